@@ -16,6 +16,7 @@ from lightning_sym.fibers.pair import LARGE_INPUT, Pair, by_coefficients, coeffi
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -183,6 +184,8 @@ def same_function(
         weights.require_numbers("whether two networks have the same function")
     require_integer(tokens, "the number of tokens", 1)
     shapes = first.architecture(tokens), second.architecture(tokens)
+    for shape in shapes:
+        shape.require("whether two networks have the same function", SHAPED)
     for what in ("input", "output"):
         widths = [getattr(shape, f"{what}_width") for shape in shapes]
         if widths[0] != widths[1]:

@@ -10,10 +10,11 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_memory
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import DECLARED
 from lightning_sym.rings.arrays import ObjectArray
 
-KNOWN = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options of networks that are polynomial maps; a normalized one is none."""
+KNOWN = DECLARED - {"normalization"}
+"""The options of networks that are polynomial maps, unless `Variant.not_rational` names them."""
 
 DEEPEST = 10
 """Deeper networks are refused: at degree 3^11 the estimate alone would be a number of 10^5 digits."""
@@ -34,19 +35,26 @@ def require_polynomial(architecture: Architecture, what: str) -> None:
     if architecture.normalization is not None and architecture.options <= KNOWN | {"normalization"}:
         raise BadInput(f"{what} must be of a network without normalization, got {architecture}")
     architecture.require(what, KNOWN)
+    if architecture.varies and (more := architecture.not_rational):
+        raise BadInput(f"{what} must be of a network without {' and '.join(more)}, no polynomials, got {architecture}")
 
 
 def degrees(architecture: Architecture) -> range:
     r"""The degrees of the terms, largest first: $3^l$, and with skip connections all odd ones up to it.
 
     A layer with a skip connection is $x + {}$ a cubic; sums of three odd degrees up to $3^{l-1}$ are the odd degrees
-    from 3 to $3^l$.
+    from 3 to $3^l$. Gated neurons with skip connections, or with a gate of several terms, may bring every degree from 1
+    on, and biases a constant too.
 
     Example:
         >>> list(degrees(Architecture((2, 2, 2), (1, 1), 2))), list(degrees(Architecture((2, 2), (1,), 2, skip=True)))
         ([9], [3, 1])
     """
     require_polynomial(architecture, "the degrees of the map")
+    if architecture.biases:
+        return range(architecture.degree, -1, -1)
+    if architecture.gate is not None and (architecture.skip or sum(map(bool, architecture.gate)) > 1):
+        return range(architecture.degree, 0, -1)
     return range(architecture.degree, 0 if architecture.skip else architecture.degree - 1, -2)
 
 
@@ -58,9 +66,10 @@ def degree_words(architecture: Architecture) -> str:
         'not homogeneous, of odd degrees from 1 to 3'
     """
     require_polynomial(architecture, "the degrees of the map")
-    if architecture.skip:
-        return f"not homogeneous, of odd degrees from 1 to {architecture.degree}"
-    return f"homogeneous of degree {architecture.degree}"
+    found = degrees(architecture)
+    if len(found) == 1:
+        return f"homogeneous of degree {architecture.degree}"
+    return f"not homogeneous, of{' odd' * (found.step == -2)} degrees from {found[-1]} to {found[0]}"
 
 
 def ambient_dimension(architecture: Architecture) -> int:
@@ -102,7 +111,7 @@ def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) ->
     t, h = architecture.tokens, architecture.heads
     outputs = architecture.output_width * t
     # with skip any degree up to the largest: as many monomials as with one more variable
-    more = int(architecture.skip)
+    more = int(architecture.skip or architecture.varies)
 
     def monomials_of(variables: int, degree: int) -> int:
         return comb(variables + more + degree - 1, degree)
@@ -113,22 +122,28 @@ def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) ->
     size = 1 if architecture.embed is None else architecture.embed  # every entry of the stream, at all ones
     if architecture.embed is not None:
         monomials *= monomials_of(architecture.embed * architecture.widths[0], architecture.degree)
+    biases, turned = architecture.biases, 1 + (architecture.rotary is not None)
     for i, a in enumerate(architecture.attention_ranks):
         d, d_out = architecture.widths[i : i + 2]
         degree = 3 ** (architecture.depth - 1 - i)
         monomials *= monomials_of(h * a * d, degree) ** 2
+        value = d * size + ("V" in biases)
         if architecture.value_ranks is None:
-            value = d * size
             monomials *= monomials_of(h * d * d_out, degree)
         else:
             b = architecture.value_ranks[i]
-            value = b * d * size
+            value *= b
             monomials *= monomials_of(h * b * d, degree) * monomials_of(h * b * d_out, degree)
-        size = architecture.skip * size + h * t * value * a * (d * size) ** 2
+        scores = a * turned**2 * (d * size + ("Q" in biases)) * (d * size + ("K" in biases))
+        size = architecture.skip * size + h * t * value * scores + ("O" in biases)
+        if architecture.neurons is not None:
+            gate = sum((d_out * size) ** k for k, c in enumerate(architecture.gate or ()) if c)
+            size = architecture.skip * size + architecture.neurons[i] * gate * d_out * size
     if architecture.unembed is not None:
         size *= architecture.widths[-1]
         monomials *= architecture.unembed * architecture.widths[-1]
-    return min(outputs * size, monomials)
+    # the weights of variants are in none of these monomials
+    return outputs * size if architecture.varies else min(outputs * size, monomials)
 
 
 def weights_in_a_term(architecture: Architecture) -> int:
@@ -139,9 +154,13 @@ def weights_in_a_term(architecture: Architecture) -> int:
         12
     """
     require_polynomial(architecture, "the degree in the weights")
-    each = 3 if architecture.value_ranks is None else 4
-    layers = each * (architecture.degree - 1) // 2
-    return layers + (architecture.embed is not None) * architecture.degree + (architecture.unembed is not None)
+    in_a_layer = 3 + (architecture.value_ranks is not None) + 2 * architecture.gains
+    count = int(architecture.embed is not None)
+    for _ in range(architecture.depth):
+        count = 3 * count + in_a_layer
+        if architecture.gate is not None:
+            count = len(architecture.gate) * (count + 1) + 1
+    return count + (architecture.unembed is not None)
 
 
 class EntrySizes(NamedTuple):
@@ -198,7 +217,7 @@ def require_room(architecture: Architecture, variables: int, sizes: EntrySizes |
     """
     require_polynomial(architecture, "the polynomial map")
     # bound the depth first: the count itself has 3^l digits
-    deep = architecture.depth > DEEPEST
+    deep = architecture.depth > DEEPEST or architecture.degree > 3**DEEPEST
     terms = 10**1000
     if not deep:
         terms = count_terms_at_most(architecture) if sizes is None else _terms_with(architecture, sizes)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from typing import Any
 
 from lightning_sym.arguments import shown
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.network.pieces import SHAPED, pieces
+from lightning_sym.network.pieces import DECLARED, SHAPED, pieces
+from lightning_sym.network.variant import READ, Variant
 from lightning_sym.rings.normalization import Normalization
 
 
@@ -45,7 +46,7 @@ SIZES = ("widths", "attention_ranks", "tokens")
 
 
 @dataclass(frozen=True, repr=False)
-class Architecture:
+class Architecture(Variant):
     r"""Shape of an attention-only network of any depth; lightning self-attention unless more is said.
 
     Layer $i = 1, \dots, l$ has query and key weights $Q_i, K_i \in \mathbb{R}^{a_i \times d_{i-1}}$ and value
@@ -64,10 +65,14 @@ class Architecture:
         causal: token `i` attends to the tokens `j <= i` only.
         embed: $n$, for a matrix $E \in \mathbb{R}^{d_0 \times n}$ in front.
         unembed: $m$, for a matrix $U \in \mathbb{R}^{m \times d_l}$ behind.
+        neurons: $(n_1, \dots, n_l)$, the numbers of gated neurons, with `gated`.
+        rotary, key_heads, biases, gains, query_key_norm, gated: variants that the forward pass carries out and no
+            theorem is about, by name: `lightning_sym.network.variant.Variant` says what they are.
 
     Raises:
-        ShapeError: a size is not a positive integer, or the lengths do not fit, or skip with unequal widths.
-        BadInput: normalization, skip or causal is of another type.
+        ShapeError: a size is not a positive integer, or the lengths do not fit, or skip with unequal widths; or key
+            heads do not divide the heads, or rotary positions have more rows than the queries.
+        BadInput: normalization, skip, causal or a variant is of another type, or there is one of `gated` and `neurons`.
 
     Example:
         >>> network = Architecture(widths=(4, 4, 4), attention_ranks=(2, 2), tokens=3)
@@ -85,6 +90,7 @@ class Architecture:
     causal: bool = False
     embed: int | None = None
     unembed: int | None = None
+    neurons: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "widths", _sizes(self.widths, "widths"))
@@ -109,6 +115,26 @@ class Architecture:
         require_form(self.normalization, self.causal, self.skip)
         if self.skip and len(set(self.widths)) > 1:
             raise ShapeError(f"skip needs equal widths, to add input and output; got {','.join(map(str, self.widths))}")
+        if self.added or self.neurons is not None:
+            self._settle_variant()
+
+    def _settle_variant(self) -> None:
+        """Make the variants what they must be, and see that they fit the sizes."""
+        self.settle()
+        if self.key_heads is not None and self.heads % self.key_heads:
+            raise ShapeError(
+                f"heads must be a multiple of key heads, got {shown(self.heads)} and {shown(self.key_heads)}"
+            )
+        if self.rotary is not None:
+            for rank in self.attention_ranks:
+                self.rotary.rows(rank)
+        if (self.neurons is None) != (self.gated is None):
+            missing = "neurons" if self.neurons is None else "gated"
+            raise BadInput(f"a half with gated neurons must have both of gated and neurons, got none for {missing}")
+        if self.neurons is not None:
+            object.__setattr__(self, "neurons", _sizes(self.neurons, "neurons"))
+            if len(self.neurons) != self.depth:
+                raise ShapeError(f"neurons must be {self.depth} in number, one a layer, got {len(self.neurons)}")
 
     @cached_property
     def options(self) -> frozenset[str]:
@@ -118,13 +144,14 @@ class Architecture:
             >>> sorted(Architecture((2, 2), (1,), 2, heads=2, causal=True).options)
             ['causal', 'heads']
         """
-        return frozenset(name for name, nothing in self._nothing().items() if getattr(self, name) != nothing)
+        said = [name for name, nothing in self._nothing().items() if getattr(self, name) != nothing]
+        return frozenset((*said, *self.added))
 
     @classmethod
     @cache
     def _nothing(cls) -> dict[str, Any]:
-        """What each option is left at."""
-        return {f.name: f.default for f in fields(cls) if f.name not in SIZES}
+        """What each option is left at, but for variants."""
+        return {f.name: f.default for f in fields(cls) if f.name not in SIZES and f.name not in READ}
 
     def require(self, what: str, proved: Collection[str]) -> None:
         """Refuse, by name, every option that `what` has not been proved for: also those that do not exist yet.
@@ -144,6 +171,16 @@ class Architecture:
         if not self.options.issubset(proved):
             more = sorted(self.options.difference(proved))
             raise BadInput(f"{what} is not proved for the option{'s' * (len(more) > 1)} {', '.join(more)} of {self}")
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether it has a variant that no theorem is about: an option of `lightning_sym.network.variant`.
+
+        Example:
+            >>> Architecture((2, 2), (1,), 2, biases="QK").varies, Architecture((2, 2), (1,), 2, skip=True).varies
+            (True, False)
+        """
+        return not self.options <= SHAPED
 
     @property
     def is_bare(self) -> bool:
@@ -181,8 +218,8 @@ class Architecture:
 
     @property
     def degree(self) -> int:
-        """Degree of the polynomial map in its inputs: `3 ** l`."""
-        return int(3**self.depth)
+        """Degree of the polynomial map in its inputs: `3 ** l`; a gate of degree `s` makes it `(3 (s + 1)) ** l`."""
+        return int((3 * (len(self.gate) if isinstance(self.gate, tuple) else 1)) ** self.depth)
 
     @cached_property
     def parameter_count(self) -> int:
@@ -191,7 +228,11 @@ class Architecture:
         Raises:
             BadInput: an option whose weights are not known.
         """
-        sizes = ((piece.shape, self.heads if piece.by_head else 1) for piece in pieces(self, heads=1))
+        groups = self.key_heads or 1
+        sizes = (
+            (piece.shape, self.heads if piece.by_head else groups if piece.by_group else 1)
+            for piece in pieces(self, heads=1)
+        )
         return sum(rows * columns * count for (rows, columns), count in sizes)
 
     def head_name(self, layer: int, head: int) -> str:
@@ -207,7 +248,8 @@ class Architecture:
         """Names and shapes of the weights in their canonical order `Q1, K1, V1, Q2, ...`.
 
         With several heads `Q1.2` is the second head of layer 1; `O` are output projections, `E` and `U` the
-        embedding and the unembedding.
+        embedding and the unembedding. With grouped keys `K1.2` is the second group's; `bQ1` is a bias and `gQ1` a gain
+        of queries, columns both; `gate1`, `up1`, `down1` are those of gated neurons.
 
         Raises:
             BadInput: an option whose weights are not known.
@@ -218,11 +260,6 @@ class Architecture:
         """
         for piece in pieces(self):
             yield piece.name, piece.shape
-
-    def __repr__(self) -> str:
-        """As it would be typed: only what was said."""
-        shown = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
-        return f"Architecture({', '.join(shown)})"
 
     def __str__(self) -> str:
         def join(sizes: tuple[int, ...]) -> str:
@@ -237,7 +274,10 @@ class Architecture:
             words.append(f"value ranks {join(self.value_ranks)}")
         words += [name for name, here in (("skip", self.skip), ("causal", self.causal)) if here]
         words += [f"{name} {n}" for name, n in (("embed", self.embed), ("unembed", self.unembed)) if n is not None]
-        words += [f"{name} {getattr(self, name)}" for name in sorted(self.options - SHAPED)]
+        words += self.added_words
+        if self.neurons is not None:
+            words.append(f"neurons {join(self.neurons)}")
+        words += [f"{name} {getattr(self, name)}" for name in sorted(self.options - DECLARED)]
         return ", ".join(words)
 
     def _repr_latex_(self) -> str:

@@ -8,7 +8,7 @@ them is decided in `rings/`; what it *is* stands below.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
@@ -20,9 +20,11 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.layer import require_layer
+from lightning_sym.network.pieces import DECLARED, layer_names
+from lightning_sym.network.variant_parts import activated, biased, gained, normed, rotation, turned
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.expressions import ExpressionMatrix, is_sympy_matrix
-from lightning_sym.rings.protocol import Matrix, masked, normalized, products, require_matrix, require_shape
+from lightning_sym.rings.protocol import Matrix, masked, normalized, operation, products, require_matrix, require_shape
 
 M = TypeVar("M", bound=Matrix)
 
@@ -33,16 +35,20 @@ def lightning(scores: Any) -> Any:
 
 
 class Form(NamedTuple):
-    """What a layer does besides multiplying: from scores to the attention pattern, and whether it adds its input."""
+    """What a layer does besides multiplying: from scores to the attention pattern, and whether it adds its input.
+
+    With rotary positions `rotation`, of queries, gives cosines, sines and how rows are exchanged.
+    """
 
     pattern: Callable[[Any], Any] = lightning
     skip: bool = False
+    rotation: Callable[..., tuple[Any, Any, Any]] = rotation
 
 
 LIGHTNING = Form()
 
 
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+KNOWN = DECLARED
 """The options of a network that the forward pass below carries out."""
 
 
@@ -86,15 +92,54 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
         >>> attention_layer(np.array([[2, 3]]), Layer(one, one, one)).tolist()
         [[26, 39]]
     """
-    output: Any = x if form.skip else None
     seen = products([m for head in ([layer] if isinstance(layer, Layer) else layer) for m in head], x)
-    for query, key, value in zip(*[iter(seen)] * 3, strict=True):
+    result: M = _attended(x, zip(*[iter(seen)] * 3, strict=True), form)
+    return result
+
+
+def _attended(x: Any, seen: Iterable[tuple[Any, Any, Any]], form: Form) -> Any:
+    """What attention writes, given queries, keys and values of each head at each token."""
+    output: Any = x if form.skip else None
+    for query, key, value in seen:
         part = value @ form.pattern(key.mT @ query)
         if output is not None:
             require_shape(part, getattr(output, "shape", None), "what is added to the stream")
         output = part if output is None else output + part
-    result: M = output
-    return result
+    return output
+
+
+def _layer_of_variant(x: Any, network: Architecture, i: int, given: Mapping[str, Any], form: Form) -> Any:
+    """Layer `i` with all that `lightning_sym.network.variant` declares, from its weights by name."""
+    t, a = network.tokens, network.attention_ranks[i - 1]
+    named = [name for name in given if name[0] in "QKV"]
+    seen = dict(zip(named, products([given[name] for name in named], x), strict=True))
+    for name in named:
+        if name[0] in network.biases:
+            seen[name] = biased(seen[name], given["b" + name], t)
+        if name[0] == "V":
+            continue
+        if network.epsilon is not None:
+            seen[name] = normed(seen[name], network.epsilon, a, t)
+        if network.gains:
+            seen[name] = gained(seen[name], given[f"g{name[0]}{i}"], t)
+    if network.rotary is not None:
+        by = form.rotation(network.rotary, seen[named[0]], a, t)
+        seen |= {name: turned(seen[name], by) for name in named if name[0] != "V"}
+    heads = []
+    for h in range(1, network.heads + 1):
+        group = h if network.key_heads is None else (h - 1) // (network.heads // network.key_heads) + 1
+        own, shared = network.head_name(i, h), network.head_name(i, group)
+        value = seen["V" + shared] if network.value_ranks is None else given["O" + own] @ seen["V" + shared]
+        heads.append((seen["Q" + own], seen["K" + shared], value))
+    x = _attended(x, heads, form)
+    if "O" in network.biases:
+        x = biased(x, given[f"bO{i}"], t)
+    if network.gate is None or network.neurons is None:
+        return x
+    gates = activated(given[f"gate{i}"] @ x, network.gate, network.neurons[i - 1], t)
+    operation(gates, "__mul__", "a gate")
+    written = given[f"down{i}"] @ (gates * (given[f"up{i}"] @ x))
+    return x + written if form.skip else written
 
 
 def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: Form = LIGHTNING) -> M:
@@ -161,6 +206,9 @@ def network_output(
 ) -> Any:
     """The whole network from all its weights in canonical order: embedding, layers, unembedding.
 
+    With rotary positions, norms of queries and keys, gates with exponentials and softmax only rings that have what
+    they take; others refuse by name.
+
     Args:
         x: the input, `architecture.input_width` rows; SymPy's too, as for `forward`.
         architecture: the shape.
@@ -202,7 +250,11 @@ def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) 
     source = iter(weights)
     if architecture.embed is not None:
         x = next(source) @ x
-    for _ in range(architecture.depth):
+    for i in range(1, architecture.depth + 1):
+        if architecture.varies:
+            given = {name: next(source) for name in layer_names(architecture, i)}
+            x = _layer_of_variant(x, architecture, i, given, form)
+            continue
         heads = []
         for _ in range(architecture.heads):
             query, key, value = next(source), next(source), next(source)

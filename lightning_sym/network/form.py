@@ -9,7 +9,8 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture, require_form
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.pieces import DECLARED
+from lightning_sym.network.variant import READ, Variant
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 _NORMALIZATIONS: dict[str, Normalization | None] = {"none": None, "softmax": SOFTMAX}
@@ -23,13 +24,14 @@ def _choice(value: object, choices: dict[str, Any], key: str) -> Any:
 
 
 @dataclass(frozen=True, repr=False)
-class NetworkForm:
-    """Normalization, mask and skip connections; lightning attention unless more is said.
+class NetworkForm(Variant):
+    """Normalization, mask, skip connections and variants; lightning attention unless more is said.
 
     Attributes:
         normalization: `None` for lightning attention, `SOFTMAX`, or any other.
         causal: token `i` attends to the tokens `j <= i` only.
         skip: each layer adds its input to its output.
+        rotary, key_heads, biases, gains, query_key_norm, gated: as `lightning_sym.network.variant.Variant` has them.
 
     Raises:
         BadInput: one of them is of another type.
@@ -37,16 +39,13 @@ class NetworkForm:
     Example:
         >>> NetworkForm(SOFTMAX, causal=True).to_json()
         {'normalization': 'softmax', 'mask': 'causal', 'skip': False}
+        >>> str(NetworkForm(biases="QK", gated="silu"))
+        'biases Q,K, gated silu'
     """
 
     normalization: Normalization | None = None
     causal: bool = False
     skip: bool = False
-
-    def __repr__(self) -> str:
-        """As it would be typed: only what was said."""
-        shown = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
-        return f"NetworkForm({', '.join(shown)})"
 
     def __str__(self) -> str:
         return ", ".join(self.words) or "lightning"
@@ -56,6 +55,8 @@ class NetworkForm:
 
     def __post_init__(self) -> None:
         require_form(self.normalization, self.causal, self.skip)
+        if self.added:
+            self.settle()
 
     @classmethod
     def of(cls, architecture: Architecture) -> NetworkForm:
@@ -65,15 +66,18 @@ class NetworkForm:
             BadInput: the network has an option that no weight file can name.
         """
         require_arguments(cls.of, locals())
-        architecture.require("the form of weights", SHAPED)
+        architecture.require("the form of weights", DECLARED)
         return cls(**{field.name: getattr(architecture, field.name) for field in fields(cls)})
 
     @classmethod
     def from_json(cls, value: object) -> NetworkForm:
         """The form that a weight file names: an object with all of the keys `normalization`, `mask`, `skip`.
 
+        Variants may stand beside them, by their names.
+
         Raises:
-            BadInput: a key is missing or unknown, or has another value than `none`, `softmax`, `causal`, true, false.
+            BadInput: a key is missing or unknown, or has another value than `none`, `softmax`, `causal`, true, false,
+                or those of a variant.
 
         Example:
             >>> NetworkForm.from_json({"normalization": "none", "mask": "causal", "skip": False}).causal
@@ -82,7 +86,7 @@ class NetworkForm:
         keys = {"normalization", "mask", "skip"}
         if not isinstance(value, dict):
             raise BadInput(f"the form must be an object with normalization, mask and skip, got {shown(value)}")
-        if wrong := sorted(str(key)[:40] for key in keys.symmetric_difference(value)):
+        if wrong := sorted(str(key)[:40] for key in keys.symmetric_difference({*value} - READ.keys())):
             raise BadInput(
                 "the form must name normalization, mask and skip and nothing else; missing or unknown: "
                 + ", ".join(ascii(key)[1:-1] for key in wrong[:6])
@@ -90,21 +94,23 @@ class NetworkForm:
         if not isinstance(value["skip"], bool):
             raise BadInput(f"skip must be true or false, got {shown(value['skip'])}")
         normalization = _choice(value["normalization"], _NORMALIZATIONS, "normalization")
-        return cls(normalization, _choice(value["mask"], _MASKS, "mask"), value["skip"])
+        more = {name: value[name] for name in READ if name in value}
+        return cls(normalization, _choice(value["mask"], _MASKS, "mask"), value["skip"], **more)
 
-    def to_json(self) -> dict[str, str | bool]:
+    def to_json(self) -> dict[str, Any]:
         """As `from_json` reads it.
 
         Raises:
             BadInput: the normalization, or an option, has no name there.
         """
-        if unnamed := sorted({*vars(self)} - {"normalization", "causal", "skip"}):
+        if unnamed := sorted({*vars(self)} - {"normalization", "causal", "skip"} - READ.keys()):
             raise BadInput(f"a weight file must have normalization, mask and skip alone, got {', '.join(unnamed)}")
         name = next((name for name, known in _NORMALIZATIONS.items() if known == self.normalization), None)
         if name is None:
             given = "" if self.normalization is None else self.normalization.name
             raise BadInput(f"a weight file must have the normalization {' or '.join(_NORMALIZATIONS)}, got {given}")
-        return {"normalization": name, "mask": "causal" if self.causal else "none", "skip": self.skip}
+        said = {"normalization": name, "mask": "causal" if self.causal else "none", "skip": self.skip}
+        return {**said, **self.added_json}
 
     @property
     def words(self) -> list[str]:
@@ -114,8 +120,8 @@ class NetworkForm:
             >>> NetworkForm(SOFTMAX, skip=True).words
             ['softmax', 'skip']
         """
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        more = [name for name, value in said.items() if name != "normalization" and value]
+        said = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in READ}
+        more = [name for name, value in said.items() if name != "normalization" and value] + self.added_words
         return more if self.normalization is None else [self.normalization.name, *more]
 
 

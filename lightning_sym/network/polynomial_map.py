@@ -160,7 +160,7 @@ class PolynomialMap(SymbolicMap, Result):
         if not self.weight_names:
             raise BadInput("a generic rank must be of a map with symbolic weights, got numbers")
         generator = np.random.default_rng([seed, 1])
-        if self.weight_names == weight_variables(self.architecture):
+        if self.weight_names == weight_variables(self.architecture) and not self.architecture.varies:
             coefficients = ambient_dimension(self.architecture)
             sample = partial(generic_rank.network_sample, self.architecture, generator)
         else:
@@ -243,17 +243,19 @@ def polynomial_map(
 
     Args:
         architecture: a network without normalization: heads, output projections, skip connections, a mask, an
-            embedding and an unembedding as it has them.
+            embedding and an unembedding, and variants, as it has them; those that take roots, angles or exponentials
+            are no polynomials.
         weights: exact weights; letters in them are the weights of the map, by name. Without `weights` the weights are
             variables `Q1_1_1, Q1_1_2, ...` (layer, row, column), with several heads `Q1_2_1_1` (layer, head, row,
             column), and `E_1_1`, `U_1_1` without a layer.
         memory: bytes that the polynomials may take, by an estimate made before anything is computed.
 
     Returns:
-        The map; homogeneous of degree $3^l$ in the inputs, with skip connections of all odd degrees up to $3^l$.
+        The map; homogeneous of degree $3^l$ in the inputs, with skip connections of all odd degrees up to $3^l$;
+        `degrees` says which with variants.
 
     Raises:
-        BadInput: the network is normalized, so no polynomial map.
+        BadInput: the network is normalized or has roots, angles or exponentials, so no polynomial map.
         ShapeError: the weights do not have the shape of the architecture.
         TooLarge: the estimate exceeds `memory`.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import chain, count, pairwise
+from itertools import count, pairwise
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput, ShapeError
@@ -17,47 +16,14 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.layer import Layer as Layer
 from lightning_sym.network.named_matrices import NamedMatrices, exact_or_plain
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.random_matrices import RandomMatrices
+from lightning_sym.network.weight_names import Place, canonical_name, places_of, weight_names
 from lightning_sym.rings.arrays import ObjectArray, Rows
 from lightning_sym.rings.rationals import RationalMatrix
 
-_NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
-
-
 _MOST_NAMED = 6
 """Names that an error lists."""
-
-
-class _Place(NamedTuple):
-    """Where a matrix belongs; layer 0 for the embedding and the unembedding."""
-
-    letter: str
-    layer: int
-    head: int
-
-
-def _places(names: Iterable[object]) -> tuple[dict[_Place, str], list[str]]:
-    """The places of the names, and the names that have none; with one head `Q1` and `Q1.1` are one place."""
-    places: dict[_Place, str] = {}
-    unknown = []
-    for name in names:
-        if not isinstance(name, str) or (match := _NAME.fullmatch(name)) is None:
-            unknown.append(str(name))
-            continue
-        letter, layer, head = match.groups()
-        place = _Place(letter or name, int(layer or 0), int(head or 1))
-        if place in places:
-            raise ShapeError(f"{places[place]} and {name} name the same matrix")
-        places[place] = name
-    return places, unknown
-
-
-def _canonical(place: _Place, heads: int) -> str:
-    """The name that `Architecture.weight_shapes()` prints."""
-    if not place.layer:
-        return place.letter
-    return f"{place.letter}{place.layer}.{place.head}" if heads > 1 else f"{place.letter}{place.layer}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,35 +79,32 @@ class Weights(NamedMatrices):
         require_arguments(cls.of, locals())
         if not isinstance(form, NetworkForm):
             raise BadInput(f"the form must be a NetworkForm, got {shown(form)}")
-        places, unknown = _places(matrices)
+        places, unknown = places_of(matrices)
         # layers count from 1 without a gap: what stands behind one is unknown, what is left out before it is missing
         layers = {place.layer for place in places if place.layer}
         depth = next(i for i in count(1) if i + 1 not in layers)
         heads = max(Counter((p.letter, p.layer) for p in places if p.layer).values(), default=1)
-        letters = "QKVO" if any(place.letter == "O" for place in places) else "QKV"
+        projected = any(place.letter == "O" for place in places)
+        given = {name: place for place in places if (name := canonical_name(place, heads)) is not None}
         known: dict[str, str] = {}  # the name in `matrices` by its canonical form
         missing: list[str] = []
-        for place in chain(
-            [_Place("E", 0, 1)],
-            (_Place(c, i, h) for i in range(1, depth + 1) for h in range(1, heads + 1) for c in letters),
-            [_Place("U", 0, 1)],
-        ):
-            if place in places:
-                known[_canonical(place, heads)] = places.pop(place)
-            elif place.layer:
-                missing.append(_canonical(place, heads))
+        for name in weight_names(depth, heads, form, projected=projected):
+            if (place := given.get(name)) is not None:
+                known[name] = places.pop(place)
+            elif name not in ("E", "U"):
+                missing.append(name)
                 if len(missing) == _MOST_NAMED:  # there may be very many
                     break
         wrong = missing if len(missing) == _MOST_NAMED else missing + unknown + list(places.values())
         if heads > 1:
-            wrong += [given for given in known.values() if len(given) > 1 and "." not in given]
+            wrong += [said for name, said in known.items() if "." in name and "." not in said]
         if wrong:
             raise ShapeError(
                 "weights must be named Q1, K1, V1, Q2, ... (with several heads Q1.1, Q1.2, ...; O1 in every layer or "
                 "none; E; U) with none left out; missing or unknown: "
                 + ", ".join(name[:40] for name in sorted(wrong)[:_MOST_NAMED])
             )
-        weights = cls(exact_or_plain({name: matrices[given] for name, given in known.items()}), form)
+        weights = cls(exact_or_plain({name: matrices[said] for name, said in known.items()}), form)
         weights._require_shapes()
         _ = weights.letters
         return weights
@@ -166,14 +129,14 @@ class Weights(NamedMatrices):
 
     @cached_property
     def _shape(self) -> Architecture:
-        """The architecture for one token, but for the form."""
-        places, _ = _places(self.matrices)
+        """The architecture for one token, but for normalization, mask and skip connections."""
+        places, _ = places_of(self.matrices)
         heads = max(place.head for place in places)
         depth = max(place.layer for place in places)
         projected = any(place.letter == "O" for place in places)
 
         def first(letter: str, layer: int) -> tuple[int, int]:
-            return self.size(_canonical(_Place(letter, layer, 1), heads))
+            return self.size(canonical_name(Place(letter, layer, 1), heads) or "")
 
         outer = {c: self.size(c) if c in self.matrices else (None, None) for c in "EU"}
         width = first("Q", 1)[1] if outer["E"][0] is None else outer["E"][0]
@@ -186,6 +149,8 @@ class Weights(NamedMatrices):
             value_ranks=tuple(first("V", i)[0] for i in range(1, depth + 1)) if projected else None,
             embed=outer["E"][1],
             unembed=outer["U"][0],
+            neurons=tuple(first("gate", i)[0] for i in range(1, depth + 1)) if self.form.gated is not None else None,
+            **self.form.added,
         )
 
     def architecture(self, tokens: int) -> Architecture:
@@ -194,15 +159,23 @@ class Weights(NamedMatrices):
         Raises:
             ShapeError: skip connections with unequal widths.
         """
-        return replace(self._shape, tokens=tokens, **vars(self.form))  # all that it says, also what is new
+        return Architecture(**self._said | {"tokens": tokens})
+
+    @cached_property
+    def _said(self) -> dict[str, Any]:
+        """The fields of the network."""
+        shape = {f.name: getattr(self._shape, f.name) for f in fields(Architecture)}
+        return shape | vars(self.form)  # all that it says, also what is new
 
     def with_form(self, form: NetworkForm) -> Weights:
         """The same matrices in a network of another form.
 
         Raises:
-            ShapeError: skip connections with unequal widths.
+            ShapeError: skip connections with unequal widths; or the form has other weights, with a bias for one.
         """
         require_arguments(self.with_form, locals())
+        if form.added != self.form.added:
+            return type(self).of(self.all_held, form)
         other = replace(self, form=form)
         other.architecture(1)
         return other
@@ -304,7 +277,7 @@ class Weights(NamedMatrices):
             ((3, 3), (4, 3))
         """
         require_arguments(cls.random, locals())
-        architecture.require("random weights", SHAPED)
+        architecture.require("random weights", DECLARED)
         source = RandomMatrices(seed, bound, denominator)
 
         def checked(ranks: Sequence[int], limits: Sequence[int], name: str) -> list[int]:
@@ -322,6 +295,11 @@ class Weights(NamedMatrices):
                 raise BadInput("value ranks are prescribed for matrices V without an output projection O behind them")
             value_ranks = checked(value_ranks, [min(pair) for pair in pairwise(widths)], "value ranks")
         matrices: dict[str, ObjectArray] = {}
+        if architecture.varies:
+            if attention_matrix_ranks is not None or value_ranks is not None:
+                raise BadInput(f"ranks are prescribed for networks without variants of attention, got {architecture}")
+            matrices = {name: source.matrix(*size) for name, size in architecture.weight_shapes()}
+            return cls.of(matrices, NetworkForm.of(architecture))
         for name, (rows, columns) in architecture.weight_shapes():
             layer = int(name[1:].partition(".")[0] or 0) - 1
             if name[0] == "Q":  # and the key behind it

@@ -35,6 +35,7 @@ import numpy.typing as npt
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, RingError, ShapeError
 from lightning_sym.rings.normalization import Normalization
+from lightning_sym.rings.rationals import rational_matrix
 
 
 class Matrix(Protocol):
@@ -129,7 +130,11 @@ def constants(matrix: Any, numbers: npt.NDArray[Any], purpose: str) -> Any:
     Raises:
         RingError: the ring has no constants.
     """
-    return numbers if isinstance(matrix, np.ndarray) else operation(matrix, "like", purpose)(numbers)
+    if not isinstance(matrix, np.ndarray):
+        return operation(matrix, "like", purpose)(numbers)
+    # flint's numbers know integers, and no fractions but their own
+    in_flint = type(numbers.flat[0]) is Fraction and type(matrix.flat[0]).__module__.startswith("flint")
+    return rational_matrix(numbers) if in_flint else numbers
 
 
 def masked(scores: Any, mask: npt.NDArray[Any]) -> Any:

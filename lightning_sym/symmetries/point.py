@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import pieces
+from lightning_sym.network.pieces import SHAPED, pieces
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.system.circuits import NetworkOver, circuits_over
 from lightning_sym.system.fields import prime_field
@@ -26,9 +26,13 @@ class Point:
         architecture: the shape.
         matrices: weights in canonical order.
         p: the prime.
+
+    Raises:
+        BadInput: an option that no theorem is about.
     """
 
     def __init__(self, architecture: Architecture, matrices: Sequence[PrimeFieldMatrix], p: int) -> None:
+        architecture.require("directions at a point", SHAPED)
         self.architecture, self.matrices, self.prime = architecture, tuple(matrices), p
         self.shapes = dict(architecture.weight_shapes())
         sizes = [rows * columns for rows, columns in self.shapes.values()]

@@ -5,7 +5,6 @@ The bound, what it covers and its proof: `docs/exact-floats.md`, Proposition 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -14,8 +13,11 @@ import numpy as np
 
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import network_output
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.attention import form_of, network_output
+from lightning_sym.network.pieces import DECLARED
+from lightning_sym.network.variant import Rotary
+from lightning_sym.network.variant_parts import constants, rotation
+from lightning_sym.network.weight_names import split
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix, map_entries
@@ -97,22 +99,25 @@ class Exactness:
     """
 
     def __init__(self, architecture: Architecture, weights: Weights) -> None:
-        architecture.require("a bound for sums of floats", SHAPED - {"normalization"})
+        architecture.require("a bound for sums of floats", DECLARED - {"normalization"})
         # equal inputs stay equal, so that one column stands for all, and their number for the sum over them
-        self._open = replace(architecture, causal=False, tokens=1)
+        self._open = replace(architecture, causal=False, tokens=1, gated=sizes_of_gate(architecture))
+        self._form = form_of(self._open)._replace(rotation=any_signs)
         units = {name: unit_exponent(matrix, name) for name, matrix in weights.named().items()}
         self._matrices = [
             RationalMatrix.of(
-                _at_least(weights[name], Fraction(1, 2**k)) * (architecture.tokens if name[0] == "V" else 1)
+                _at_least(weights[name], Fraction(1, 2**k))
+                * (architecture.tokens if split(name)[0] in ("V", "bV") else 1)
             )
             for name, k in units.items()
         ]
-        self.unit = _unit_of_outputs(architecture, units.__getitem__)
+        unit: Exponent = network_output(Exponent(0), self._open, map(Exponent, units.values()), self._form)
+        self.unit = unit.exponent
 
     def __call__(self, bound: int) -> int:
         """No intermediate result is larger for inputs of this size, in units of its own."""
         x = RationalMatrix.of(np.full((self._open.input_width, 1), bound, dtype=object))
-        outputs = network_output(x, self._open, self._matrices)
+        outputs = network_output(x, self._open, self._matrices, self._form)
         return int(max(outputs.fractions().ravel()) * 2**self.unit)
 
     def largest_input(self, floats: Floats) -> int:
@@ -135,11 +140,49 @@ class Exactness:
         return low
 
 
-def _unit_of_outputs(architecture: Architecture, exponent: Callable[[str], int]) -> int:
-    """`u`, where `2^-u` is the smallest unit of a monomial of the outputs."""
-    total = 0 if architecture.embed is None else exponent("E")
-    for i in range(1, architecture.depth + 1):
-        names = [architecture.head_name(i, h) for h in range(1, architecture.heads + 1)]
-        letters = "QKV" if architecture.value_ranks is None else "QKVO"
-        total = 3 * total + max(sum(exponent(letter + name) for letter in letters) for name in names)
-    return total + (0 if architecture.unembed is None else exponent("U"))
+class Exponent:
+    """The ring of units: of a matrix whose entries are integers times `2^-k` only `k` is known.
+
+    Example:
+        >>> (Exponent(1) @ Exponent(2) + Exponent(0)).exponent
+        3
+    """
+
+    def __init__(self, exponent: int) -> None:
+        self.exponent = exponent
+
+    def __matmul__(self, other: Exponent) -> Exponent:
+        return Exponent(self.exponent + other.exponent)
+
+    __mul__ = __matmul__
+
+    def __add__(self, other: Exponent) -> Exponent:
+        return Exponent(max(self.exponent, other.exponent))
+
+    @property
+    def mT(self) -> Exponent:  # noqa: N802 - the array standard's name for the matrix transpose
+        return self
+
+    def like(self, numbers: ObjectArray) -> Exponent:
+        """Constants, which must be floats as well."""
+        return Exponent(unit_exponent(map_entries(Fraction, numbers), "the network's constants"))
+
+
+def sizes_of_gate(architecture: Architecture) -> tuple[Fraction, ...] | None:
+    """A polynomial whose value at `|x|` is at least the size of the gate's function at `x`.
+
+    Example:
+        >>> sizes_of_gate(Architecture((1, 1), (1,), 1, gated=(1, -2), neurons=(1,)))
+        (Fraction(1, 1), Fraction(2, 1))
+    """
+    if isinstance(architecture.gate, str):
+        return Fraction(0), Fraction(1)
+    return None if architecture.gate is None else tuple(map(abs, architecture.gate))
+
+
+def any_signs(rotary: Rotary, x: Any, rows: int, tokens: int) -> tuple[Any, Any, Any]:
+    """Rotations of all positions at once: every cosine and sine is one, as zero counts as one unit too."""
+    ones = Rotary(turns=[(1, 0)] * (rotary.rows(rows) // 2), pairs=rotary.pairs)
+    cosines, _, exchange = rotation(ones, np.ones((rows, tokens), dtype=object), rows, tokens)
+    turned = abs(exchange) @ cosines
+    return tuple(constants(x, matrix, "a rotation") for matrix in (cosines, turned, abs(exchange)))

@@ -18,7 +18,8 @@ from lightning_sym.testing.callers import Caller, Function
 from lightning_sym.testing.exact_floats import floats_named
 from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, power_of_ten, shown_sparsely, told
 from lightning_sym.testing.inputs import first_inputs, random_input, shrunk
-from lightning_sym.testing.truth import EnclosedOutputs, ExactOutputs, recognized
+from lightning_sym.testing.mistakes import recognized
+from lightning_sym.testing.truth import EnclosedOutputs, ExactOutputs, what_is_rounded
 
 FIRST = 8
 """Random inputs with small entries, before the larger ones that are counted."""
@@ -89,19 +90,21 @@ def assert_implements(
     trial shows it with probability at least $1 - \text{degree} / (2 B + 1)$ (Schwartz-Zippel, $B$ the largest entry;
     Proposition 2). Of functions that are no such maps the inputs tried are all that is known.
 
-    Softmax: floats round, so an output is wrong only if it is certainly more than `ulps` units in the last place off.
+    Softmax, and variants that floats cannot do exactly (angles, norms, gates with exponentials, turns that are no
+    quarter turns): floats round, so an output is wrong only if it is certainly more than `ulps` units in the last place
+    off.
     The true output is enclosed by ball arithmetic; the unit is the distance of neighbouring floats at the largest
     absolute value among the outputs for this input. Nothing is shown beyond the inputs tried.
 
     Args:
         function: takes an array of shape `input width x tokens`, one column a token, and returns one of shape
             `output width x tokens`.
-        weights: the weights of the network, with its form (mask, skip connections, softmax): integers or floats, as
-            small as can be.
+        weights: the weights of the network, with its form (mask, skip connections, softmax, variants such as rotary
+            positions or grouped keys): integers or floats, as small as can be.
         tokens: of the inputs.
         dtype: the floats that the function computes in: `float64`, `float32` or `float16`.
         array: makes the function's own kind of array of one of NumPy's, `torch.from_numpy` for one.
-        ulps: with softmax: how far off an output may be.
+        ulps: with softmax, or variants that are rounded: how far off an output may be.
         degree: of the polynomials that the function is assumed to compute at most, by default that of the network.
         trials: random inputs.
         seed: picks them.
@@ -147,18 +150,19 @@ def assert_implements(
         require_integer(degree, "the degree", 1)
     if architecture.depth > DEEPEST:
         raise TooLarge(f"networks that are evaluated must have at most {DEEPEST} layers, got {architecture.depth}")
-    kind = ExactOutputs if architecture.normalization is None else EnclosedOutputs
+    rounded = " and ".join(what_is_rounded(architecture))
+    kind = EnclosedOutputs if rounded else ExactOutputs
     Work(work, progress).spend(PRODUCT[kind] * _products(architecture, trials), "exact evaluations")
     truth: ExactOutputs | EnclosedOutputs
-    if architecture.normalization is None:
+    if not rounded:
         if ulps is not None:
             raise BadInput("lightning attention is compared exactly, so ulps must be left out")
         truth = ExactOutputs(architecture, weights, floats)
     else:
         if degree is not None:
-            raise BadInput("the degree must be left out with softmax, which is no polynomial")
+            raise BadInput(f"the degree must be left out with {rounded}, which is no polynomial in floats")
         if ulps is None:
-            raise BadInput("softmax is rounded in floats, so ulps must say how far off an output may be, 16 for one")
+            raise BadInput(f"{rounded} is rounded in floats, so ulps must say how far off an output may be, 16 for one")
         require_integer(ulps, "ulps", 0, 2**40)
         truth = EnclosedOutputs(architecture, weights, floats, ulps)
     caller = Caller(function, (architecture.output_width, tokens), floats, array)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
@@ -12,17 +12,20 @@ import numpy as np
 from lightning_sym.display import rows_in_line
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import KNOWN, network_output
+from lightning_sym.network.attention import KNOWN, form_of, network_output
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import DualBalls, distance, precision
+from lightning_sym.rings.ball_matrices import BallMatrix
+from lightning_sym.rings.balls import distance, precision
 from lightning_sym.rings.rationals import map_entries, rational_matrix, to_fractions
-from lightning_sym.testing.callers import Caller
-from lightning_sym.testing.exact_floats import Exactness, Floats
+from lightning_sym.testing.exact_floats import Exactness, Floats, any_signs, sizes_of_gate
 from lightning_sym.testing.failures import NotDecided, told
 
 LARGEST_SCORE = 16
 """Inputs to softmax are scaled such that scores of the first layer are no larger: exponentials stay within range."""
+
+SMALLEST_STEP = Fraction(1, 2**20)
+"""Of inputs: scores that biases make large are no smaller with smaller inputs."""
 
 GRID = 16
 """Entries of inputs to softmax are integers up to this, times a power of two."""
@@ -30,8 +33,26 @@ GRID = 16
 BITS = (128, 256, 512, 1024)
 """Precisions of balls, one after the other until they are small."""
 
+LARGEST_SHOWN = 10**300
+
 SHARP = Fraction(1, 2**20)
 """Units in the last place that a ball may be wide: nobody can tell numbers from the limit that are nearer to it."""
+
+
+def what_is_rounded(architecture: Architecture) -> list[str]:
+    """What floats cannot do exactly in this network, by name; none where outputs are compared exactly.
+
+    Example:
+        >>> what_is_rounded(Architecture((2, 2), (2,), 2, query_key_norm=0))
+        ['query_key_norm']
+    """
+    found = [] if architecture.normalization is None else [architecture.normalization.name]
+    found += architecture.not_rational
+    if architecture.rotary is not None and not architecture.rotary.is_signed and "rotary" not in found:
+        found.append("rotary")
+    if isinstance(architecture.gate, tuple) and any(c.denominator & (c.denominator - 1) for c in architecture.gate):
+        found.append("gated")
+    return found
 
 
 def exactly(architecture: Architecture, weights: Weights, bound: int) -> Callable[[ObjectArray], ObjectArray]:
@@ -86,7 +107,7 @@ class ExactOutputs:
 
 
 class EnclosedOutputs:
-    """A network with softmax: outputs lie in balls, and floats near to them.
+    """A network with softmax, or with a variant that floats round: outputs lie in balls, and floats near to them.
 
     Attributes:
         bound: size of the integers that inputs are made of.
@@ -96,7 +117,7 @@ class EnclosedOutputs:
     degree: int | None = None
 
     def __init__(self, architecture: Architecture, weights: Weights, floats: Floats, ulps: int) -> None:
-        architecture.require("softmax in balls", KNOWN)
+        architecture.require("outputs in balls", KNOWN)
         for name, matrix in weights.named().items():
             for entry in matrix.ravel():
                 _require_float(entry, floats, name)
@@ -105,9 +126,17 @@ class EnclosedOutputs:
         self.step = _step(architecture, weights)
 
     def _balls(self, x: ObjectArray) -> ObjectArray:
-        matrices = [DualBalls.of(matrix) for matrix in self._weights.named().values()]
-        outputs: DualBalls = network_output(DualBalls.of(self.step * x), self._architecture, matrices)
-        return outputs.values()
+        matrices = [BallMatrix.of(matrix) for matrix in self._weights.named().values()]
+        outputs: BallMatrix = network_output(BallMatrix.of(self.step * x), self._architecture, matrices)
+        return np.array(outputs.flint.tolist(), dtype=object)
+
+    def _sizes(self, x: ObjectArray) -> ObjectArray:
+        """What the outputs would be without any cancellation: of a lightning network it may be all of them."""
+        network = replace(self._architecture, gated=sizes_of_gate(self._architecture))
+        form = form_of(network)._replace(rotation=any_signs)
+        matrices = [BallMatrix.of(abs(matrix)) for matrix in self._weights.named().values()]
+        outputs: BallMatrix = network_output(BallMatrix.of(self.step * abs(x)), network, matrices, form)
+        return np.array(outputs.flint.tolist(), dtype=object)
 
     def output(self, x: ObjectArray) -> ObjectArray:
         """The outputs, as they are shown: rounded."""
@@ -145,9 +174,13 @@ class EnclosedOutputs:
     def _distances(
         self, x: ObjectArray, found: ObjectArray
     ) -> tuple[dict[tuple[int, int], tuple[Fraction, Fraction | None]], Fraction]:
-        """Bounds of how far off each output is, and the unit: the distance of floats at the largest one."""
+        """Bounds of how far off each output is, and the unit: the distance of floats at the largest one.
+
+        Softmax has weights that add up to one; without it terms may cancel, and the largest sum of their sizes counts.
+        """
         balls = self._balls(x)
-        sizes = [distance(ball, Fraction(0))[1] for ball in balls.ravel()]
+        counted = balls if self._architecture.normalization is not None else self._sizes(x)
+        sizes = [distance(ball, Fraction(0))[1] for ball in counted.ravel()]
         largest = max((size for size in sizes if size is not None), default=Fraction(0))
         unit = unit_in_last_place(largest, self._floats)
         numbers: list[Fraction] = found.ravel().tolist()
@@ -160,7 +193,9 @@ class EnclosedOutputs:
             return ": not finite"
         with precision(BITS[0]):
             distances, unit = self._distances(x, found)
-        return f": {float(distances[place][0] / unit):.3g} ulps, allowed are {self._ulps}"
+        ratio = distances[place][0] / unit
+        off = f"{float(ratio):.3g}" if ratio < LARGEST_SHOWN else "more than 10^300"  # floats end at 10^308
+        return f": {off} ulps, allowed are {self._ulps}"
 
 
 def unit_in_last_place(size: Fraction, floats: Floats) -> Fraction:
@@ -192,45 +227,27 @@ def _step(architecture: Architecture, weights: Weights) -> Fraction:
     x = np.full((architecture.input_width, 1), Fraction(GRID), dtype=object)
     if architecture.embed is not None:
         x = abs(weights["E"]) @ x
-    heads = [architecture.head_name(1, h) for h in range(1, architecture.heads + 1)]
-    largest = max(((abs(weights[f"K{h}"]) @ x).T @ (abs(weights[f"Q{h}"]) @ x))[0, 0] for h in heads)
     step = Fraction(1)
-    while largest * step * step > LARGEST_SCORE:
+    while step > SMALLEST_STEP and _largest_score(architecture, weights, step * x) > LARGEST_SCORE:
         step /= 2
     return step
 
 
-def recognized(
-    truth: ExactOutputs | EnclosedOutputs, weights: Weights, caller: Caller, inputs: list[ObjectArray]
-) -> str:
-    """A usual mistake that explains all these outputs, in words; empty if none does. A guess, for the reader."""
-    weights.require_numbers("the networks that are tried")
-    if not isinstance(truth, ExactOutputs):
-        return ""
-    outputs = [(x, caller(x)) for x in inputs]
-    tokens = inputs[0].shape[1]
-    for words, other, turned in _mistakes(weights, tokens):
-        values = exactly(other.architecture(tokens), other, truth.bound)
-        order = slice(None, None, -1) if turned else slice(None)
-        if all(np.array_equal(values(x[:, order])[:, order], y) for x, y in outputs):
-            return words
-    return ""
+def _largest_score(architecture: Architecture, weights: Weights, x: ObjectArray) -> Fraction:
+    """A bound for the scores of the first layer, where no entry is larger than in the column `x`."""
 
+    def seen(letter: str, place: str) -> ObjectArray:
+        found: ObjectArray = abs(weights[letter + place]) @ x
+        if letter in architecture.biases:
+            found = found + abs(weights[f"b{letter}{place}"])
+        if architecture.query_key_norm is not None:
+            found = np.full(found.shape, Fraction(isqrt(len(found)) + 1), dtype=object)
+        if architecture.gains:
+            found = found * abs(weights[f"g{letter}1"])
+        return found if architecture.rotary is None else found * 0 + max(found.ravel()) * 2
 
-def _mistakes(weights: Weights, tokens: int) -> Iterator[tuple[str, Weights, bool]]:
-    """Networks that are often meant for this one; in the last place, whether tokens stand in the other order."""
-    named, form = weights.named(), weights.form
-    exchanged = {name: named[{"Q": "K", "K": "Q"}.get(name[0], name[0]) + name[1:]] for name in named}
-    yield "the network with queries and keys exchanged", Weights.of(exchanged, form), False
-    if tokens > 1:
-        words = "without its causal mask" if form.causal else "with a causal mask"
-        yield f"the network {words}", weights.with_form(replace(form, causal=not form.causal)), False
-        if form.causal:
-            yield "the network with the mask turned around", weights, True
-    if len(set(weights.architecture(1).widths)) == 1:
-        words = "without its skip connections" if form.skip else "with skip connections"
-        yield f"the network {words}", weights.with_form(replace(form, skip=not form.skip)), False
-    roots = {name: isqrt(matrix.shape[0]) for name, matrix in named.items() if name[0] == "Q"}
-    if all(root > 1 and root * root == named[name].shape[0] for name, root in roots.items()):
-        scaled = {name: matrix / roots[name] if name in roots else matrix for name, matrix in named.items()}
-        yield "the network with scores divided by the root of the query width", Weights.of(scaled, form), False
+    places = ["1" if architecture.heads == 1 else f"1.{h}" for h in range(1, architecture.heads + 1)]
+    keys = {place: seen("K", place) for place in places[: architecture.key_heads]}
+    members = architecture.heads // (architecture.key_heads or architecture.heads)
+    scores = ((keys[places[h // members]].T @ seen("Q", place))[0, 0] for h, place in enumerate(places))
+    return Fraction(max(scores))

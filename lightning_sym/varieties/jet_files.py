@@ -118,7 +118,7 @@ def read_jet(content: bytes) -> Jet:
     widths = _sizes(found["widths"], "widths")
     ranks = _sizes(found["ranks"], "ranks") if "ranks" in found else (widths[0],) * (len(widths) - 1)
     (tokens,) = _sizes([found["tokens"]], "tokens")
-    shape = Architecture(widths, ranks, tokens, form.normalization, causal=form.causal, skip=form.skip)
+    shape = Architecture(widths, ranks, tokens, **vars(form))  # all that it says, also what is new
     lines = found["lines"]
     if not isinstance(lines, list) or len(lines) > MOST_LINES:
         raise FileFormatError(f"lines must be a list of at most {MOST_LINES:,} objects, got {shown(lines)}")

@@ -126,7 +126,7 @@ BAD_FORMS: dict[str, tuple[object, str]] = {
     "list": ([], "an object"),
     "null": (None, "an object with normalization, mask and skip, got null"),
     "missing": ({"normalization": "softmax"}, "missing or unknown: mask, skip"),
-    "unknown": ({**GOOD, "rotary": True}, "missing or unknown: rotary"),
+    "unknown": ({**GOOD, "wound": True}, "missing or unknown: wound"),
     "normalization": ({**GOOD, "normalization": "sigmoid"}, "normalization must be none or softmax, got 'sigmoid'"),
     "odd normalization": ({**GOOD, "normalization": ["softmax"]}, "normalization must be none or softmax"),
     "mask": ({**GOOD, "mask": True}, "mask must be none or causal, got True"),

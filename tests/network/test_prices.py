@@ -82,10 +82,9 @@ def plain(source: random.Random, widest: int = 12, deepest: int = 4) -> Architec
 def transformer(source: random.Random) -> Architecture:
     depth, width = source.randint(1, 3), source.randint(2, 12)
     ranks = tuple(source.randint(1, 5) for _ in range(depth))
-    normalization, options = source.choice((None, SOFTMAX)), {"skip": True, "causal": source.random() < 0.3}
-    return Architecture(
-        (width,) * (depth + 1), ranks, source.randint(2, 5), normalization, source.randint(1, 3), ranks, **options
-    )
+    normalization, causal = source.choice((None, SOFTMAX)), source.random() < 0.3
+    t, heads, widths = source.randint(2, 5), source.randint(1, 3), (width,) * (depth + 1)
+    return Architecture(widths, ranks, t, normalization, heads, ranks, skip=True, causal=causal)
 
 
 @pytest.mark.parametrize("seed", range(10))

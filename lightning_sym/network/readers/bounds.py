@@ -25,7 +25,9 @@ MOST_MATRICES = 100_000
 LONGEST_FORM = 2**16
 """Characters of the form of a network where it is a string inside a binary file."""
 
-_NAME = re.compile(r"[A-Z](?:[1-9][0-9]{0,5}(?:\.[1-9][0-9]{0,5})?)?")
+_PLACE = r"[1-9][0-9]{0,5}(?:\.[1-9][0-9]{0,5})?"
+
+_NAME = re.compile(rf"[A-Z](?:{_PLACE})?|[a-zA-Z]{{1,4}}{_PLACE}")
 
 
 class Contents(NamedTuple):

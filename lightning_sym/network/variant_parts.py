@@ -1,0 +1,135 @@
+"""What variants of attention do to queries, keys, values and the stream, over every ring that can.
+
+Matrices have one column a token. What a ring cannot do it refuses by name: products entry by entry, which gains,
+positions and gates need, and roots, angles and exponentials, which only balls of real numbers have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.network.variant import Rotary
+from lightning_sym.rings import protocol
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.protocol import operation
+from lightning_sym.rings.rationals import map_entries
+
+
+def constants(x: Any, numbers: ObjectArray, purpose: str) -> Any:
+    """Integers, or else fractions, as a matrix over the ring of `x`."""
+    kind = int if all(n.denominator == 1 for n in numbers.ravel().tolist()) else Fraction
+    return protocol.constants(x, map_entries(kind, numbers), purpose)
+
+
+def _ones(x: Any, rows: int, columns: int, purpose: str) -> Any:
+    """A matrix of ones over the ring of `x`."""
+    return constants(x, np.ones((rows, columns), dtype=object), purpose)
+
+
+def biased(x: Any, bias: Any, tokens: int) -> Any:
+    """The sum of `x` and a column, the same for each token.
+
+    Example:
+        >>> biased(np.array([[1, 2]]), np.array([[5]]), 2).tolist()
+        [[6, 7]]
+    """
+    return x + bias @ _ones(x, 1, tokens, "a bias")
+
+
+def gained(x: Any, gain: Any, tokens: int) -> Any:
+    """The rows of `x` times the entries of a column.
+
+    Example:
+        >>> gained(np.array([[1, 2], [3, 4]]), np.array([[1], [10]]), 2).tolist()
+        [[1, 2], [30, 40]]
+    """
+    operation(x, "__mul__", "a gain")
+    return x * (gain @ _ones(x, 1, tokens, "a gain"))
+
+
+def normed(x: Any, epsilon: Fraction, rows: int, tokens: int) -> Any:
+    """The columns of `x` divided by their root mean square, over balls of real numbers.
+
+    Raises:
+        RingError: the ring has no square roots.
+    """
+    purpose = "the norm of queries and keys"
+    operation(x, "elementary", purpose)
+    mean = constants(x, np.full((1, rows), Fraction(1, rows), dtype=object), purpose) @ (x * x)
+    inside = mean + constants(x, np.full((1, tokens), epsilon, dtype=object), purpose)
+    return x * (_ones(x, rows, 1, purpose) @ operation(inside, "elementary", purpose)("rsqrt"))
+
+
+def rotation(rotary: Rotary, x: Any, rows: int, tokens: int) -> tuple[Any, Any, Any]:
+    """Cosines and sines for each of the rows of queries and each position, and the matrix that exchanges rows.
+
+    Example:
+        >>> c, s, exchanged = rotation(Rotary(turns=[("3/5", "4/5")]), np.array([[1, 0], [0, 1]]), 2, 2)
+        >>> c[:, 1].tolist(), exchanged.tolist()
+        ([Fraction(3, 5), Fraction(3, 5)], [[0, -1], [1, 0]])
+    """
+    purpose = "a rotation"
+    operation(x, "__mul__", purpose)
+    half = rotary.rows(rows) // 2
+    first, step = (range(half), half) if rotary.pairs == "halves" else (range(0, 2 * half, 2), 1)
+    spread, exchange = np.zeros((rows, half), dtype=object), np.zeros((rows, rows), dtype=object)
+    kept = np.ones((rows, tokens), dtype=object)
+    for k, row in enumerate(first):
+        spread[[row, row + step], k] = 1
+        exchange[row, row + step], exchange[row + step, row] = -1, 1
+        kept[[row, row + step]] = 0
+    if rotary.base is None:
+        cosines, sines = (constants(x, table, purpose) for table in _powers(rotary.points, tokens))
+    else:
+        angles = operation(x, "rotary", "a rotation by angles")
+        cosines, sines = angles(rotary.base, 2 * half, range(tokens))
+    spread = constants(x, spread, purpose)
+    return spread @ cosines + constants(x, kept, purpose), spread @ sines, constants(x, exchange, purpose)
+
+
+def _powers(turns: Sequence[tuple[Fraction, Fraction]], tokens: int) -> tuple[Any, Any]:
+    """Cosines and sines of the powers of rotations: a row for each of them, a column for each position."""
+    tables = np.empty((2, len(turns), tokens), dtype=object)
+    for k, (c, s) in enumerate(turns):
+        at = Fraction(1), Fraction(0)
+        for j in range(tokens):
+            tables[:, k, j] = at
+            at = at[0] * c - at[1] * s, at[0] * s + at[1] * c
+    return tables[0], tables[1]
+
+
+def turned(x: Any, by: tuple[Any, Any, Any]) -> Any:
+    """The columns of `x`, each turned by the rotation of its position.
+
+    Example:
+        >>> x = np.array([[1, 1], [0, 0]])
+        >>> turned(x, rotation(Rotary(turns=[(0, 1)]), x, 2, 2)).tolist()
+        [[1, 0], [0, 1]]
+    """
+    cosines, sines, exchange = by
+    return cosines * x + sines * (exchange @ x)
+
+
+def activated(x: Any, function: str | tuple[Fraction, ...], rows: int, tokens: int) -> Any:
+    """A function of every entry: by its name, or a polynomial by its coefficients, the constant one first.
+
+    Example:
+        >>> activated(np.array([[3]]), (Fraction(0), Fraction(1), Fraction(2)), 1, 1).tolist()
+        [[21]]
+    """
+    if isinstance(function, str):
+        return operation(x, "elementary", f"a gate with {function}")(function)
+    operation(x, "__mul__", "a gate")
+    total, power = None, None
+    for k, c in enumerate(function):
+        power = None if k == 0 else x if power is None else power * x
+        if not c:
+            continue
+        scaled = constants(x, np.full((rows, tokens), c, dtype=object), "a gate") if c != 1 or power is None else None
+        term = scaled if power is None else power if scaled is None else scaled * power
+        total = term if total is None else total + term
+    return total
