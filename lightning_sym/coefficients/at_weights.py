@@ -156,16 +156,14 @@ def two_bounds(question: AtWeights) -> LearningCoefficient:
     Args:
         question: the network.
     """
-    parameters, ranks = question.shape.parameter_count, {"weights": question.shape.parameter_count}
-    rank, fiber = 0, 0
-    for lower, upper in _dimensions(question):
-        rank, fiber = max(rank, lower), max(fiber, upper)
+    parameters, rank, fiber = question.shape.parameter_count, 0, 0
+    for more_rank, more_fiber in _dimensions(question):
+        rank, fiber = max(rank, more_rank), max(fiber, more_fiber)
         if rank + fiber == parameters:
             break
-    lower, upper = Fraction(rank, 2), Fraction(parameters - fiber, 2)
-    factors = min(_factors(question).value, upper)
-    ranks |= {"rank of the Jacobian": rank, "dimension of the fiber": fiber}
-    return LearningCoefficient(lower, factors, 1 if lower == factors else None, f"{PAGE}, Proposition 3", "", ranks)
+    lower, upper = Fraction(rank, 2), min(Fraction(parameters - fiber, 2), _factors(question).value)
+    ranks = {"weights": parameters, "rank of the Jacobian": rank, "dimension of the fiber": fiber}
+    return LearningCoefficient(lower, upper, 1 if lower == upper else None, f"{PAGE}, Proposition 3", "", ranks)
 
 
 def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
@@ -248,8 +246,20 @@ def learning_coefficient(
     require_arguments(learning_coefficient, locals())
     require_integer(seed, "the seed")
     require_integer(tokens, "the number of tokens", 1)
+    return coefficient_within(weights, tokens, Work(work, progress), seed=seed, memory=memory)
+
+
+def coefficient_within(
+    weights: Weights, tokens: int, budget: Work, *, seed: int = 0, memory: int = DEFAULT_MEMORY
+) -> LearningCoefficient:
+    """The same within a budget that others spend too.
+
+    Raises:
+        BadInput: another normalization, or letters.
+        TooLarge: estimates exceed the budget or `memory`.
+    """
     weights.require_numbers("the learning coefficient")
-    shape, budget = weights.architecture(tokens), Work(work, progress)
+    shape = weights.architecture(tokens)
     shape.require("the learning coefficient", KNOWN)
     if shape.normalization not in (None, SOFTMAX):
         raise BadInput(f"the network must be lightning attention or normalized by softmax, got {shape}")

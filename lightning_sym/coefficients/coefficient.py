@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from lightning_sym.certificates.document import Document
-from lightning_sym.display import Lines, Result, labelled, latex_number
+from lightning_sym.display import Lines, Result, latex_number
 from lightning_sym.errors import ProgramError, no_truth_value
 
 
@@ -72,8 +72,8 @@ class LearningCoefficient(Result):
         if not self.certified:
             said = f"lambda undecided, between {self.lower} and {self.upper}{order}"
         lines = [("coefficient", said), *([("about", self.about)] if self.about else [])]
-        lines += labelled("ranks", (f"{name} = {number:,}" for name, number in self.ranks.items()))
-        return [*lines, ("proof", self.proof)]
+        ranks = ", ".join(f"{name} = {number:,}" for name, number in self.ranks.items())
+        return [*lines, *([("ranks", ranks)] if ranks else []), ("proof", self.proof)]
 
     def _latex(self) -> str:
         if not self.certified:

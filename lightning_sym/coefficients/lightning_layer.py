@@ -11,10 +11,10 @@ from fractions import Fraction
 
 from lightning_sym.coefficients.gram import GramRanks
 from lightning_sym.coefficients.local_pairs import LocalPair
-from lightning_sym.coefficients.reduced_rank import FactorRanks
+from lightning_sym.coefficients.reduced_rank import FactorRanks, R
 from lightning_sym.exact.rational import null_columns
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.circuits import HeadCircuits
+from lightning_sym.system.circuits import HeadCircuits, HeadOver
 
 PAGE = "docs/learning-coefficients.md"
 
@@ -51,7 +51,7 @@ class Values:
     ranks: dict[str, int]
 
     @classmethod
-    def of(cls, head: HeadCircuits) -> Values:
+    def of(cls, head: HeadOver[R]) -> Values:
         """Of a head, with an output projection or without."""
         rows, columns = head.inner_value.shape
         if head.output is None:
@@ -66,7 +66,7 @@ SQUARE = "the scores are a multiple of the square of a form that the values are 
 PROJECTED = "the values, which have an output projection, and the scores are multiples of one linear form"
 
 
-def two_tokens(head: HeadCircuits) -> Proved | str:
+def two_tokens(head: HeadOver[R]) -> Proved | str:
     """Of a lightning layer with two tokens or more, some of which attend to others; or why nothing is proved.
 
     Example:
@@ -134,7 +134,7 @@ def _zero_function(values: Values, scores: LocalPair, rank: int, proof: str, ran
     return Proved(values.pair if rank else values.pair * scores, proof, ranks)
 
 
-def _parallel(head: HeadCircuits, common: Fraction) -> LocalPair:
+def _parallel(head: HeadOver[R], common: Fraction) -> LocalPair:
     """All rows of the values but one are coordinates, and what is left of that one has this coefficient."""
     rows, width = head.value.shape
     return LocalPair.coordinates((rows - 1) * width) + LocalPair(common)

@@ -9,10 +9,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol, Self, TypeVar
 
 from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.errors import ShapeError
-from lightning_sym.rings.rationals import RationalMatrix
+
+
+class Ranked(Protocol):
+    """A matrix of exact numbers: rational ones, or polynomials at a root."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def mT(self) -> Self: ...  # noqa: N802 - the array standard's name for the matrix transpose
+    def rank(self) -> int: ...
+    def above(self, other: Self) -> Self: ...
+    def __matmul__(self, other: Self) -> Self: ...
+
+
+R = TypeVar("R", bound=Ranked)
 
 
 @dataclass(frozen=True)
@@ -47,10 +62,11 @@ class FactorRanks:
             raise ShapeError(f"ranks must be those of two factors and their product, got {self}")
 
     @classmethod
-    def of(cls, left: RationalMatrix, right: RationalMatrix) -> FactorRanks:
+    def of(cls, left: R, right: R) -> FactorRanks:
         """Of given factors, by three exact ranks.
 
         Example:
+            >>> from lightning_sym.rings.rationals import RationalMatrix
             >>> FactorRanks.of(RationalMatrix.of([[1], [2]]), RationalMatrix.of([[0]])).product
             0
         """
@@ -62,7 +78,8 @@ class FactorRanks:
         r"""The pair of the ideal of $BA - B^* A^*$.
 
         With $p = M - b$, $n = N - a$, $h = H - a - b + r$ it is $2\lambda = Ma + bN - ab + \min_t [hn + t(p - h - n) +
-        t^2]$ over $0 \le t \le \min(h, n)$, and $m$ the number of $t$ where it is smallest; 1 if one of $p$, $h$, $n$ is 0.
+        t^2]$ over $0 \le t \le \min(h, n)$, and $m$ the number of $t$ where it is smallest, 1 if one of $p$, $h$,
+        $n$ is 0.
         """
         b, a = self.left, self.right
         seen = self.rows * a + b * self.columns - a * b
