@@ -58,6 +58,12 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.checkpoints.symmetry_files import save_symmetry as save_symmetry
     from lightning_sym.checkpoints.symmetry_table import symmetry_table as symmetry_table
     from lightning_sym.checkpoints.writing import save_checkpoint as save_checkpoint
+    from lightning_sym.coefficients.at_weights import learning_coefficient as learning_coefficient
+    from lightning_sym.coefficients.coefficient import LearningCoefficient as LearningCoefficient
+    from lightning_sym.coefficients.line import CoefficientPath as CoefficientPath
+    from lightning_sym.coefficients.line import PathPoint as PathPoint
+    from lightning_sym.coefficients.line import coefficients_between as coefficients_between
+    from lightning_sym.coefficients.line import coefficients_of as coefficients_of
     from lightning_sym.dimension.certify import CertifiedDimension as CertifiedDimension
     from lightning_sym.dimension.certify import Evidence as Evidence
     from lightning_sym.dimension.certify import Status as Status

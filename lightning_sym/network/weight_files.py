@@ -34,6 +34,9 @@ __all__ = ["LONGEST_NUMBER", "load_weights", "save_weights"]
 
 _READERS = {".json": "json", ".npz": "npz", ".safetensors": "safetensors"}
 
+SUFFIXES = tuple(_READERS)
+"""How the names of files of weights end."""
+
 
 def load_weights(path: str | os.PathLike[str]) -> Weights:
     """Read weights; floats are converted exactly. They are of a lightning network unless the file says more.

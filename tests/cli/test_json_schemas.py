@@ -55,6 +55,10 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("orbits", ("classify", "--orbits", "--widths", "3,2", "--ranks", "2")),
     ("singular-ideal", ("classify", "--singular-ideal", "--widths", "2,1", "--ranks", "2")),
     ("singular-ideal", ("classify", "--singular-ideal", "--widths", "1,2", "--ranks", "2")),
+    ("coefficient", ("coefficient", EXAMPLES["rank_one"])),
+    ("coefficient", ("coefficient", EXAMPLES["lightning_heads"])),
+    ("coefficient-path", ("coefficient", EXAMPLES["generic"], EXAMPLES["generic_rescaled"], "--steps", "2")),
+    ("coefficient-path", ("coefficient", EXAMPLES["two_layers"], EXAMPLES["two_layers"], "--steps", "1")),
     ("conserved", ("conserved", *SHAPE)),
     ("conserved", ("conserved", "--weights", EXAMPLES["rank_one"], "--tokens", "2")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
@@ -172,6 +176,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         name for name in COMMANDS if any("--json" in parameter.opts for parameter in module_of(name).command.params)
     }
     assert with_json | {
+        "coefficient-path",
         "config",
         "fingerprint",
         "fingerprint-comparison",

@@ -154,6 +154,7 @@ COMMANDS: dict[str, tuple[list[str], Any]] = {
     "fiber of softmax": (["fiber", "examples/generic.json", "--normalization", "softmax"],
                          fiber(GENERIC.with_form(NetworkForm(SOFTMAX)))),
     "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),
+    "coefficient": (["coefficient", "examples/generic.json"], RESULTS["coefficient"]),
     "critical": (["classify", "examples/two_layers.json"], classify(example("two_layers"))),
     "recover a jet": (["recover", "examples/jet.json"], recover_from_jet(load_jet(ROOT / "examples" / "jet.json"))),
     "phi": (["phi", "--widths", "2,1", "--ranks", "1", "--tokens", "2"], RESULTS["map"]),

@@ -112,6 +112,7 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "fiber_certificate": lambda: {"found": lightning_sym.fiber(SOFTMAX_WEIGHTS), "weights": SOFTMAX_WEIGHTS},
     "Equations.to_text": lambda: {"form": "sympy"},
     "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
+    "coefficients_of": lambda: {"path": {"first": WEIGHTS}},
     "transformer_conditions": lambda: {"weights": SOFTMAX_WEIGHTS},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
 }

@@ -18,6 +18,7 @@ from lightning_sym import (
     certified_dimension,
     circuits,
     classify,
+    coefficients_between,
     compare_fingerprints,
     compare_logits,
     conserved_quantities,
@@ -25,6 +26,7 @@ from lightning_sym import (
     fiber,
     fingerprint,
     layer_orbits,
+    learning_coefficient,
     load_weights,
     open_checkpoint,
     polynomial_map,
@@ -57,6 +59,7 @@ DEEP = Weights.random(Architecture((2, 2, 1), (1, 2), 2), seed=3)
 SKEW = Weights.of({"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 SURD = Weights.of({"Q1": [[1, 0], [0, -2]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
+DEAD = Weights.of({f"{c}{i}": [[0 if c == "V" else 1]] for c in "QKV" for i in (1, 2)})
 EQUAL = {f"{c}1.{h}": [[h if c == "V" else 2]] for c in "QKV" for h in (1, 2)}
 EQUAL_HEADS = Weights.of(EQUAL, NetworkForm(SOFTMAX, skip=True))
 TWO_HEADS = Weights.random(Architecture((2, 2), (1,), 2, heads=2, normalization=SOFTMAX, skip=True), seed=1)
@@ -124,6 +127,10 @@ RESULTS: dict[str, Any] = {
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),
     "point at one token": classify(GENERIC, tokens=1),
+    "coefficient": learning_coefficient(GENERIC),
+    "coefficient by bounds": learning_coefficient(example("lightning_heads"), 2),
+    "bounds of a coefficient": learning_coefficient(DEAD),
+    "coefficients on a line": coefficients_between(RANK_ONE, ZERO, steps=1),
     "orbits": layer_orbits(Architecture((2, 2), (2,), 2)),
     "singular locus": singular_locus(Architecture((2, 1), (2,), 2)),
     "equations": equations(Architecture((2, 1), (1,), 2)),

@@ -1,0 +1,94 @@
+r"""Heads of a layer that attend alike: what the function sees of them.
+
+Softmax heads with equal $A_h = K_h^\top Q_h$ show their $A_h$ and the sum of their $O_h V_h$; a head that attends like
+no other one, and whose values are zero, does not show $A_h$ (docs/learning-coefficients.md, Theorem 5). With one token
+no head shows $A_h$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
+from lightning_sym.coefficients.reduced_rank import FactorRanks
+from lightning_sym.system.circuits import HeadCircuits
+
+
+@dataclass(frozen=True, eq=False)
+class HeadGroup:
+    """Heads of one layer, and what of them is seen.
+
+    Attributes:
+        names: as they stand behind letters, such as `1.2`.
+        heads: their circuits.
+        scores_seen: whether $A_h$ of all of them is.
+        values_seen: whether the sum of their values is.
+    """
+
+    names: tuple[str, ...]
+    heads: tuple[HeadCircuits, ...]
+    scores_seen: bool = True
+    values_seen: bool = True
+
+    @property
+    def numbers_seen(self) -> int:
+        """How many entries of circuits are seen."""
+        rows, width = self.heads[0].value.shape
+        return len(self.heads) * width**2 * self.scores_seen + rows * width * self.values_seen
+
+    def seen(self) -> tuple[LocalPair, dict[str, int]]:
+        """The pair of the ideal of what is seen, less what it is, and the ranks that it was found by."""
+        pair, ranks = NOTHING, dict[str, int]()
+        for name, head in zip(self.names, self.heads, strict=True) if self.scores_seen else ():
+            factors = FactorRanks.of(head.key.mT, head.query)
+            pair += factors.pair
+            ranks |= {f"rk Q{name}": factors.right, f"rk K{name}": factors.left, f"rk K^T Q{name}": factors.product}
+        if self.values_seen:
+            more, named = self._values()
+            pair, ranks = pair + more, ranks | named
+        return pair, ranks
+
+    def _values(self) -> tuple[LocalPair, dict[str, int]]:
+        """The same of the sum of the values: one product, with all factors beside each other."""
+        first, *others = self.heads
+        rows, width = first.value.shape
+        if first.output is None:
+            return LocalPair.coordinates(rows * width), {}
+        output = first.output.mT.above(*(head.output.mT for head in others)).mT if others else first.output
+        inner = first.inner_value.above(*(head.inner_value for head in others)) if others else first.inner_value
+        factors, name = FactorRanks.of(output, inner), "+".join(self.names)
+        named = {f"rk O{name}": factors.left, f"rk V{name}": factors.right, f"rk O V{name}": factors.product}
+        return factors.pair, named
+
+
+def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_token: bool = False) -> list[HeadGroup]:
+    """Heads with equal attention matrices together, over the rationals.
+
+    Args:
+        names: of the heads of a layer.
+        heads: their circuits.
+        one_token: all heads attend alike then, and show no scores.
+    """
+    if one_token:
+        return [HeadGroup(tuple(names), tuple(heads), scores_seen=False)]
+    alike: dict[object, list[int]] = {}
+    for place, head in enumerate(heads):
+        alike.setdefault(head.attention.sort_key(), []).append(place)
+    groups = []
+    for places in alike.values():
+        chosen = tuple(heads[place] for place in places)
+        seen = len(chosen) > 1 or bool(chosen[0].value)
+        groups.append(HeadGroup(tuple(names[place] for place in places), chosen, scores_seen=seen))
+    return groups
+
+
+def lightning_groups(names: Sequence[str], heads: Sequence[HeadCircuits]) -> list[HeadGroup] | None:
+    """Each head by itself, as lightning attention shows it; `None` where scores and values of a head are both zero."""
+    groups = []
+    for name, head in zip(names, heads, strict=True):
+        scores, values = bool(head.attention), bool(head.value)
+        if not (scores or values):
+            return None
+        groups.append(HeadGroup((name,), (head,), scores_seen=values, values_seen=scores))
+    return groups

@@ -1,0 +1,135 @@
+r"""The learning coefficient of a product of two matrices at every pair of factors.
+
+The ideal of the entries of $BA - B^* A^*$ at $(B^*, A^*)$, which is reduced rank regression. The least of all factors
+of a matrix are the values of Aoyagi and Watanabe (2005); the others are proved in docs/learning-coefficients.md,
+Proposition 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, Self, TypeVar
+
+from lightning_sym.coefficients.local_pairs import LocalPair
+from lightning_sym.errors import ShapeError
+
+
+class Ranked(Protocol):
+    """A matrix of exact numbers: rational ones, or polynomials at a root."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def mT(self) -> Self: ...  # noqa: N802 - the array standard's name for the matrix transpose
+    def rank(self) -> int: ...
+    def above(self, other: Self) -> Self: ...
+    def __matmul__(self, other: Self) -> Self: ...
+
+
+R = TypeVar("R", bound=Ranked)
+
+
+@dataclass(frozen=True)
+class FactorRanks:
+    r"""Two factors $B$, `rows x inner`, and $A$, `inner x columns`, by their sizes and ranks.
+
+    Attributes:
+        rows, inner, columns: $M$, $H$, $N$.
+        left: $\operatorname{rk} B$.
+        right: $\operatorname{rk} A$.
+        product: $\operatorname{rk} BA$.
+
+    Raises:
+        ShapeError: there are no such factors.
+
+    Example:
+        >>> FactorRanks(2, 2, 2, left=1, right=1, product=0).pair
+        LocalPair(value=Fraction(3, 2), multiplicity=1)
+    """
+
+    rows: int
+    inner: int
+    columns: int
+    left: int
+    right: int
+    product: int
+
+    def __post_init__(self) -> None:
+        low = max(0, self.left + self.right - self.inner)
+        fits = self.left <= min(self.rows, self.inner) and self.right <= min(self.inner, self.columns)
+        if not (fits and low <= self.product <= min(self.left, self.right)):
+            raise ShapeError(f"ranks must be those of two factors and their product, got {self}")
+
+    @classmethod
+    def of(cls, left: R, right: R) -> FactorRanks:
+        """Of given factors, by three exact ranks.
+
+        Example:
+            >>> from lightning_sym.rings.rationals import RationalMatrix
+            >>> FactorRanks.of(RationalMatrix.of([[1], [2]]), RationalMatrix.of([[0]])).product
+            0
+        """
+        (rows, inner), columns = left.shape, right.shape[1]
+        return cls(rows, inner, columns, left.rank(), right.rank(), (left @ right).rank())
+
+    @property
+    def pair(self) -> LocalPair:
+        r"""The pair of the ideal of $BA - B^* A^*$.
+
+        With $p = M - b$, $n = N - a$, $h = H - a - b + r$ it is $2\lambda = Ma + bN - ab + \min_t [hn + t(p - h - n) +
+        t^2]$ over $0 \le t \le \min(h, n)$, and $m$ the number of $t$ where it is smallest, 1 if one of $p$, $h$,
+        $n$ is 0.
+        """
+        b, a = self.left, self.right
+        seen = self.rows * a + b * self.columns - a * b
+        rest, count = least_and_how_often(self.rows - b, self.inner - a - b + self.product, self.columns - a)
+        return LocalPair(Fraction(seen + rest, 2), count)
+
+    @property
+    def is_submersion(self) -> bool:
+        """Whether the entries of the product are coordinates near these factors."""
+        return self.left == self.rows or self.right == self.columns
+
+
+def least_and_how_often(p: int, h: int, n: int) -> tuple[int, int]:
+    r"""Twice $\lambda$, and $m$, of the ideal of $FD$ at 0, $F$ of size `p x h`, $D$ of size `h x n`.
+
+    Example:
+        >>> least_and_how_often(2, 2, 2), least_and_how_often(1, 1, 1), least_and_how_often(3, 0, 2)
+        ((3, 1), (1, 2), (0, 1))
+    """
+    if min(p, h, n) == 0:
+        return 0, 1
+    found = [h * n + t * (p - h - n) + t * t for t in range(min(h, n) + 1)]
+    return min(found), found.count(min(found))
+
+
+def minimal_regression(rows: int, columns: int, inner: int, rank: int) -> LocalPair:
+    r"""The pair of reduced rank regression with a true map of this rank: the least $\lambda$ of all its factors.
+
+    Args:
+        rows: $M$, of outputs.
+        columns: $N$, of inputs.
+        inner: $H$.
+        rank: $r$.
+
+    Returns:
+        Over all pairs of ranks that factors of such a map can have the least $\lambda$, with the largest $m$ there.
+
+    Raises:
+        ShapeError: no map has such a rank.
+
+    Example:
+        >>> minimal_regression(2, 2, 2, 0)
+        LocalPair(value=Fraction(3, 2), multiplicity=1)
+    """
+    if not 0 <= rank <= min(rows, columns, inner):
+        raise ShapeError(f"the rank must be between 0 and {min(rows, columns, inner)}, got {rank}")
+    pairs = [
+        FactorRanks(rows, inner, columns, b, a, rank).pair
+        for b in range(rank, min(rows, inner) + 1)
+        for a in range(rank, min(inner + rank - b, columns) + 1)
+    ]
+    least = min(pair.value for pair in pairs)
+    return LocalPair(least, max(pair.multiplicity for pair in pairs if pair.value == least))

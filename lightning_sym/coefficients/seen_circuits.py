@@ -1,0 +1,193 @@
+r"""Any network whose circuits are seen, up to symmetries, near its weights (docs/learning-coefficients.md, Theorem 5).
+
+Let $y$ be the circuits that are seen: $A_h$ of the heads with values, sums of $O_h V_h$ of heads that attend alike, $E$
+and $U$. If the rank of the Jacobian of the function by them and the dimension of their orbit under the symmetries add
+up to their number, the function is as far from the given one as they are from that orbit, and $\lambda$ is that of the
+products that they are, less half the dimension of the orbit. Both numbers are ranks modulo a prime, which are at most
+the ranks; their sum is at most the number of circuits, so where it is reached both are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.coefficients.head_groups import HeadGroup, lightning_groups, softmax_groups
+from lightning_sym.coefficients.lightning_layer import PAGE, Proved
+from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.fibers.local_dimension import local_dimension
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.symmetries.group import tangent_directions
+from lightning_sym.symmetries.point import Point
+from lightning_sym.system.circuits import NetworkCircuits, added
+from lightning_sym.system.fields import weights_modulo_a_prime
+
+Residues = npt.NDArray[np.int64]
+
+THEOREM_5 = f"{PAGE}, Theorem 5"
+
+MOST_CIRCUITS = 2000
+"""Entries of all circuits, with identities in place of keys, up to which their Jacobian is computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeenCircuits:
+    """The circuits that the function sees near the weights.
+
+    Attributes:
+        groups: the heads of each layer.
+        ends: `E` and `U` where they are seen.
+    """
+
+    groups: tuple[tuple[HeadGroup, ...], ...]
+    ends: dict[str, RationalMatrix]
+
+    @property
+    def count(self) -> int:
+        """How many entries they have."""
+        heads = sum(group.numbers_seen for layer in self.groups for group in layer)
+        return heads + sum(rows * columns for rows, columns in (end.shape for end in self.ends.values()))
+
+    def pair(self) -> tuple[LocalPair, dict[str, int]]:
+        """The pair of the ideal of all of them, less what they are, and the ranks that it was found by."""
+        pair, ranks = NOTHING, dict[str, int]()
+        for group in (group for layer in self.groups for group in layer):
+            more, named = group.seen()
+            pair, ranks = pair + more, ranks | named
+        for end in self.ends.values():
+            pair += LocalPair.coordinates(end.shape[0] * end.shape[1])
+        return pair, ranks
+
+
+def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -> SeenCircuits | None:
+    """The circuits that can be seen near the weights, by zeros alone; `None` where two factors of a product are zero.
+
+    Args:
+        weights: exact weights.
+        shape: their architecture, with its tokens.
+        net: their circuits.
+    """
+    layers = list[tuple[HeadGroup, ...]]()
+    for i, heads in enumerate(net.layers, start=1):
+        names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
+        own = list(heads)
+        if shape.normalization is None:
+            groups = lightning_groups(names, own)
+            if groups is None:
+                return None
+        else:
+            groups = softmax_groups(names, own, one_token=shape.tokens == 1)
+        layers.append(tuple(groups))
+    ends = {name: end for name, end in (("E", net.embed), ("U", net.unembed)) if name in weights.matrices}
+    return _at_a_zero(SeenCircuits(tuple(layers), ends), shape)
+
+
+def _at_a_zero(seen: SeenCircuits, shape: Architecture) -> SeenCircuits | None:
+    """What is left of it where one factor of the whole function is zero: that one. `None` where two of them are."""
+    dead_ends = [name for name, end in seen.ends.items() if not end]
+    dead_layers = [] if shape.skip else [i for i, layer in enumerate(seen.groups) if all(map(_is_idle, layer))]
+    if len(dead_ends) + len(dead_layers) > 1:
+        return None
+    if dead_ends:
+        return SeenCircuits((), {name: seen.ends[name] for name in dead_ends})
+    if dead_layers:
+        return SeenCircuits((seen.groups[dead_layers[0]],), {})
+    return seen
+
+
+def _is_idle(group: HeadGroup) -> bool:
+    """Whether the heads write nothing: their scores are zero, or their values cancel each other."""
+    return not group.values_seen or not added([head.value for head in group.heads])
+
+
+def whole_circuits(weights: Weights, shape: Architecture, net: NetworkCircuits) -> Weights:
+    """The network with its circuits as weights: `A_h` in place of queries, identities as keys, `O_h V_h` as values.
+
+    Args:
+        weights: exact weights.
+        shape: their architecture.
+        net: their circuits.
+    """
+    matrices = {name: weights.matrices[name] for name in ("E", "U") if name in weights.matrices}
+    for i, heads in enumerate(net.layers, start=1):
+        for h, head in enumerate(heads, start=1):
+            own = zip("QKV", (head.attention, RationalMatrix.identity(shape.widths[i - 1]), head.value), strict=True)
+            matrices |= {letter + shape.head_name(i, h): matrix.fractions() for letter, matrix in own}
+    return Weights.of(matrices, weights.form)
+
+
+def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
+    """A lower bound of the dimension of the orbit of what is seen, under bases of streams and rescalings.
+
+    Args:
+        whole: the network of `whole_circuits`.
+        tokens: of its inputs.
+        seen: what is seen.
+
+    Raises:
+        BadInput: the network has an option for which the symmetries are not known.
+    """
+    if (found := weights_modulo_a_prime(whole)) is None:
+        return 0
+    p, matrices = found
+    point = Point(whole.architecture(tokens), list(matrices.values()), p)
+    rows = [block.residues() for kind in ("stream", "scale") for block in tangent_directions(point, kind)]
+    if not rows:
+        return 0
+    moved = np.concatenate(rows)
+
+    def motion(name: str) -> Residues:
+        rows, columns = point.shapes[name]
+        start = point.starts[name]
+        return moved[:, start : start + rows * columns].reshape(-1, rows, columns)
+
+    parts = [motion(name) for name in seen.ends]
+    for group in (group for layer in seen.groups for group in layer):
+        if group.scores_seen:  # keys are 1: A moves by dK^T A + dQ
+            for name in group.names:
+                key = PrimeFieldMatrix.of(np.moveaxis(motion("K" + name), 1, 2), p)
+                scores = key @ point.matrix("Q" + name)
+                parts.append((scores + PrimeFieldMatrix.of(motion("Q" + name), p)).residues())
+        if group.values_seen:
+            parts.append(np.add.reduce([motion("V" + name) for name in group.names]) % p)
+    return rank_mod_p(np.concatenate([part.reshape(len(moved), -1) for part in parts], axis=1), p)
+
+
+def seen_up_to_symmetries(
+    weights: Weights, shape: Architecture, net: NetworkCircuits, budget: Work, seed: int
+) -> Proved | str:
+    """The pair of a network whose circuits are seen up to symmetries, or why nothing is proved.
+
+    Args:
+        weights: exact weights.
+        shape: their architecture, with its tokens.
+        net: their circuits.
+        budget: of exact work.
+        seed: picks the inputs.
+    """
+    if (seen := circuits_seen(weights, shape, net)) is None:
+        return "two factors of a product are zero"
+    sizes = (2 * before**2 + before * behind for before, behind in pairwise(shape.widths))
+    if (most := shape.heads * sum(sizes)) > MOST_CIRCUITS:
+        return f"its circuits have {most:,} entries, more than {MOST_CIRCUITS:,}"
+    whole = whole_circuits(weights, shape, net)
+    if (near := local_dimension(whole, shape.tokens, seed=seed, budget=budget)) is None:
+        return "the Jacobian by its circuits takes more work than allowed"
+    rank = whole.architecture(1).parameter_count - near.upper
+    orbit = orbit_of_circuits(whole, shape.tokens, seen)
+    if rank + orbit > seen.count:
+        raise ProgramError(f"rank {rank} and orbit {orbit} must be at most {seen.count} together for {shape}")
+    if rank + orbit < seen.count:
+        return f"of {seen.count:,} entries of circuits {rank:,} are seen, and {orbit:,} are symmetries"
+    pair, ranks = seen.pair()
+    numbers = {"circuits": seen.count, "rank of the Jacobian by circuits": rank, "orbit": orbit}
+    return Proved(pair.without(orbit), THEOREM_5, numbers | ranks)
