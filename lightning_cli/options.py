@@ -170,6 +170,23 @@ FORM_APART: Option = together(
 FORM: Option = together(FORM_APART, make=lambda **form: {"form": form})
 """The same, which the command gets as one dictionary, `form`."""
 
+WRITTEN_CHECKPOINT: Option = together(
+    click.option("-o", "--output", type=click.Path(), required=True, metavar="FOLDER", help="Where it is written."),
+    click.option(
+        "--stored",
+        type=click.Choice(["F16", "BF16", "F32", "F64"]),
+        help="Round all numbers to this type, to nearest even; without it each tensor keeps its type.",
+    ),
+    click.option(
+        "--shard-size",
+        type=Gibibytes(),
+        metavar="GIB",
+        help="Write several files, with an index, if there is more than this.",
+    ),
+    MEMORY,
+)
+"""The options of a checkpoint that is written."""
+
 OF_CHECKPOINTS: Option = together(
     click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),
     output("a symmetry", "--output", help="Checkpoints: write the symmetry into FILE."),

@@ -18,9 +18,10 @@ from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, tens
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.safetensors_files import read_safetensors_file, read_sharded
+from lightning_sym.checkpoints.safetensors_writing import INDEX, WEIGHTS
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
-from lightning_sym.checkpoints.writing import ADAPTER, CONFIG, INDEX, WEIGHTS
+from lightning_sym.checkpoints.writing import ADAPTER, CONFIG
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.readers.bounds import read_whole, shown

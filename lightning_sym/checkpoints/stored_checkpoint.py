@@ -132,9 +132,14 @@ class StoredCheckpoint:
                 raise FileFormatError(f"{self.name}: {tensor} must hold finite numbers, got {found}")
         return array
 
+    @property
+    def types(self) -> dict[str, int]:
+        """How many tensors are stored in each type."""
+        return dict(sorted(Counter(self._tensors[name].kind for name in self._held).items()))
+
     def lines(self) -> Lines:
         """What it is, line by line: label and text."""
-        form, types = self.form, Counter(self._tensors[name].kind for name in self._held)
+        form = self.form
         positions = "learned" if form.theta is None else f"rotary, base {form.theta}"
         said = f"{form.layers} of width {form.width:,}, {form.heads} heads of width {form.head_width}"
         return [
@@ -144,7 +149,7 @@ class StoredCheckpoint:
             ("tokens", f"{form.vocabulary:,} ids, {'tied' if form.tied else 'not tied'}, context {form.context:,}"),
             ("norm", f"{'LayerNorm' if form.norm == 'layer' else 'RMSNorm'}, epsilon {float(form.epsilon):g}"),
             ("positions", positions),
-            ("stored", ", ".join(f"{count} tensors {kind}" for kind, count in sorted(types.items()))),
+            ("stored", ", ".join(f"{count} tensors {kind}" for kind, count in self.types.items())),
         ]
 
     def __str__(self) -> str:

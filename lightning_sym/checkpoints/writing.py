@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from fractions import Fraction
-from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy.typing as npt
 
@@ -18,24 +18,36 @@ from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, join, tensor_shape
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import table
+from lightning_sym.checkpoints.safetensors_writing import INDEX, WrittenTensor, in_files, index_of, write_safetensors
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.errors import BadInput
-from lightning_sym.limits import require_integer
+from lightning_sym.limits import Progress, require_integer, unheard
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse, said
 from lightning_sym.whole_files import replacing
 
-CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-ADAPTER = "adapter_config.json"
+CONFIG, ADAPTER = "config.json", "adapter_config.json"
 
 
-def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stored: str | None = None) -> None:
-    """Write a checkpoint as `config.json` and `model.safetensors`, both whole or neither.
+def save_checkpoint(
+    checkpoint: Checkpoint,
+    folder: str | os.PathLike[str],
+    stored: str | None = None,
+    *,
+    rounded: bool = False,
+    shard_size: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write a checkpoint as `config.json` and `model.safetensors`, all of it or nothing.
 
     Args:
         checkpoint: of a family that is read; its blocks have the same pieces.
-        folder: a new one, or one without other weights; those two files are replaced.
+        folder: a new one, or one without other weights; files of these names are replaced.
         stored: `F16`, `BF16`, `F32` or `F64`, to which all numbers are rounded, to nearest even. Without it each piece
             keeps the type it is stored in, and a number that is not of that type is refused.
+        rounded: then numbers are rounded to the type that their piece is stored in, to nearest even.
+        shard_size: bytes of tensors in a file; what has more is written as several, with
+            `model.safetensors.index.json`.
+        progress: is told of each layer.
 
     Raises:
         BadInput: the family cannot say what the checkpoint is, a number does not fit, or the folder cannot be written.
@@ -52,6 +64,8 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stor
     require_arguments(save_checkpoint, locals())
     if stored is not None and stored not in ON_DISK:
         raise BadInput(f"the stored type must be one of {', '.join(ON_DISK)}, got {shown(stored)}")
+    if shard_size is not None:
+        require_integer(shard_size, "shard_size", 1)
     if not hasattr(checkpoint, "form") or not hasattr(checkpoint, "block"):
         raise BadInput(f"checkpoint must be a Checkpoint (open_checkpoint reads one), got {shown(checkpoint)}")
     form = checkpoint.form
@@ -61,37 +75,50 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stor
     family, parts = FAMILIES[form.family], _parts(checkpoint)
     config = _config(family, form, parts)
     places = family.layout.places(form, parts)
-    kinds = _kinds(checkpoint, places, stored)
-    config |= {"torch_dtype": _type_of_all(set(kinds.values()))}
+    tensors = _tensors(checkpoint, places, stored)
+    config |= {"torch_dtype": _type_of_all({tensor.kind for tensor in tensors})}
+    files = in_files(tensors, shard_size)
+    texts = {CONFIG: _spelled(config)} | ({INDEX: index_of(files)} if len(files) > 1 else {})
+    kinds = {tensor.name: tensor.kind for tensor in tensors}
+    rounding = rounded or stored is not None
+    numbers = _numbers(checkpoint, places, kinds, rounded=rounding, tell=progress or unheard)
     target = Path(folder)
     if not os.fspath(folder) or "\0" in os.fspath(folder):
         raise BadInput(f"folder must be a path, got {shown(os.fspath(folder))}")
     try:
-        made = _prepare(target)
-        try:
-            with replacing(target / WEIGHTS) as weights, replacing(target / CONFIG) as text:
-                text.write_text(_spelled(config), encoding="utf-8")
-                with weights.open("wb") as stream:
-                    _write(stream, checkpoint, places, kinds, rounded=stored is not None)
-        except BaseException:
-            if made and not any(target.iterdir()):
-                target.rmdir()
-            raise
+        with _folder(target, {*files, *texts}), ExitStack() as whole:
+            # the configuration, which stands first here, appears last: without it a folder is no checkpoint
+            places_to_write = {name: whole.enter_context(replacing(target / name)) for name in (*texts, *files)}
+            for name, text in texts.items():
+                places_to_write[name].write_text(text, encoding="utf-8")
+            for name, here in files.items():
+                with places_to_write[name].open("wb") as stream:
+                    write_safetensors(stream, here, numbers)
     except OSError as error:
         raise BadInput(f"{target} must be a writable folder: {error.strerror or error}") from error
 
 
-def _prepare(folder: Path) -> bool:
-    """Make the folder if it is not there, and say whether it was made; refuse one with weights of other files."""
-    try:
+@contextmanager
+def _folder(folder: Path, mine: set[str]) -> Iterator[None]:
+    """A folder to write into; one that was made is taken away again if nothing is written.
+
+    Raises:
+        BadInput: it holds weights beside those that are written.
+    """
+    made = not os.path.lexists(folder)
+    if made:
         folder.mkdir()
-    except FileExistsError:
-        for other in sorted(entry.name for entry in folder.iterdir()):
-            weights = other.endswith((".safetensors", ".bin")) or other in (INDEX, ADAPTER)
-            if weights and other != WEIGHTS:
-                raise BadInput(f"{folder} must not hold other weights, got {shown(other)}") from None
-        return False
-    return True
+    for other in sorted(entry.name for entry in folder.iterdir()):
+        weights = other.endswith((".safetensors", ".bin", ".gguf", ".pth")) or other in (INDEX, ADAPTER)
+        if weights and other not in mine:
+            raise BadInput(f"{folder} must not hold other weights, got {shown(other)}")
+    try:
+        yield
+    except BaseException:
+        if made:
+            with suppress(OSError):  # someone else uses it meanwhile
+                folder.rmdir()
+        raise
 
 
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
@@ -102,15 +129,17 @@ def _parts(checkpoint: Checkpoint) -> frozenset[str]:
     return frozenset(name for name, _ in checkpoint.block(0).present())
 
 
-def _kinds(checkpoint: Checkpoint, places: dict[str, Place], stored: str | None) -> dict[str, str]:
-    """By tensor, the type it is written in."""
-    found: dict[str, str] = {}
-    for piece, place in places.items():
-        kind = stored or checkpoint.stored(piece)
-        if found.setdefault(place.tensor, kind) != kind:
-            raise BadInput(f"pieces of {place.tensor} must have one stored type, got {found[place.tensor]} and {kind}")
+def _tensors(checkpoint: Checkpoint, places: dict[str, Place], stored: str | None) -> list[WrittenTensor]:
+    """What is to be written, in the order of the places, which is by layer."""
+    found: list[WrittenTensor] = []
+    for tensor, pieces in by_tensor(places).items():
+        kinds = {stored or checkpoint.stored(piece): piece for piece in pieces}
+        if len(kinds) > 1:
+            raise BadInput(f"pieces of {tensor} must have one stored type, got {' and '.join(sorted(kinds))}")
+        ((kind, piece),) = kinds.items()
         if kind not in ON_DISK:
             raise BadInput(f"{piece} must be stored as one of {', '.join(ON_DISK)}, got {shown(kind)}")
+        found.append(WrittenTensor(tensor, kind, tensor_shape(table(checkpoint.form), pieces, places[pieces[0]])))
     return found
 
 
@@ -160,37 +189,21 @@ def _decimal(value: Any) -> str:
     return f"{text[: len(text) - digits]}.{text[len(text) - digits :] or '0'}"
 
 
-def _write(
-    stream: BinaryIO, checkpoint: Checkpoint, places: dict[str, Place], kinds: dict[str, str], *, rounded: bool
-) -> None:
-    form, held = checkpoint.form, by_tensor(places)
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    end = 0
-    for tensor, pieces in held.items():
-        shape, begin = tensor_shape(table(form), pieces, places[pieces[0]]), end
-        end += prod(shape) * ON_DISK[kinds[tensor]].itemsize
-        header[tensor] = {"dtype": kinds[tensor], "shape": list(shape), "data_offsets": [begin, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    stream.write(len(text).to_bytes(8, "little") + text)
-    for tensor, array in _tensors(checkpoint, places, held):
-        try:
-            raw: npt.NDArray[Any] = to_disk(array, kinds[tensor], rounded=rounded)
-        except BadInput as error:
-            raise BadInput(f"{tensor}: {error}") from error
-        stream.write(raw.tobytes())
-
-
-def _tensors(
-    checkpoint: Checkpoint, places: dict[str, Place], held: dict[str, list[str]]
-) -> Iterator[tuple[str, Array]]:
-    """The tensors in the order of the places, which is by layer: at most one layer is in memory."""
+def _numbers(
+    checkpoint: Checkpoint, places: dict[str, Place], kinds: dict[str, str], *, rounded: bool, tell: Progress
+) -> Iterator[npt.NDArray[Any]]:
+    """The numbers of each tensor in turn, as they are stored: at most one layer is in memory."""
     at, pieces_there = "", dict[str, Array]()
-    for tensor, pieces in held.items():
+    for tensor, pieces in by_tensor(places).items():
         layer = pieces[0].rpartition(".")[0]
         if layer != at or not pieces_there:
+            tell(f"layer {layer}" if layer else "the embedding", int(layer or 0), checkpoint.form.layers)
             holder: Pieces = checkpoint.block(int(layer)) if layer else checkpoint.ends()
             at, pieces_there = layer, {f"{layer}.{name}" if layer else name: array for name, array in holder.present()}
             if differ := pieces_there.keys() ^ {piece for piece in places if piece.rpartition(".")[0] == layer}:
                 raise BadInput(f"all blocks must have the same pieces, they differ in {min(differ)}")
-        yield tensor, join(table(checkpoint.form), {piece: pieces_there[piece] for piece in pieces}, places[pieces[0]])
+        array = join(table(checkpoint.form), {piece: pieces_there[piece] for piece in pieces}, places[pieces[0]])
+        try:
+            yield to_disk(array, kinds[tensor], rounded=rounded)
+        except BadInput as error:
+            raise BadInput(f"{tensor}: {error}") from error

@@ -153,7 +153,8 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     f"phi {SHAPE}": None,
     "recover examples/map.json --widths 2,1 --ranks 1": None,
     "same examples/generic.json examples/generic_rescaled.json": None,
-    f"same {MODEL} {MODEL}": None,
+    f"same {MODEL} {MODEL} --output identity.json": None,
+    f"apply identity.json {MODEL} -o copy": None,
     f"same {MODEL} examples/checkpoints/rewritten": "checkpoints",
     f"same {MODEL} examples/checkpoints/forgotten_bias": "checkpoints",
     "verify certificate.json": None,
@@ -168,7 +169,7 @@ def test_every_command_answers_or_names_its_extra(tmp_path: Path) -> None:
         assert code in (0, 1, 3) or extra, (words, err)
         assert "\n" in out or extra, words
     made = {path.name for path in (tmp_path / "here").iterdir() if "sqlite" not in path.name}
-    assert made == {"examples", "proofs_check", "canonical.json", "certificate.json"}
+    assert made == {"examples", "proofs_check", "canonical.json", "certificate.json", "identity.json", "copy"}
 
 
 def test_every_command_helps(tmp_path: Path) -> None:
