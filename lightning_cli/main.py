@@ -24,6 +24,7 @@ COMMANDS = {
     "circuits": "Show the heads of a checkpoint, or find a copy in disguise.",
     "classify": "Say whether weights give a regular, singular or boundary point.",
     "conserved": "List what gradient flow keeps, for any loss and data.",
+    "convert": "Write a checkpoint in another layout, exactly.",
     "degree": "Give the degree of the closure of a network's set of functions.",
     "dimension": "Certify the dimension of a network's set of functions.",
     "equations": "Find the equations of the closure of a network's functions.",

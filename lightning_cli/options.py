@@ -170,8 +170,26 @@ FORM_APART: Option = together(
 FORM: Option = together(FORM_APART, make=lambda **form: {"form": form})
 """The same, which the command gets as one dictionary, `form`."""
 
+LAYOUTS = ("hf", "fused", "fused-by-group", "mlx", "megatron", "megatron-legacy", "meta", "gguf")
+"""What layouts are called: `lightning_sym.checkpoints.layouts.LAYOUTS`, which takes longer to import."""
+
+
+def layout(*names: str, said: str, **more: Any) -> Option:
+    """Return an option for a layout, of what is said."""
+    return click.option(*names, type=click.Choice(LAYOUTS), help=said, **more)
+
+
+LAYOUT = layout("--layout", said="The layout of the checkpoint, where its names do not show it.")
+
 WRITTEN_CHECKPOINT: Option = together(
-    click.option("-o", "--output", type=click.Path(), required=True, metavar="FOLDER", help="Where it is written."),
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        required=True,
+        metavar="OUT",
+        help="Where it is written: a folder, or a .gguf file.",
+    ),
     click.option(
         "--stored",
         type=click.Choice(["F16", "BF16", "F32", "F64"]),
@@ -198,6 +216,8 @@ OF_CHECKPOINTS: Option = together(
         show_default=True,
         help="Checkpoints: units in the last place up to which a difference counts as rounding.",
     ),
+    layout("--layout-a", said="Checkpoints: the layout of the first, where its names do not show it."),
+    layout("--layout-b", said="Checkpoints: that of the second."),
     make=lambda **given: {"of_checkpoints": given},
 )
 """The options for two checkpoints, which the command gets as one dictionary, `of_checkpoints`."""

@@ -30,6 +30,7 @@ Exit codes: 0 written, 2 bad input, or no symmetry of this checkpoint.""",
 )
 @click.argument("symmetry", type=click.Path())
 @click.argument("checkpoint", type=click.Path())
+@options.LAYOUT
 @options.WRITTEN_CHECKPOINT
 @click.option(
     "--rounded",
@@ -41,6 +42,7 @@ def command(
     *,
     symmetry: str,
     checkpoint: str,
+    layout: str | None,
     output: str,
     stored: str | None,
     shard_size: int | None,
@@ -57,7 +59,7 @@ def command(
     """
     require_directory("a checkpoint", output)
     with progress_bar() as progress:
-        original = folders.open_checkpoint(checkpoint, memory)
+        original = folders.open_checkpoint(checkpoint, memory, layout)
         made = rewritings.apply(symmetry_files.load_symmetry(symmetry, memory), original, exact=not rounded)
         kept = retyped.Retyped(made, original)
         writing.save_checkpoint(kept, output, stored, rounded=rounded, shard_size=shard_size, progress=progress)

@@ -155,6 +155,7 @@ Exit codes: 0 the table or the numbers; with --against 0 every tensor is identic
 3 no difference seen; 2 bad input.""",
 )
 @click.argument("checkpoint", type=click.Path())
+@options.LAYOUT
 @click.option("--fingerprint", is_flag=True, help="Give the numbers that no symmetry changes.")
 @click.option(
     "--against",
@@ -168,7 +169,14 @@ Exit codes: 0 the table or the numbers; with --against 0 every tensor is identic
 @options.MEMORY
 @options.AS_JSON
 def command(
-    *, checkpoint: str, fingerprint: bool, against: str | None, output: str | None, memory: int, as_json: bool
+    *,
+    checkpoint: str,
+    layout: str | None,
+    fingerprint: bool,
+    against: str | None,
+    output: str | None,
+    memory: int,
+    as_json: bool,
 ) -> int:
     """Show the heads of a checkpoint as circuits, or find a copy in disguise.
 
@@ -184,7 +192,8 @@ def command(
     with progress_bar() as progress:
         limits: dict[str, Any] = {"memory": memory, "progress": progress}
         # what is wrong with either is said at once
-        opened = [folders.open_checkpoint(path) for path in (checkpoint, against) if path is not None]
+        opened = [folders.open_checkpoint(checkpoint, layout=layout)]
+        opened += [] if against is None else [folders.open_checkpoint(against)]
         if fingerprint or against is not None:
             numbers = [fingerprints.fingerprint(one, **limits) for one in opened]
         else:

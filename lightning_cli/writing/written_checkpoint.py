@@ -11,6 +11,7 @@ def written_checkpoint(name: str) -> JsonAnswer:
         name,
         field("checkpoint", str, "what was written", "name"),
         field("family", str, "what the configuration calls it", "form.family"),
+        field("layout", str, "how its pieces are named and ordered"),
         field("layers", natural(1), "how many there are", "form.layers"),
         field("width", natural(1), "of the residual stream", "form.width"),
         field("vocabulary", natural(1), "token ids", "form.vocabulary"),

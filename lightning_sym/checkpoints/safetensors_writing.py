@@ -59,15 +59,18 @@ def index_of(files: dict[str, list[WrittenTensor]]) -> str:
     return json.dumps({"metadata": {"total_size": total}, "weight_map": dict(sorted(named.items()))}, indent=2) + "\n"
 
 
-def write_safetensors(stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]]) -> None:
+def write_safetensors(
+    stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]], program: str
+) -> None:
     """Write one file.
 
     Args:
         stream: where to.
         tensors: those of the file.
         numbers: of each in turn, as they are stored; no more of them are taken than there are tensors.
+        program: for which it is written, as such files say it, such as `pt`.
     """
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    header: dict[str, Any] = {"__metadata__": {"format": program}}
     end = 0
     for tensor in tensors:
         begin, end = end, end + tensor.bytes

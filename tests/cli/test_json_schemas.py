@@ -59,6 +59,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("conserved", ("conserved", *SHAPE)),
     ("conserved", ("conserved", "--weights", EXAMPLES["rank_one"], "--tokens", "2")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
+    ("convert", ("convert", "{llama}", "--layout", "meta", "-o", "{written}")),
     ("degree", ("degree", *SHAPE)),
     ("degree", ("degree", "--widths", "2,2", "--ranks", "1", "--tokens", "1", "--heads", "2")),
     ("degree", ("degree", "--widths", "3,2", "--ranks", "1", "--tokens", "1", "--embed", "4")),

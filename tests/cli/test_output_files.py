@@ -19,7 +19,7 @@ READ = {
     "config_file of dimension", "weight_file of conserved", "weight_file of phi", "weights of explain",
     "against of circuits",
 }  # fmt: skip
-FOLDERS = {"report of check", "certificates of check", "output of apply"}
+FOLDERS = {"report of check", "certificates of check", "output of apply", "output of convert"}
 ENDINGS = {"canonical": ".json", "recover": ".json", "circuits": ".png", "figure": ".svg"}
 WORDS = {  # enough to be read; nothing of it is there
     "atlas": "none.sqlite", "canonical": "none.json", "check": "none", "circuits": "none", "equations": "",

@@ -160,6 +160,8 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     "same examples/generic.json examples/generic_rescaled.json": None,
     f"same {MODEL} {MODEL} --output identity.json": None,
     f"apply identity.json {MODEL} -o copy": None,
+    f"convert {MODEL} --layout megatron -o megatron": None,
+    f"convert {MODEL} --layout gguf -o model.gguf": "gguf",
     f"same {MODEL} examples/checkpoints/rewritten": "checkpoints",
     f"same {MODEL} examples/checkpoints/forgotten_bias": "checkpoints",
     "verify certificate.json": None,
@@ -174,7 +176,15 @@ def test_every_command_answers_or_names_its_extra(tmp_path: Path) -> None:
         assert code in (0, 1, 3) or extra, (words, err)
         assert "\n" in out or extra, words
     made = {path.name for path in (tmp_path / "here").iterdir() if "sqlite" not in path.name}
-    assert made == {"examples", "proofs_check", "canonical.json", "certificate.json", "identity.json", "copy"}
+    assert made == {
+        "examples",
+        "proofs_check",
+        "canonical.json",
+        "certificate.json",
+        "identity.json",
+        "copy",
+        "megatron",
+    }
 
 
 def test_every_command_helps(tmp_path: Path) -> None:
