@@ -17,6 +17,7 @@ import click
 from lightning_cli import exit_codes
 
 COMMANDS = {
+    "apply": "Write the checkpoint that a symmetry makes of another one.",
     "atlas": "Ask the certified dimensions of many networks, or make a page of them.",
     "canonical": "Give the one representative of all weights with a function.",
     "check": "Check the statements of the paper, exactly.",
@@ -24,6 +25,7 @@ COMMANDS = {
     "classify": "Say whether weights give a regular, singular or boundary point.",
     "coefficient": "Give the learning coefficient of weights: how singular they are.",
     "conserved": "List what gradient flow keeps, for any loss and data.",
+    "convert": "Write a checkpoint in another layout, exactly.",
     "degree": "Give the degree of the closure of a network's set of functions.",
     "dimension": "Certify the dimension of a network's set of functions.",
     "equations": "Find the equations of the closure of a network's functions.",

@@ -170,6 +170,41 @@ FORM_APART: Option = together(
 FORM: Option = together(FORM_APART, make=lambda **form: {"form": form})
 """The same, which the command gets as one dictionary, `form`."""
 
+LAYOUTS = ("hf", "fused", "fused-by-group", "mlx", "megatron", "megatron-legacy", "meta", "gguf")
+"""What layouts are called: `lightning_sym.checkpoints.layouts.LAYOUTS`, which takes longer to import."""
+
+
+def layout(*names: str, said: str, **more: Any) -> Option:
+    """Return an option for a layout, of what is said."""
+    return click.option(*names, type=click.Choice(LAYOUTS), help=said, **more)
+
+
+LAYOUT = layout("--layout", said="The layout of the checkpoint, where its names do not show it.")
+
+WRITTEN_CHECKPOINT: Option = together(
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        required=True,
+        metavar="OUT",
+        help="Where it is written: a folder, or a .gguf file.",
+    ),
+    click.option(
+        "--stored",
+        type=click.Choice(["F16", "BF16", "F32", "F64"]),
+        help="Round all numbers to this type, to nearest even; without it each tensor keeps its type.",
+    ),
+    click.option(
+        "--shard-size",
+        type=Gibibytes(),
+        metavar="GIB",
+        help="Write several files, with an index, if there is more than this.",
+    ),
+    MEMORY,
+)
+"""The options of a checkpoint that is written."""
+
 OF_CHECKPOINTS: Option = together(
     click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),
     output("a symmetry", "--output", help="Checkpoints: write the symmetry into FILE."),
@@ -181,6 +216,8 @@ OF_CHECKPOINTS: Option = together(
         show_default=True,
         help="Checkpoints: units in the last place up to which a difference counts as rounding.",
     ),
+    layout("--layout-a", said="Checkpoints: the layout of the first, where its names do not show it."),
+    layout("--layout-b", said="Checkpoints: that of the second."),
     make=lambda **given: {"of_checkpoints": given},
 )
 """The options for two checkpoints, which the command gets as one dictionary, `of_checkpoints`."""

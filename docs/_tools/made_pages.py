@@ -20,6 +20,8 @@ from draw_house import house
 from lightning_cli.main import COMMANDS, cli, module_of
 from lightning_cli.schemas import schema, schema_names
 from lightning_cli.writing.mathml import formula_lines
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.layouts import LAYOUTS
 from lightning_sym.rings import protocol
 from proofs_check.claim import Claim, Scope, Verdict
 from proofs_check.instances import reach
@@ -124,6 +126,14 @@ def ring() -> Iterator[str]:
     yield getdoc(protocol) or ""
 
 
+def layouts() -> Iterator[str]:
+    """The layouts of checkpoints: files, what is particular, and which families have names in them."""
+    yield from ("| layout | files | pieces | families |", "|---|---|---|---|")
+    for row in LAYOUTS.values():
+        families = ", ".join(f"`{name}`" for name, family in FAMILIES.items() if row.spellings(family))
+        yield f"| `{row.name}` | {row.files.value} | {_cell(row.said)} | {families} |"
+
+
 def _floors() -> Iterator[str]:
     drawn = house()
     yield from ('<div class="house-frame">', drawn.svg, "</div>", "", drawn.caption)
@@ -152,6 +162,7 @@ PIECES: dict[str, Callable[[], Iterator[str]]] = {
     "schemas": schemas,
     "house": _floors,
     "ring": ring,
+    "layouts": layouts,
     **{name: partial(_from_the_root, name) for name in BESIDE_THE_CODE},
 }
 

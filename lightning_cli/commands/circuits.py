@@ -176,6 +176,7 @@ Exit codes: 0 the table or the numbers; with --against 0 every tensor is identic
 3 no difference seen; with --scan 1 none is like it, 3 some are; 2 bad input.""",
 )
 @click.argument("checkpoint", type=click.Path())
+@options.LAYOUT
 @click.option("--fingerprint", is_flag=True, help="Give the numbers that no symmetry changes.")
 @click.option(
     "--against",
@@ -197,6 +198,7 @@ Exit codes: 0 the table or the numbers; with --against 0 every tensor is identic
 def command(
     *,
     checkpoint: str,
+    layout: str | None,
     fingerprint: bool,
     against: str | None,
     scan: str | None,
@@ -221,7 +223,8 @@ def command(
     with progress_bar() as progress:
         limits: dict[str, Any] = {"memory": memory, "progress": progress}
         # what is wrong with either is said at once
-        opened = [folders.open_checkpoint(path) for path in (checkpoint, against) if path is not None]
+        opened = [folders.open_checkpoint(checkpoint, layout=layout)]
+        opened += [] if against is None else [folders.open_checkpoint(against)]
         if scan is not None:
             fingerprint_key.keys_of(scan)  # what is wrong with the folder too
         if fingerprint or against is not None or scan is not None:

@@ -196,6 +196,7 @@ Examples:
   lightning-sym same first.json second.json --certificate answer.json
   lightning-sym same model/ rewritten/ --output symmetry.json
   lightning-sym same model.gguf rewritten.gguf --exact --ids 1,2,3
+  lightning-sym same model/ trained/ --layout-b megatron
 
 Exit codes: 0 same (checkpoints: also up to rounding, without --exact), 1 different (most often with an input that
 shows it), 2 bad input, 3 undecided.""",
@@ -218,8 +219,9 @@ def command(
     not, with skip connections or not. Depths, inner widths and numbers of heads may differ. The answer comes with
     what proves it: the symmetry, an input, or a theorem.
 
-    Or they are checkpoints: folders as the transformers library writes them, or .gguf files. Then the answer is the
-    symmetry by which one is a rewriting of the other, exactly or up to rounding, or logits that are proved apart.
+    Or they are checkpoints: folders as the transformers library, Meta, MLX or Megatron write them, or .gguf files. Then
+    the answer is the symmetry by which one is a rewriting of the other, exactly or up to rounding, or logits that are
+    proved apart.
     """
     kinds = [_is_checkpoint(path) for path in (first, second)]
     told = ("files of weights", "checkpoints (folders, .gguf)")
@@ -267,11 +269,20 @@ def _same_weights(
 
 
 def _same_checkpoints(
-    first: str, second: str, *, exact: bool, output: str | None, ids: tuple[int, ...], units: float, as_json: bool
+    first: str,
+    second: str,
+    *,
+    exact: bool,
+    output: str | None,
+    ids: tuple[int, ...],
+    units: float,
+    layout_a: str | None,
+    layout_b: str | None,
+    as_json: bool,
 ) -> int:
     """Compare two checkpoints, write the answer, and the symmetry, if there is one, into a file; the exit code."""
     with progress_bar() as progress:
-        opened = folders.open_checkpoint(first), folders.open_checkpoint(second)
+        opened = folders.open_checkpoint(first, layout=layout_a), folders.open_checkpoint(second, layout=layout_b)
         if output is not None:
             symmetry_files.require_output(output, opened[1].form)
         result = same_checkpoints.same_checkpoints(*opened, ids=ids, units=units, progress=progress)

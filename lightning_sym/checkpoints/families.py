@@ -182,6 +182,9 @@ _GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=Tr
 _LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))
 _, _QWEN2_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")
 
+MEGATRON = frozenset(("megatron", "megatron-legacy"))
+"""The layouts of Megatron, which has a name for every piece of these families."""
+
 _ROWS = (
     ModelFamily(
         "gpt2",
@@ -195,6 +198,7 @@ _ROWS = (
         gguf_keys=GPT2_GGUF_KEYS,
         gguf_implied={"activation_function": "gelu_new"},
         gguf_layout=_GPT2_GGUF,
+        also=MEGATRON | {"mlx"},
     ),
     ModelFamily(
         "llama",
@@ -204,8 +208,19 @@ _ROWS = (
         ignored=_FREQUENCIES,
         gguf_keys=LLAMA_GGUF_KEYS,
         gguf_layout=_LLAMA_GGUF,
+        also=MEGATRON | {"meta", "mlx"},
     ),
-    ModelFamily("mistral", _read_mistral, _write_mistral, _LLAMA, ignored=_FREQUENCIES),  # llama in GGUF files
+    ModelFamily(
+        "mistral",
+        _read_mistral,
+        _write_mistral,
+        _LLAMA,
+        ignored=_FREQUENCIES,
+        gguf_keys=LLAMA_GGUF_KEYS,
+        gguf_layout=_LLAMA_GGUF,
+        gguf_name="llama",
+        also=MEGATRON | {"meta", "mlx"},
+    ),
     ModelFamily(
         "qwen2",
         _read_qwen2,
@@ -215,6 +230,7 @@ _ROWS = (
         ignored=_FREQUENCIES,
         gguf_keys=LLAMA_GGUF_KEYS,
         gguf_layout=_QWEN2_GGUF,
+        also=MEGATRON | {"mlx"},
     ),
 )
 FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in _ROWS}

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints import meta_config
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.gguf_file import BLOCK_TYPES, BlockTensor, read_gguf
-from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, tensor_shape
+from lightning_sym.checkpoints.folder_files import (
+    ADAPTER,
+    CONFIG,
+    PARAMS,
+    Tensors,
+    folder_tensors,
+    meta_tensors,
+    within,
+)
+from lightning_sym.checkpoints.gguf_file import BLOCK_TYPES, BlockTensor, gguf_config, read_gguf
+from lightning_sym.checkpoints.joined_tensors import JoinedTensor
+from lightning_sym.checkpoints.layout import Biases, Layout, ModelFamily, Place, by_tensor, tensor_shape
+from lightning_sym.checkpoints.layouts import LAYOUTS, Files, LayoutRow, layout_row
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.safetensors_files import read_safetensors_file, read_sharded
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
-from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
-from lightning_sym.checkpoints.writing import ADAPTER, CONFIG, INDEX, WEIGHTS
+from lightning_sym.checkpoints.stored_types import ON_DISK
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.readers.bounds import read_whole, shown
@@ -29,13 +40,17 @@ from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 LARGEST_CONFIG = 2**22
 
 
-def open_checkpoint(path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY) -> StoredCheckpoint:
+def open_checkpoint(
+    path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY, layout: str | None = None
+) -> StoredCheckpoint:
     """Open a checkpoint: what it is is read and compared with its tensors at once, its numbers when asked for.
 
     Args:
-        path: a folder with `config.json` and `model.safetensors`, or shards and `model.safetensors.index.json`; or a
-            `.gguf` file (the extra `gguf`).
+        path: a folder with `config.json` and `model.safetensors`, `pytorch_model.bin`, or shards of either with their
+            index; with `params.json` and `consolidated.*.pth`; or a `.gguf` file (the extra `gguf`), or a folder that
+            holds one and no configuration. Nothing in a file is executed.
         memory: bytes that a layer, or the embedding with its surroundings, may take once it is read.
+        layout: how its pieces are named and ordered, such as `hf` or `megatron`; without it the names show it.
 
     Raises:
         FileFormatError: a file is missing or bad, tensors and configuration contradict each other, or something is
@@ -55,11 +70,12 @@ def open_checkpoint(path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY) 
     require_arguments(open_checkpoint, locals())
     require_memory(0, memory, "a layer")
     place = Path(path)
+    wanted = None if layout is None else layout_row(layout)
     try:
         if place.is_dir():
-            return _open_folder(place, memory)
+            return _open_folder(place, memory, wanted)
         if place.suffix.lower() == ".gguf":
-            return _open_gguf(place, memory)
+            return _open_gguf(place, place, memory, wanted)
         place.stat()  # of what is not there it is said that it is not
         raise FileFormatError("it must be a folder with config.json and model.safetensors, or a .gguf file")
     except BadInput as error:
@@ -90,71 +106,152 @@ def read_configuration(path: str | os.PathLike[str]) -> tuple[ModelFamily, Check
     """
     place = Path(path)
     place = place / CONFIG if place.is_dir() else place
-    try:
-        values = parse(read_whole(place, LARGEST_CONFIG), ExactNumbers())
-        if not isinstance(values, dict):
-            raise FileFormatError("it must hold one JSON object")
+    values = _values(place)
+    with within(place.name):
         config = Config(values)
         family = _family(config.get("model_type"), "model_type", FAMILIES)
         form, biases = family.read(config)
         config.finish()
-    except BadInput as error:
-        raise type(error)(f"{place.name}: {error}") from error
     return family, form, biases
 
 
-def _open_folder(folder: Path, memory: int) -> StoredCheckpoint:
-    there = {name for name in (CONFIG, WEIGHTS, INDEX, ADAPTER) if os.path.lexists(folder / name)}
-    if CONFIG not in there:
-        raise FileFormatError("there must be a config.json in the folder")
-    if ADAPTER in there:
+def _open_folder(folder: Path, memory: int, wanted: LayoutRow | None) -> StoredCheckpoint:
+    there = {name for name in (CONFIG, PARAMS, ADAPTER) if os.path.lexists(folder / name)}
+    if ADAPTER in there and CONFIG in there:
         raise FileFormatError(f"an adapter must be merged into the weights first, got {ADAPTER}")
-    family, form, biases = read_configuration(folder / CONFIG)
-    if WEIGHTS in there:
-        try:
-            tensors = read_safetensors_file(folder / WEIGHTS)
-        except BadInput as error:
-            raise type(error)(f"{WEIGHTS}: {error}") from error
-    elif INDEX in there:
-        tensors = read_sharded(folder, folder / INDEX)
-    else:
-        raise FileFormatError(f"there must be {WEIGHTS} or {INDEX} in the folder; pickled weights are not read")
-    if len(tensors) < form.layers:
-        raise FileFormatError(f"{CONFIG} has {form.layers:,} layers, and there are {len(tensors):,} tensors")
-    places = family.layout.places(form, family.parts(form, biases))
-    if family.prefix and not any(name.startswith(family.prefix) for name in tensors):
-        places = {p: replace(at, tensor=at.tensor.removeprefix(family.prefix)) for p, at in places.items()}
-    return StoredCheckpoint(folder, form, places, _compared(form, places, tensors, family), memory, open_checkpoint)
+    if CONFIG in there:
+        return _open_config(folder, memory, wanted)
+    if PARAMS in there:
+        return _open_meta(folder, memory, wanted)
+    files = sorted(name for name in os.listdir(folder) if name.lower().endswith(".gguf"))
+    if len(files) == 1:
+        return _open_gguf(folder, folder / files[0], memory, wanted)
+    if files:
+        raise FileFormatError(f"there must be one .gguf file in a folder without config.json, got {len(files)}")
+    raise FileFormatError("there must be a config.json in the folder")
 
 
-def _open_gguf(path: Path, memory: int) -> StoredCheckpoint:
-    file = read_gguf(path)
-    layouts = {name: family.gguf_layout for name, family in FAMILIES.items() if family.gguf_layout is not None}
+def _open_config(folder: Path, memory: int, wanted: LayoutRow | None) -> StoredCheckpoint:
+    """A folder as the library writes it, whatever its tensors are called."""
+    family, form, biases = read_configuration(folder)
+    rows = _rows(wanted, Files.FOLDER, family)
+    shards = folder_tensors(folder)
+    if len(shards[0]) < form.layers:
+        raise FileFormatError(f"{CONFIG} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
+    return _checkpoint(folder, form, biases, shards, Held(family, rows, memory))
+
+
+def _open_meta(folder: Path, memory: int, wanted: LayoutRow | None) -> StoredCheckpoint:
+    """A folder as Meta writes it."""
+    values, shards = _values(folder / PARAMS), meta_tensors(folder)
+    family = FAMILIES[meta_config.FAMILY]
+    with within(PARAMS):
+        shapes = {name: tensor.shape for name, tensor in shards[0].items()}
+        config = Config(meta_config.said_by_params(values, shapes, len(shards)))
+        form, biases = family.read(config)
+        config.finish()
+    if len(shards[0]) < form.layers:
+        raise FileFormatError(f"{PARAMS} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
+    rows = _rows(wanted, Files.META, family)
+    return _checkpoint(folder, form, biases, shards, Held(family, rows, memory))
+
+
+def _values(path: Path) -> dict[str, Any]:
+    """The keys of a configuration."""
+    with within(path.name):
+        values = parse(read_whole(path, LARGEST_CONFIG), ExactNumbers())
+        if not isinstance(values, dict):
+            raise FileFormatError("it must hold one JSON object")
+        return values
+
+
+def _open_gguf(path: Path, file_path: Path, memory: int, wanted: LayoutRow | None) -> StoredCheckpoint:
+    file = read_gguf(file_path)
+    known = {name: family for name, family in FAMILIES.items() if family.gguf_layout and not family.gguf_name}
     name = file.values.get("general.architecture")
-    family = _family(name, "general.architecture", layouts)
+    family = _family(name, "general.architecture", known)
     if file.values.get("general.type", "model") != "model" or file.values.get("split.count", 1) not in (0, 1):
         raise FileFormatError("it must hold a whole model, no adapter and no part of several files")
-    unembedding, embedding = (layouts[family.model_type].ends[piece].tensor for piece in ("unembedding", "embedding"))
-    said: dict[str, Any] = dict(family.gguf_implied) | {"tie_word_embeddings": unembedding not in file.tensors}
-    if embedding in file.tensors and file.tensors[embedding].shape:
-        said["vocab_size"] = file.tensors[embedding].shape[0]
-    for key, value in file.values.items():
-        if key.startswith(f"{name}."):
-            short = key.removeprefix(f"{name}.")
-            said[family.gguf_keys.get(short, key)] = value
-    config = Config(said)
+    rows = _rows(wanted, Files.GGUF, family)
+    config = Config(gguf_config(family, file.values, {name: each.shape for name, each in file.tensors.items()}))
     form, biases = family.read(config)
     config.finish()
     if len(file.tensors) < form.layers:
         raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(file.tensors):,} tensors")
-    places = layouts[family.model_type].places(form, family.parts(form, biases))
-    tensors = _compared(form, places, file.tensors, family)
-    return StoredCheckpoint(path, form, places, tensors, memory, open_checkpoint, numbers="F32")
+    return _checkpoint(path, form, biases, [file.tensors], Held(family, rows, memory, numbers="F32"))
+
+
+@dataclass(frozen=True)
+class Held:
+    """How a checkpoint is held: its family, the layouts that may be its, bytes of a layer, type of its numbers."""
+
+    family: ModelFamily
+    rows: tuple[LayoutRow, ...]
+    memory: int
+    numbers: str = "F64"
+
+
+def _rows(wanted: LayoutRow | None, files: Files, family: ModelFamily) -> tuple[LayoutRow, ...]:
+    """The layouts that may be those of a checkpoint in such files, the likeliest first."""
+    if wanted is None:
+        return tuple(row for row in LAYOUTS.values() if row.files is files and row.spellings(family))
+    if wanted.files is not files:
+        raise FileFormatError(f"the layout {wanted.name} is one of {wanted.files.value}, and these are {files.value}")
+    wanted.of(family)
+    return (wanted,)
+
+
+def _checkpoint(
+    path: Path, form: CheckpointForm, biases: Biases, shards: list[Tensors], held: Held
+) -> StoredCheckpoint:
+    """The checkpoint, after its tensors were compared with what the configuration says."""
+    parts = held.family.parts(form, biases)
+    row, layout = _layout_of(form, parts, shards[0].keys(), held)
+    places = layout.places(form, parts)
+    tensors = shards[0] if len(shards) == 1 else _joined(form, places, shards)
+    compared = _compared(form, places, tensors, held.family, layout)
+    again = partial(open_checkpoint, layout=None if len(held.rows) > 1 else row.name)
+    return StoredCheckpoint(path, form, places, compared, held.memory, again, numbers=held.numbers, layout=row.name)
+
+
+def _layout_of(
+    form: CheckpointForm, parts: frozenset[str], names: Collection[str], held: Held
+) -> tuple[LayoutRow, Layout]:
+    """The first layout whose tensors are all there, or else the first one of all."""
+    first = None
+    for row in held.rows:
+        for layout in row.of(held.family):
+            first = first or (row, layout)
+            try:
+                places = layout.places(form, parts)
+            except BadInput:  # it has no name for a piece
+                continue
+            if all(place.tensor in names for place in places.values()):
+                return row, layout
+    if first is None:
+        raise FileFormatError(f"there is no layout of {held.family.model_type} in such files")
+    return first
+
+
+def _joined(form: CheckpointForm, places: dict[str, Place], shards: list[Tensors]) -> Tensors:
+    """The tensors of which tensor-parallel shards hold parts."""
+    for number, shard in enumerate(shards):
+        if differ := shard.keys() ^ shards[0].keys():
+            raise FileFormatError(f"all shards must hold parts of the same tensors, number {number}: {min(differ)}")
+    found: Tensors = {}
+    held = by_tensor(places)
+    for name in shards[0]:
+        parts = tuple(shard[name] for shard in shards)
+        if name in held:
+            found[name] = JoinedTensor.of(table(form), held[name], places[held[name][0]], parts)
+        else:
+            found[name] = parts[0]
+    return found
 
 
 def _compared(
-    form: CheckpointForm, places: dict[str, Place], tensors: dict[str, StoredTensor], family: ModelFamily
-) -> dict[str, StoredTensor]:
+    form: CheckpointForm, places: dict[str, Place], tensors: Tensors, family: ModelFamily, layout: Layout
+) -> Tensors:
     """The tensors, after they were compared with what the configuration says."""
     held = by_tensor(places)
     if missing := [name for name in held if name not in tensors]:
@@ -167,7 +264,7 @@ def _compared(
         if tensor.holds is None:
             known = ", ".join((*ON_DISK, *BLOCK_TYPES) if isinstance(tensor, BlockTensor) else ON_DISK)
             raise FileFormatError(f"{name} must be stored as one of {known}, got {tensor.kind}")
-    tie = family.layout.ends["unembedding"].tensor
+    tie = layout.ends["unembedding"].tensor
     for name in tensors:
         if name not in held and not family.ignores(name):
             if name != tie:
@@ -176,7 +273,7 @@ def _compared(
     return tensors
 
 
-def _require_tie(name: str, tensors: dict[str, StoredTensor], embedding: str) -> None:
+def _require_tie(name: str, tensors: Tensors, embedding: str) -> None:
     """A second copy of tied weights must be one."""
     first, second = tensors[embedding], tensors[name]
     same = (first.kind, first.shape) == (second.kind, second.shape) and np.array_equal(first.read(), second.read())

@@ -6,7 +6,7 @@ so often. What the package knows of types is taken from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, prod
@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
@@ -128,6 +129,28 @@ def read_gguf(path: Path) -> GgufFile:
             _refuse(f"it has {at.file.size:,} bytes, and {shown(name)} would end at {end:,}")
         found[name] = BlockTensor(at.file, begin + offset, shape, kind, block, width)
     return GgufFile(values, found)
+
+
+def gguf_config(
+    family: ModelFamily, values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, Any]:
+    """The keys of a configuration that a GGUF file states.
+
+    Args:
+        family: whose it is.
+        values: of the file.
+        shapes: of its tensors, by their names.
+    """
+    ends = family.gguf_layout.ends if family.gguf_layout else {}
+    said: dict[str, Any] = dict(family.gguf_implied)
+    said |= {"tie_word_embeddings": ends["unembedding"].tensor not in shapes}
+    if shape := shapes.get(ends["embedding"].tensor):
+        said["vocab_size"] = shape[0]
+    start = f"{values.get('general.architecture')}."
+    for key, value in values.items():
+        if key.startswith(start):
+            said[family.gguf_keys.get(key.removeprefix(start), key)] = value
+    return said
 
 
 def _entry(at: _Cursor, types: dict[int, tuple[str, int, int]]) -> tuple[int, str, tuple[int, ...], Any]:

@@ -26,11 +26,13 @@ class Place:
         tensor: its name, `{}` for the layer.
         turned: stored as (in, out).
         interleaved: row `2i + s` of a head is row `s a/2 + i` of the piece.
+        by_group: stacked group by group: the queries of a group, its key, its value, then those of the next one.
     """
 
     tensor: str
     turned: bool = False
     interleaved: bool = False
+    by_group: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Layout:
         """
         ends = table(form).ends
         if lost := sorted((ends.keys() - self.ends.keys()) | (parts - self.block.keys())):
-            raise BadInput(f"every piece must have a place in the files of {form.family}, none is known of {lost[0]}")
+            raise BadInput(f"every piece must have a name in this layout of {form.family}, none is known of {lost[0]}")
         found = {name: place for name, place in self.ends.items() if name in ends}
         for layer in range(form.layers):
             for name, place in self.block.items():
@@ -81,6 +83,8 @@ class ModelFamily:
         gguf_keys: by the key of a GGUF file, without the name of its architecture, the key of `config.json`.
         gguf_implied: what a GGUF file of this architecture means without saying so.
         gguf_layout: the names in GGUF files, if there are any.
+        gguf_name: what GGUF files call it, where that is another family's name, under which it is read there.
+        also: layouts whose names its pieces have as well, by their names in the table of layouts.
     """
 
     model_type: str
@@ -94,6 +98,8 @@ class ModelFamily:
     gguf_keys: Mapping[str, str] = field(default_factory=dict)
     gguf_implied: Mapping[str, Any] = field(default_factory=dict)
     gguf_layout: Layout | None = None
+    gguf_name: str = ""
+    also: frozenset[str] = frozenset()
 
     def ignores(self, tensor: str) -> bool:
         """Whether a tensor beyond the layout says nothing about the function."""
@@ -121,16 +127,34 @@ def by_tensor(places: Mapping[str, Place]) -> dict[str, list[str]]:
     return found
 
 
+def _parts_of(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tuple[int, list[int]]:
+    """How many times the pieces of a tensor follow each other in it, and the rows of each that come together.
+
+    Raises:
+        BadInput: they are to come group by group and have no groups.
+    """
+    rows = [pieces[name].matrix_shape[0] for name in names]
+    if not place.by_group:
+        return 1, rows
+    axes = [pieces[name].axes[0].space for name in names]
+    counts = {space.size for each in axes for space in (each, *each.over) if space.kind == "groups"}
+    if len(counts) != 1 or any(count % min(counts) for count in rows):
+        raise BadInput(f"pieces of {place.tensor} must have groups of keys, in which they come together")
+    return min(counts), [count // min(counts) for count in rows]
+
+
 def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tensor: Array) -> Array:
     """A piece, out of the tensor that holds it with others."""
     matrix = tensor.T if place.turned else tensor
-    first = sum(pieces[other].matrix_shape[0] for other in names[: names.index(name)])
     piece = pieces[name]
-    rows = matrix[first : first + piece.matrix_shape[0]]
+    times, rows = _parts_of(pieces, names, place)
+    first = sum(rows[: names.index(name)])
+    stacked = matrix.reshape(times, sum(rows), *matrix.shape[1:])
+    rows_of = stacked[:, first : first + rows[names.index(name)]].reshape(piece.matrix_shape)
     if place.interleaved:
         count, width = piece.shape[:2]
-        rows = rows.reshape(count, width // 2, 2, *rows.shape[1:]).swapaxes(1, 2)
-    return piece.of_matrix(rows)
+        rows_of = rows_of.reshape(count, width // 2, 2, *rows_of.shape[1:]).swapaxes(1, 2)
+    return piece.of_matrix(rows_of)
 
 
 def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> Array:
@@ -139,9 +163,57 @@ def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> 
     Raises:
         BadInput: a piece does not have the shape that the form gives it.
     """
-    for name, array in arrays.items():
-        if array.shape != pieces[name].shape:
-            raise BadInput(f"{name} must have the shape {pieces[name].shape}, got {array.shape}")
-    flat = [pieces[name].as_matrix(array) for name, array in arrays.items()]
-    matrix = flat[0] if len(flat) == 1 else np.concatenate(flat)
+    flat = []
+    times, rows = _parts_of(pieces, arrays, place)
+    for (name, array), count in zip(arrays.items(), rows, strict=True):
+        piece = pieces[name]
+        if array.shape != piece.shape:
+            raise BadInput(f"{name} must have the shape {piece.shape}, got {array.shape}")
+        matrix = piece.as_matrix(array)
+        if place.interleaved:
+            heads, width = piece.shape[:2]
+            mixed = matrix.reshape(heads, 2, width // 2, *matrix.shape[1:]).swapaxes(1, 2)
+            matrix = mixed.reshape(matrix.shape)
+        flat.append(matrix.reshape(times, count, *matrix.shape[1:]))
+    stacked = flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+    matrix = stacked.reshape(-1, *stacked.shape[2:])
     return matrix.T if place.turned else matrix
+
+
+def split_axis(tensor: str, shape: tuple[int, ...], parts: list[tuple[int, ...]]) -> int | None:
+    """The axis along which tensor-parallel shards split a tensor; `None` where they are whole copies.
+
+    Raises:
+        BadInput: parts of these shapes do not make up the tensor.
+
+    Example:
+        >>> split_axis("a", (4, 6), [(4, 3), (4, 3)])
+        1
+    """
+    if all(part == shape for part in parts):
+        return None
+    for axis, size in enumerate(shape):
+        wanted = (*shape[:axis], size // len(parts), *shape[axis + 1 :])
+        if size % len(parts) == 0 and all(part == wanted for part in parts):
+            return axis
+    found = " and ".join(str(list(part)) for part in parts[:2])
+    raise BadInput(f"shards of {tensor} must be equal parts of {list(shape)}, got {found}")
+
+
+def shards_joined(pieces: CheckpointTable, names: list[str], place: Place, parts: list[Array]) -> Array:
+    """The tensor of which tensor-parallel shards hold parts; stacked pieces are split one by one.
+
+    Raises:
+        BadInput: copies differ, or the parts do not make up the tensor.
+    """
+    shape = tensor_shape(pieces, names, place)
+    axis = split_axis(place.tensor, shape, [part.shape for part in parts])
+    if axis is None:
+        if any(part.tobytes() != parts[0].tobytes() for part in parts):
+            raise BadInput(f"{place.tensor} must be the same in all shards, which are whole copies")
+        return parts[0]
+    if axis != (len(shape) - 1 if place.turned else 0) or place.by_group or len(names) == 1:
+        return np.concatenate(parts, axis=axis)
+    ends = np.cumsum([pieces[name].matrix_shape[0] // len(parts) for name in names])[:-1]
+    split = [np.split(part, ends, axis=axis) for part in parts]
+    return np.concatenate([each[number] for number in range(len(names)) for each in split], axis=axis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from lightning_sym.checkpoints.mapped_file import MappedFile
@@ -31,8 +32,19 @@ def read_safetensors_file(path: Path) -> dict[str, StoredTensor]:
     return {name: StoredTensor(file, begin + at.start, at.shape, at.kind) for name, at in entries.items()}
 
 
-def read_sharded(folder: Path, index: Path) -> dict[str, StoredTensor]:
+def read_sharded(
+    folder: Path,
+    index: Path,
+    ending: str = ".safetensors",
+    read: Callable[[Path], dict[str, StoredTensor]] = read_safetensors_file,
+) -> dict[str, StoredTensor]:
     """Where the tensors lie that an index names, each in the file that it names.
+
+    Args:
+        folder: that holds all.
+        index: the file that names the others.
+        ending: of their names.
+        read: where the tensors of one file lie.
 
     Raises:
         FileFormatError: a file is missing or bad, or is not what the index says.
@@ -46,8 +58,8 @@ def read_sharded(folder: Path, index: Path) -> dict[str, StoredTensor]:
         raise FileFormatError(f'{index.name}: there must be an object "weight_map" of names of files')
     shards = list(dict.fromkeys(files.values()))
     for name in shards:
-        if not name.endswith(".safetensors") or any(mark in name for mark in "/\\\0") or len(name) > 200:
-            raise FileFormatError(f"{index.name}: files must be .safetensors in the folder itself, got {shown(name)}")
+        if not name.endswith(ending) or any(mark in name for mark in "/\\\0") or len(name) > 200:
+            raise FileFormatError(f"{index.name}: files must be {ending} in the folder itself, got {shown(name)}")
     if len(shards) > MOST_FILES:
         raise FileFormatError(f"{index.name}: there must be at most {MOST_FILES:,} files, got {len(shards):,}")
     if missing := [name for name in shards if not (folder / name).exists()]:
@@ -56,7 +68,7 @@ def read_sharded(folder: Path, index: Path) -> dict[str, StoredTensor]:
     found: dict[str, StoredTensor] = {}
     for shard in shards:
         try:
-            here = read_safetensors_file(folder / shard)
+            here = read(folder / shard)
         except BadInput as error:
             raise type(error)(f"{shard}: {error}") from error
         for name, tensor in here.items():

@@ -35,6 +35,7 @@ class StoredCheckpoint:
         memory: bytes that a layer, or the ends, may take.
         again: opens it again, in another process.
         numbers: the type in which the file holds the numbers of its configuration.
+        layout: how its pieces are named and ordered.
     """
 
     def __init__(
@@ -46,10 +47,11 @@ class StoredCheckpoint:
         memory: int,
         again: Callable[[str, int], StoredCheckpoint],
         numbers: str = "F64",
+        layout: str = "hf",
     ) -> None:
         self._path, self._form, self._places, self._tensors = path, form, places, tensors
         self._memory, self._again, self._numbers = memory, again, numbers
-        self._held = by_tensor(places)
+        self._held, self.layout = by_tensor(places), layout
 
     @property
     def form(self) -> CheckpointForm:
@@ -132,19 +134,25 @@ class StoredCheckpoint:
                 raise FileFormatError(f"{self.name}: {tensor} must hold finite numbers, got {found}")
         return array
 
+    @property
+    def types(self) -> dict[str, int]:
+        """How many tensors are stored in each type."""
+        return dict(sorted(Counter(self._tensors[name].kind for name in self._held).items()))
+
     def lines(self) -> Lines:
         """What it is, line by line: label and text."""
-        form, types = self.form, Counter(self._tensors[name].kind for name in self._held)
+        form = self.form
         positions = "learned" if form.theta is None else f"rotary, base {form.theta}"
         said = f"{form.layers} of width {form.width:,}, {form.heads} heads of width {form.head_width}"
         return [
             ("checkpoint", self.name),
             ("family", form.family),
+            *([] if self.layout in ("hf", "gguf") else [("layout", self.layout)]),
             ("layers", f"{said} in {form.groups} groups, {form.inner:,} neurons ({form.activation})"),
             ("tokens", f"{form.vocabulary:,} ids, {'tied' if form.tied else 'not tied'}, context {form.context:,}"),
             ("norm", f"{'LayerNorm' if form.norm == 'layer' else 'RMSNorm'}, epsilon {float(form.epsilon):g}"),
             ("positions", positions),
-            ("stored", ", ".join(f"{count} tensors {kind}" for kind, count in sorted(types.items()))),
+            ("stored", ", ".join(f"{count} tensors {kind}" for kind, count in self.types.items())),
         ]
 
     def __str__(self) -> str:

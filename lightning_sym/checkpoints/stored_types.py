@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -37,7 +38,7 @@ def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[An
     """Numbers as they are stored in a type.
 
     Args:
-        array: finite numbers.
+        array: finite numbers; fractions only where they may be rounded.
         kind: one of `ON_DISK`.
         rounded: whether numbers may change, to the nearest one of the type, of two to the even one.
 
@@ -53,7 +54,9 @@ def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[An
         lightning_sym.errors.BadInput: numbers must be of the type BF16, got 1.01; a stored type rounds them
     """
     if array.dtype == object:
-        raise BadInput("numbers must be floats to be stored, got fractions; apply(..., exact=False) rounds them")
+        if not rounded:
+            raise BadInput("numbers must be floats to be stored, got fractions; apply(..., exact=False) rounds them")
+        array = _of_fractions(array, kind)
     if not np.isfinite(array).all():
         raise BadInput("numbers must be finite to be stored")
     with np.errstate(over="ignore", under="ignore"):
@@ -67,6 +70,22 @@ def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[An
             f"numbers must be of the type {kind}, got {array[back != array].flat[0]}; a stored type rounds them"
         )
     return result
+
+
+def _of_fractions(array: npt.NDArray[Any], kind: str) -> Array:
+    """Floats of 64 bits that are rounded to a type as the fractions are, of which they are too long to be ties."""
+    flat = [Fraction(number) for number in array.reshape(-1).tolist()]
+    try:
+        near = np.array([float(number) for number in flat], dtype=np.float64)
+    except OverflowError:
+        raise BadInput(f"numbers must be in the range of {kind}, got one beyond 1.8e308") from None
+    if kind != "F64":
+        back = [Fraction(number) for number in near.tolist()]
+        beyond = np.array([abs(found) > abs(number) for found, number in zip(back, flat, strict=True)], dtype=bool)
+        equal = np.array([found == number for found, number in zip(back, flat, strict=True)], dtype=bool)
+        toward_zero = np.where(beyond, np.nextafter(near, 0.0), near)
+        near = np.where(equal, near, (toward_zero.view(np.uint64) | 1).view(np.float64))
+    return near.reshape(array.shape)
 
 
 def _bfloat16(array: Array) -> npt.NDArray[Any]:

@@ -87,8 +87,8 @@ UP, NORM = "model.layers.1.mlp.up_proj.weight", "model.norm.weight"
 
 FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no config": (lambda f: without(f, "config.json"), "there must be a config.json in the folder"),
-    "no weights": (lambda f: without(f, WEIGHTS), "pickled weights are not read"),
-    "only pickles": (lambda f: os.rename(f / WEIGHTS, f / "pytorch_model.bin"), "pickled weights are not read"),
+    "no weights": (lambda f: without(f, WEIGHTS), "there must be model.safetensors, model.safetensors.index.json or"),
+    "no pickle": (lambda f: os.rename(f / WEIGHTS, f / "pytorch_model.bin"), "must be a zip as torch.save writes it"),
     "an adapter": (lambda f: replaced(f, "adapter_config.json", b"{}"), "an adapter must be merged"),
     "config no JSON": (lambda f: replaced(f, "config.json", b"{,}"), "config.json: it must be JSON"),
     "config no UTF-8": (lambda f: replaced(f, "config.json", b"\xff\xfe{}"), "config.json: it must be JSON"),

@@ -18,7 +18,7 @@ from referencing.jsonschema import DRAFT202012
 
 from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.schemas import schema, schema_names
-from lightning_sym import Family, save_checkpoint, sweep
+from lightning_sym import Family, LayerSymmetry, Symmetry, save_checkpoint, save_symmetry, sweep
 from lightning_sym.testing import small_checkpoint
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +36,7 @@ HIDDEN_SHAPE = ("--widths", "2,2,1", "--tokens", "2", "--bound", "8")
 
 # the schema, and the words that give an answer of that kind; together they show every kind of value a field can have
 ANSWERS: list[tuple[str, tuple[str, ...]]] = [
+    ("apply", ("apply", "{symmetry}", "{llama}", "-o", "{written}")),
     ("atlas", ("atlas", "{atlas}", "--conjecture", "l*a*(2*d-a) + d*d - l", "--most", "3")),
     ("atlas", ("atlas", "{atlas}", "--where", "status = 'refused'", "--conjecture", "P")),
     ("canonical", ("canonical", EXAMPLES["generic"])),
@@ -62,6 +63,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("conserved", ("conserved", *SHAPE)),
     ("conserved", ("conserved", "--weights", EXAMPLES["rank_one"], "--tokens", "2")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
+    ("convert", ("convert", "{llama}", "--layout", "meta", "-o", "{written}")),
     ("degree", ("degree", *SHAPE)),
     ("degree", ("degree", "--widths", "2,2", "--ranks", "1", "--tokens", "1", "--heads", "2")),
     ("degree", ("degree", "--widths", "3,2", "--ranks", "1", "--tokens", "1", "--embed", "4")),
@@ -125,7 +127,10 @@ def filled(words: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     for name in ("gpt2", "llama"):
         if f"{{{name}}}" in words and not (folder / name).exists():
             save_checkpoint(small_checkpoint(name, layers=1, heads=2), folder / name)
-    places = {"{gpt2}": folder / "gpt2", "{llama}": folder / "llama", "{atlas}": atlas, "{page}": folder / "page.html"}
+    if "{symmetry}" in words:
+        save_symmetry(Symmetry((LayerSymmetry(),)), folder / "symmetry.json")
+    places = {"{symmetry}": folder / "symmetry.json", "{written}": folder / "written"}
+    places |= {"{gpt2}": folder / "gpt2", "{llama}": folder / "llama", "{atlas}": atlas, "{page}": folder / "page.html"}
     return tuple(str(places.get(word, word)) for word in words)
 
 

@@ -1,0 +1,60 @@
+"""`lightning-sym convert`: a checkpoint in another layout."""
+
+from __future__ import annotations
+
+import click
+
+from lightning_cli import options
+from lightning_cli.output_file import require_directory, require_output_file
+from lightning_cli.writing.output import progress_bar, write
+from lightning_cli.writing.written_checkpoint import written_checkpoint
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from lightning_sym.checkpoints import folders, writing
+
+ANSWER = written_checkpoint("convert")
+
+ANSWERS = (ANSWER,)
+
+
+@click.command(
+    "convert",
+    epilog="""\b
+Examples:
+  lightning-sym convert llama/ --layout hf -o model/
+  lightning-sym convert model/ --layout gguf -o model.gguf
+  lightning-sym convert trained/ --from megatron --layout hf -o model/ --shard-size 4
+
+Exit codes: 0 written, 2 bad input, or the layout has no name for a piece.""",
+)
+@click.argument("checkpoint", type=click.Path())
+@options.layout("--layout", said="The layout that is written.", required=True)
+@options.layout("--from", "source", said="The layout of CHECKPOINT, where its names do not show it.")
+@options.WRITTEN_CHECKPOINT
+@options.AS_JSON
+def command(
+    *,
+    checkpoint: str,
+    layout: str,
+    output: str,
+    stored: str | None,
+    shard_size: int | None,
+    memory: int,
+    source: str | None,
+    as_json: bool,
+) -> int:
+    """Write CHECKPOINT in another layout: the same numbers, otherwise named, stacked, transposed and ordered.
+
+    CHECKPOINT is a folder as the transformers library, Meta, MLX or Megatron write it, or a .gguf file. Each tensor
+    keeps its type, bit by bit, unless --stored rounds it; quantised tensors of a .gguf file become the floats that they
+    mean. Configurations and weights are written, tokenizers are not.
+    """
+    if layout == "gguf":
+        require_output_file("a checkpoint", output)
+    else:
+        require_directory("a checkpoint", output)
+    with progress_bar() as progress:
+        opened = folders.open_checkpoint(checkpoint, memory, source)
+        writing.save_checkpoint(opened, output, stored, layout=layout, shard_size=shard_size, progress=progress)
+    return write(ANSWER, folders.open_checkpoint(output, memory, layout), as_json=as_json)

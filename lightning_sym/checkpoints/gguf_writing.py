@@ -1,0 +1,97 @@
+"""GGUF files as they are written: the numbers of a checkpoint and its sizes, without a tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.gguf_file import gguf_config
+from lightning_sym.checkpoints.layout import ModelFamily
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
+from lightning_sym.checkpoints.stored_types import ON_DISK
+from lightning_sym.errors import BadInput
+from lightning_sym.extras import import_extra
+from lightning_sym.network.readers.exact_json import said
+
+ROUNDED = ("epsilon", "theta")
+"""Numbers that GGUF files hold in float32."""
+ELSEWHERE = ("family", *ROUNDED)
+
+
+def gguf_values(
+    family: ModelFamily,
+    form: CheckpointForm,
+    parts: frozenset[str],
+    config: Mapping[str, Any],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> dict[str, Any]:
+    """The keys of a GGUF file that state what a configuration states; epsilon and base are rounded to float32.
+
+    Args:
+        family, form: of the checkpoint.
+        parts: the pieces of a layer.
+        config: the keys of `config.json`.
+        shapes: of the tensors, by their names.
+
+    Raises:
+        BadInput: such files cannot say what the checkpoint is.
+    """
+    name = family.gguf_name or family.model_type
+    if form.theta is not None:
+        config = {**config, "v_head_dim": form.head_width, "rotary_dim": form.head_width}
+    values: dict[str, Any] = {"general.architecture": name}
+    for short, key in family.gguf_keys.items():
+        value = config.get(key)
+        if value is not None:
+            values[f"{name}.{short}"] = Fraction(float(np.float32(float(value)))) if type(value) is Fraction else value
+    read = FAMILIES[name]
+    back, biases = read.read(Config(gguf_config(read, values, shapes)))
+    for each, value in vars(form).items():
+        single = getattr(back, each) if each in ELSEWHERE else value
+        if getattr(back, each) != single:
+            raise BadInput(f"{name} in GGUF files must have {each} = {said(getattr(back, each))}, got {said(value)}")
+    if differ := read.parts(form, biases) ^ parts:
+        raise BadInput(f"a block of {name} in GGUF files must have its pieces, they differ in {min(differ)}")
+    return values
+
+
+def write_gguf(
+    path: Path, values: Mapping[str, Any], tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]]
+) -> None:
+    """Write one file.
+
+    Args:
+        path: where to.
+        values: by their keys; fractions are float32.
+        tensors: in their order.
+        numbers: of each in turn, as they are stored.
+
+    Raises:
+        MissingExtra: the package `gguf` is not installed.
+    """
+    package = import_extra("gguf", "gguf", "writing .gguf")
+    writer = package.GGUFWriter(path, values["general.architecture"])
+    try:
+        for key, value in values.items():
+            if isinstance(value, Fraction):
+                writer.add_float32(key, float(value))
+            elif isinstance(value, int):
+                writer.add_uint32(key, value)
+        for tensor in tensors:
+            kind = package.GGMLQuantizationType[tensor.kind]
+            writer.add_tensor_info(tensor.name, tensor.shape, ON_DISK[tensor.kind], tensor.bytes, kind)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_ti_data_to_file()
+        for _ in tensors:
+            writer.write_tensor_data(np.ascontiguousarray(next(numbers)))
+    finally:
+        writer.close()

@@ -1,0 +1,249 @@
+"""A reader of pickles that executes nothing: it knows the opcodes that plain values need, and refuses every other.
+
+Names of Python are looked up in a table that its user gives, and are never imported; what is called is in that table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from struct import unpack
+from typing import Any, NoReturn
+
+from lightning_sym.errors import FileFormatError
+from lightning_sym.network.readers.bounds import shown
+
+MOST_STEPS = 5_000_000
+"""Opcodes that are carried out."""
+
+Called = Callable[[tuple[Any, ...]], Any]
+_MARK = object()
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name of Python, which stands for what the table says."""
+
+    name: str
+    call: Called
+
+
+def unpickled(data: bytes, names: Mapping[str, Called], stored: Callable[[Any], Any]) -> Any:
+    """The value that a pickle describes.
+
+    Args:
+        data: the pickle, of protocol 2 to 5.
+        names: by a name of Python, such as `collections.OrderedDict`, what a call of it with arguments gives.
+        stored: what stands for a persistent id.
+
+    Raises:
+        FileFormatError: it needs something else, which the message names, or is no pickle.
+
+    Example:
+        >>> import pickle
+        >>> unpickled(pickle.dumps({"a": (1, [2.5, None])}), {}, lambda found: found)
+        {'a': (1, [2.5, None])}
+        >>> unpickled(pickle.dumps(print), {}, lambda found: found)
+        Traceback (most recent call last):
+        ...
+        lightning_sym.errors.FileFormatError: a pickle must hold tensors alone, it asks for 'builtins.print'
+    """
+    machine = _Machine(data, names, stored)
+    try:
+        return machine.run()
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        _refuse("it ends too early, or is damaged")
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise FileFormatError(f"it must be a pickle of plain values: {reason}")
+
+
+class _Machine:
+    """A stack, a list of marks in it, and what was remembered."""
+
+    def __init__(self, data: bytes, names: Mapping[str, Called], stored: Callable[[Any], Any]) -> None:
+        self.data, self.names, self.stored = data, names, stored
+        self.at = 0
+        self.stack: list[Any] = []
+        self.memory: dict[int, Any] = {}
+
+    def run(self) -> Any:
+        """Carry out opcode after opcode; the value stands alone on the stack at the end."""
+        for _ in range(MOST_STEPS):
+            code = self.take(1)
+            if code == b".":
+                value = self.pop()
+                if self.stack or self.at != len(self.data):
+                    _refuse("there is more than one value")
+                return value
+            step = _STEPS.get(code)
+            if step is None:
+                _refuse(f"opcode {code!r} is not known")
+            step(self)
+        _refuse(f"it has more than {MOST_STEPS:,} steps")
+
+    def take(self, count: int) -> bytes:
+        """The next bytes."""
+        if not 0 <= count <= len(self.data) - self.at:
+            raise IndexError
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def number(self, code: str, size: int) -> Any:
+        """The next number."""
+        return unpack(code, self.take(size))[0]
+
+    def text(self, code: str, size: int) -> str:
+        """The next text, with its length before it."""
+        return self.take(self.number(code, size)).decode("utf-8", "surrogatepass")
+
+    def line(self) -> str:
+        """The text up to the end of a line."""
+        end = self.data.index(b"\n", self.at, self.at + 300)
+        found = self.data[self.at : end].decode("ascii")
+        self.at = end + 1
+        return found
+
+    def push(self, value: Any) -> None:
+        """Put a value onto the stack."""
+        self.stack.append(value)
+
+    def pop(self) -> Any:
+        """The last value; a mark is none."""
+        value = self.stack.pop()
+        if value is _MARK:
+            raise IndexError
+        return value
+
+    def to_mark(self) -> list[Any]:
+        """Everything behind the last mark, which goes too."""
+        place = len(self.stack) - 1
+        while self.stack[place] is not _MARK:
+            place -= 1
+            if place < 0:
+                raise IndexError
+        found, self.stack = self.stack[place + 1 :], self.stack[:place]
+        return found
+
+    def named(self, name: str) -> None:
+        """What stands for a name of Python."""
+        if name not in self.names:
+            raise FileFormatError(f"a pickle must hold tensors alone, it asks for {shown(name)}")
+        self.push(Named(name, self.names[name]))
+
+    def call(self) -> None:
+        """Call what the table has under a name."""
+        arguments, called = self.pop(), self.pop()
+        if not isinstance(called, Named) or not isinstance(arguments, tuple):
+            _refuse("only names may be called, with arguments")
+        self.push(called.call(arguments))
+
+    def build(self) -> None:
+        """Attributes of a dictionary say nothing about what it holds."""
+        self.pop()
+        if type(self.stack[-1]) is not dict:
+            _refuse("only dictionaries may have attributes")
+
+    def items(self, flat: list[Any]) -> None:
+        """Put keys and values into the dictionary below them."""
+        target = self.stack[-1]
+        if type(target) is not dict or len(flat) % 2:
+            raise TypeError
+        for key, value in _pairs(flat):
+            if not isinstance(key, Hashable) or not isinstance(key, (str, int, float, bool, tuple, type(None))):
+                raise TypeError
+            if key in target:
+                _refuse(f"keys must not repeat, got {shown(key)} twice")
+            target[key] = value
+
+    def extend(self, more: list[Any]) -> None:
+        """Put values behind the list below them."""
+        if type(self.stack[-1]) is not list:
+            raise TypeError
+        self.stack[-1].extend(more)
+
+    def long(self, size: int) -> None:
+        """A long integer, of at most 8 bytes: no size has more."""
+        if size > 8:
+            _refuse(f"integers must have at most 8 bytes, got {size}")
+        self.push(int.from_bytes(self.take(size), "little", signed=True))
+
+
+def _pairs(flat: list[Any]) -> Iterator[tuple[Any, Any]]:
+    return zip(flat[::2], flat[1::2], strict=True)
+
+
+def _protocol(machine: _Machine) -> None:
+    if (found := machine.number("<B", 1)) not in (2, 3, 4, 5):
+        _refuse(f"its protocol must be 2 to 5, got {found}")
+
+
+def _frame(machine: _Machine) -> None:
+    machine.take(8)  # how long a part is, which says nothing
+
+
+def _two(machine: _Machine) -> list[Any]:
+    value, key = machine.pop(), machine.pop()
+    return [key, value]
+
+
+def _global(machine: _Machine) -> None:
+    machine.named(f"{machine.line()}.{machine.line()}")
+
+
+def _stack_global(machine: _Machine) -> None:
+    name, module = machine.pop(), machine.pop()
+    if not isinstance(name, str) or not isinstance(module, str):
+        raise TypeError
+    machine.named(f"{module}.{name}")
+
+
+def _tuple(machine: _Machine, count: int) -> None:
+    machine.push(tuple(reversed([machine.pop() for _ in range(count)])))
+
+
+def _memoize(machine: _Machine, place: int | None = None) -> None:
+    machine.memory[len(machine.memory) if place is None else place] = machine.stack[-1]
+
+
+_STEPS: dict[bytes, Callable[[_Machine], None]] = {
+    b"\x80": _protocol,
+    b"\x95": _frame,
+    b"(": lambda m: m.push(_MARK),
+    b"N": lambda m: m.push(None),
+    b"\x88": lambda m: m.push(True),
+    b"\x89": lambda m: m.push(False),
+    b"K": lambda m: m.push(m.number("<B", 1)),
+    b"M": lambda m: m.push(m.number("<H", 2)),
+    b"J": lambda m: m.push(m.number("<i", 4)),
+    b"\x8a": lambda m: m.long(m.number("<B", 1)),
+    b"G": lambda m: m.push(m.number(">d", 8)),
+    b"X": lambda m: m.push(m.text("<I", 4)),
+    b"\x8c": lambda m: m.push(m.text("<B", 1)),
+    b"\x8d": lambda m: m.push(m.text("<Q", 8)),
+    b"}": lambda m: m.push({}),
+    b"]": lambda m: m.push([]),
+    b")": lambda m: m.push(()),
+    b"t": lambda m: m.push(tuple(m.to_mark())),
+    b"\x85": lambda m: _tuple(m, 1),
+    b"\x86": lambda m: _tuple(m, 2),
+    b"\x87": lambda m: _tuple(m, 3),
+    b"a": lambda m: m.extend([m.pop()]),
+    b"e": lambda m: m.extend(m.to_mark()),
+    b"s": lambda m: m.items(_two(m)),
+    b"u": lambda m: m.items(m.to_mark()),
+    b"q": lambda m: _memoize(m, m.number("<B", 1)),
+    b"r": lambda m: _memoize(m, m.number("<I", 4)),
+    b"\x94": lambda m: _memoize(m),
+    b"h": lambda m: m.push(m.memory[m.number("<B", 1)]),
+    b"j": lambda m: m.push(m.memory[m.number("<I", 4)]),
+    b"c": _global,
+    b"\x93": _stack_global,
+    b"Q": lambda m: m.push(m.stored(m.pop())),
+    b"R": lambda m: m.call(),
+    b"b": lambda m: m.build(),
+}
+"""What each opcode that is known does; the others make objects, or call what is not in the table."""

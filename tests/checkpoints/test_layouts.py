@@ -1,0 +1,250 @@
+"""Layouts: each writes what its program means, reads it back byte for byte, and refuses the rest by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+from test_reading_checkpoints import arrays, assert_equal, change_config
+
+from lightning_sym import BadInput, open_checkpoint, same_checkpoints, save_checkpoint
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.layouts import LAYOUTS, Files
+from lightning_sym.checkpoints.torch_file import read_torch_file
+from lightning_sym.testing import small_checkpoint
+
+PAIRS = [(family, layout) for family in FAMILIES for layout, row in LAYOUTS.items() if row.spellings(FAMILIES[family])]
+H, G, A, D = 4, 2, 4, 16
+LAYER, BEFORE = "model.layers.1.", "decoder.layers.1."
+
+
+def target(folder: Path, layout: str) -> Path:
+    return folder / (f"{layout}.gguf" if layout == "gguf" else layout)
+
+
+def written(folder: Path, layout: str, family: str = "llama", **more: Any) -> tuple[Any, dict[str, Any]]:
+    """A small checkpoint, and the tensors that a layout makes of it."""
+    made = small_checkpoint(family, **more)
+    save_checkpoint(made, target(folder, layout), layout=layout)
+    if layout == "meta":
+        found = read_torch_file(folder / "meta" / "consolidated.00.pth")
+        return made, {name: tensor.read() for name, tensor in found.items()}
+    return made, load_file(folder / layout / "model.safetensors")
+
+
+@pytest.mark.parametrize("stored", ["BF16", "F32"])
+@pytest.mark.parametrize(("family", "layout"), PAIRS)
+def test_there_and_back_byte_for_byte(family: str, layout: str, stored: Any, tmp_path: Path) -> None:
+    for tied in (False, True):
+        folder = tmp_path / str(tied)
+        folder.mkdir()
+        made = small_checkpoint(family, stored=stored, tied=tied, head_width=6)
+        save_checkpoint(made, folder / "one")
+        save_checkpoint(open_checkpoint(folder / "one"), target(folder, layout), layout=layout)
+        there = open_checkpoint(target(folder, layout))
+        assert there.layout == layout or (layout == "mlx" and family != "gpt2")  # whose names are those of hf
+        again = None if layout != "gguf" else stored  # there vectors are float32, which the type holds
+        save_checkpoint(there, folder / "two", stored=again)
+        one, two = ((folder / name / "model.safetensors").read_bytes() for name in ("one", "two"))
+        assert one == two
+
+
+def by_group(block: Any) -> Any:
+    """Queries, key and value of each group, one group after the other."""
+    share = H // G
+    rows = [
+        part
+        for group in range(G)
+        for part in (*block.query[share * group : share * (group + 1)], block.key[group], block.value[group])
+    ]
+    return np.concatenate(rows)
+
+
+def halves_mixed(heads: Any) -> Any:
+    """Rows of each head: first of the first half, first of the second half, and so on."""
+    return np.concatenate([np.stack([head[: A // 2], head[A // 2 :]], axis=1).reshape(A, D) for head in heads])
+
+
+def test_fused_names(tmp_path: Path) -> None:
+    made, found = written(tmp_path, "fused")
+    block = made.block(1)
+    flat = [part.reshape(-1, D) for part in (block.query, block.key, block.value)]
+    assert np.array_equal(found[f"{LAYER}self_attn.qkv_proj.weight"], np.concatenate(flat))
+    assert np.array_equal(found[f"{LAYER}mlp.gate_up_proj.weight"], np.concatenate([block.gate, block.up]))
+    assert len(found) == 3 + 2 * 6
+    made, found = written(tmp_path, "fused-by-group")
+    assert np.array_equal(found[f"{LAYER}self_attn.query_key_value.weight"], by_group(made.block(1)))
+
+
+def test_megatron(tmp_path: Path) -> None:
+    made, found = written(tmp_path, "megatron")
+    block = made.block(1)
+    assert np.array_equal(found[f"{BEFORE}self_attention.linear_qkv.weight"], by_group(block))
+    assert np.array_equal(found[f"{BEFORE}mlp.linear_fc1.weight"], np.concatenate([block.gate, block.up]))
+    assert np.array_equal(found[f"{BEFORE}mlp.linear_fc1.layer_norm_weight"], block.norm2_gain)
+    assert np.array_equal(found[f"{BEFORE}self_attention.linear_proj.weight"], np.concatenate(block.output, axis=1))
+    assert np.array_equal(found["output_layer.weight"], made.ends().unembedding)
+    made, found = written(tmp_path, "megatron-legacy", "gpt2")
+    before = "language_model.encoder.layers.1."
+    assert np.array_equal(found[f"{before}mlp.dense_h_to_4h.bias"], made.block(1).up_bias)
+    one = made.block(1)
+    heads = [part for head in range(H) for part in (one.query[head], one.key[head], one.value[head])]
+    assert np.array_equal(found[f"{before}self_attention.query_key_value.weight"], np.concatenate(heads))
+    assert np.array_equal(found["language_model.embedding.position_embeddings.weight"], made.ends().positions)
+
+
+def test_both_spellings_of_megatron_are_read(tmp_path: Path) -> None:
+    for layout, pairs in {
+        "megatron": {"self_attention.linear_qkv.layer_norm_": "input_layernorm.",
+                     "mlp.linear_fc1.layer_norm_": "pre_mlp_layernorm."},
+        "megatron-legacy": {"input_norm": "input_layernorm", "post_attention_norm": "post_attention_layernorm",
+                            "final_norm": "final_layernorm"},
+    }.items():  # fmt: skip
+        made, found = written(tmp_path, layout)
+        renamed = {}
+        for name, array in found.items():
+            for old, new in pairs.items():
+                name = name.replace(old, new)
+            renamed[name] = array
+        assert renamed.keys() != found.keys()
+        save_file(renamed, tmp_path / layout / "model.safetensors")
+        assert_equal(made, open_checkpoint(tmp_path / layout))
+
+
+def test_mlx_turns_what_gpt2_stores_turned(tmp_path: Path) -> None:
+    made, found = written(tmp_path, "mlx", "gpt2", tied=True)
+    assert np.array_equal(found["model.h.1.mlp.c_fc.weight"], made.block(1).up)
+    assert found["model.h.1.attn.c_attn.weight"].shape == (3 * D, D)
+
+
+def test_meta(tmp_path: Path) -> None:
+    made, found = written(tmp_path, "meta")
+    block = made.block(1)
+    assert np.array_equal(found["layers.1.attention.wq.weight"], halves_mixed(block.query))
+    assert np.array_equal(found["layers.1.attention.wk.weight"], halves_mixed(block.key))
+    assert np.array_equal(found["layers.1.attention.wv.weight"], np.concatenate(block.value))
+    assert np.array_equal(found["layers.1.feed_forward.w3.weight"], block.up)
+    params = json.loads((tmp_path / "meta" / "params.json").read_text(encoding="utf-8"))
+    assert params == {
+        "dim": D, "hidden_dim": 24, "n_heads": H, "n_kv_heads": G, "n_layers": 2, "norm_eps": 1e-5,
+        "rope_theta": 10000.0, "vocab_size": 40,
+    }  # fmt: skip
+    assert open_checkpoint(tmp_path / "meta").form.context == 2048  # as nothing is said
+
+
+def test_params_as_meta_writes_them(tmp_path: Path) -> None:
+    made, _ = written(tmp_path, "meta")
+    path = tmp_path / "meta" / "params.json"
+    plain = {"dim": D, "n_heads": H, "n_kv_heads": G, "n_layers": 2, "norm_eps": 1e-5, "multiple_of": 256}
+    path.write_text(json.dumps(plain | {"vocab_size": -1, "ffn_dim_multiplier": 1.3}), encoding="utf-8")
+    read = open_checkpoint(tmp_path / "meta")
+    assert (read.form.inner, read.form.vocabulary) == (24, 40)
+    assert same_checkpoints(made, read).answer.value == "same"
+    for more, said in (({"use_scaled_rope": True}, "use_scaled_rope must be false"), ({"moe": 1}, "got 'moe' = 1")):
+        path.write_text(json.dumps(plain | more), encoding="utf-8")
+        with pytest.raises(BadInput, match=said):
+            open_checkpoint(tmp_path / "meta")
+
+
+def test_a_wrong_order_is_seen(tmp_path: Path) -> None:
+    made, _ = written(tmp_path, "fused")
+    assert same_checkpoints(made, open_checkpoint(tmp_path / "fused")).answer.value == "same"
+    wrong = open_checkpoint(tmp_path / "fused", layout="fused-by-group")
+    assert not np.array_equal(wrong.block(1).key, made.block(1).key)
+    assert np.array_equal(wrong.block(1).up, made.block(1).up)
+    assert same_checkpoints(made, wrong).answer.value == "different"
+
+
+@pytest.mark.parametrize("layout", ["megatron", "megatron-legacy"])
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_shards_are_joined(family: str, layout: str, tmp_path: Path) -> None:
+    made, whole = written(tmp_path, layout, family)
+    folder = tmp_path / layout
+    (folder / "model.safetensors").unlink()
+    halves: list[dict[str, Any]] = [{}, {}]
+    for name, array in whole.items():
+        split = "norm" not in name and "position" not in name
+        split &= name.split(".")[-2] not in ("linear_proj", "linear_fc2", "dense", "dense_4h_to_h") or array.ndim == 2
+        parts = [array, array]
+        if split and name.split(".")[-2] in ("linear_proj", "linear_fc2", "dense", "dense_4h_to_h"):
+            parts = np.split(array, 2, axis=1)
+        elif split and name.split(".")[-2] in ("linear_fc1", "dense_h_to_4h") and family == "llama":
+            gate, up = np.split(array, 2)
+            parts = [np.concatenate(pair) for pair in zip(np.split(gate, 2), np.split(up, 2), strict=True)]
+        elif split:
+            parts = np.split(array, 2)
+        for half, part in zip(halves, parts, strict=True):
+            half[f"model.{name}"] = np.ascontiguousarray(part)
+    for number, half in enumerate(halves):
+        (folder / f"mp_rank_{number:02}").mkdir()
+        save_file(half, folder / f"mp_rank_{number:02}" / "model.safetensors")
+    assert_equal(made, open_checkpoint(folder))
+    norm = next(name for name in halves[1] if "norm" in name)
+    save_file(halves[1] | {norm: halves[1][norm] + 1}, folder / "mp_rank_01" / "model.safetensors")
+    with pytest.raises(BadInput, match="must be the same in all shards"):
+        [*arrays(open_checkpoint(folder))]
+    (folder / "mp_rank_01").rename(folder / "mp_rank_02")
+    with pytest.raises(BadInput, match="all shards must be there, number 1 is missing beside mp_rank_02"):
+        open_checkpoint(folder)
+
+
+def test_what_has_no_name_is_refused(tmp_path: Path) -> None:
+    for family, layout, said in (
+        ("qwen2", "meta", "qwen2 must have names in the layout, got meta; it has hf, fused"),
+        ("gpt2", "fused", "gpt2 must have names in the layout, got fused"),
+        ("llama", "none", "the layout must be one of hf, fused,"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            save_checkpoint(small_checkpoint(family), tmp_path / "new", layout=layout)
+    with pytest.raises(BadInput, match="none is known of down_bias"):
+        save_checkpoint(small_checkpoint("llama", biases=True), tmp_path / "new", layout="meta")
+    with pytest.raises(BadInput, match="in GGUF files must have its pieces, they differ in"):
+        save_checkpoint(small_checkpoint("llama", biases=True), tmp_path / "new", layout="gguf")
+    with pytest.raises(BadInput, match="shard_size must go with safetensors"):
+        save_checkpoint(small_checkpoint("llama"), tmp_path / "new", layout="meta", shard_size=1000)
+    assert not list(tmp_path.iterdir())
+    save_checkpoint(small_checkpoint("llama"), tmp_path / "hf")
+    for layout, said in (
+        ("meta", "the layout meta is one of `params.json`"),
+        ("megatron", "all tensors must be there"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            open_checkpoint(tmp_path / "hf", layout=layout)
+
+
+def test_a_folder_with_one_gguf_file(tmp_path: Path) -> None:
+    made = small_checkpoint("llama")
+    save_checkpoint(made, tmp_path / "a.gguf", layout="gguf")
+    assert np.array_equal(open_checkpoint(tmp_path).block(1).query, made.block(1).query)
+    save_checkpoint(made, tmp_path / "b.gguf", layout="gguf")
+    with pytest.raises(BadInput, match=r"there must be one \.gguf file in a folder without config\.json, got 2"):
+        open_checkpoint(tmp_path)
+
+
+def test_gguf_files_say_what_the_packages_reader_reads(tmp_path: Path) -> None:
+    import gguf
+
+    made = small_checkpoint("llama", stored="F16")
+    save_checkpoint(made, tmp_path / "a.gguf", layout="gguf")
+    reader = gguf.GGUFReader(tmp_path / "a.gguf")
+    values = {name: field.contents() for name, field in reader.fields.items()}
+    assert (values["general.architecture"], values["llama.attention.head_count_kv"]) == ("llama", G)
+    assert values["llama.rope.dimension_count"] == values["llama.attention.key_length"] == A
+    assert np.float32(values["llama.attention.layer_norm_rms_epsilon"]) == np.float32(1e-5)
+    found = {tensor.name: tensor for tensor in reader.tensors}
+    assert np.array_equal(found["blk.1.attn_k.weight"].data, halves_mixed(made.block(1).key))
+    assert found["blk.1.attn_norm.weight"].data.dtype == np.float32
+
+
+def test_every_layout_of_folders_can_be_asked_for_by_name(tmp_path: Path) -> None:
+    for layout, row in LAYOUTS.items():
+        if row.files is Files.FOLDER:
+            made, _ = written(tmp_path, layout)
+            assert_equal(made, open_checkpoint(tmp_path / layout, layout=layout))
+    change_config(tmp_path / "fused", num_hidden_layers=100)
+    with pytest.raises(BadInput, match=r"config\.json has 100 layers"):
+        open_checkpoint(tmp_path / "fused")
