@@ -24,8 +24,9 @@ from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.exact.inertia import inertia_cost
-from lightning_sym.fibers import lightning_fiber, plain_fiber
+from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.cost import entry_bits, number_bits
+from lightning_sym.fibers.fiber import fiber_within
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.plain_differential import differential_rank
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
@@ -78,10 +79,17 @@ class AtWeights:
             self.found[finder] = finder(self)
         return self.found[finder]
 
-    def failing(self, needs: Sequence[Finder]) -> str | None:
-        """Why the first of these theorems that does not apply does not."""
-        said = (self.proved_by(finder) for finder in needs)
-        return next((why for why in said if isinstance(why, str)), None)
+
+@dataclass(frozen=True)
+class Applies:
+    """The hypotheses of a theorem, which whoever applies it tests."""
+
+    finder: Finder
+
+    def failing(self, question: AtWeights) -> str | None:
+        """Why the theorem does not apply, where it does not."""
+        found = question.proved_by(self.finder)
+        return found if isinstance(found, str) else None
 
 
 def _lightning_layer(question: AtWeights) -> Proved | str:
@@ -117,7 +125,7 @@ def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> The
         found = question.proved_by(finder)
         return found if isinstance(found, Proved) else None
 
-    return TheoremRow(f"{PAGE}, {number}", about, paid_by_steps, prove, needs=(finder,))
+    return TheoremRow(f"{PAGE}, {number}", about, paid_by_steps, prove, needs=(Applies(finder),))
 
 
 THEOREMS = (
@@ -179,8 +187,7 @@ def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
         if shape.is_plain:
             generic = virtual_weight_variety(shape).dimension
             yield differential_rank(weights, shape.tokens, generic, budget) or 0, 0
-        kind = plain_fiber.plain_fiber if shape.is_plain else lightning_fiber.lightning_fiber
-        found = kind(weights, shape.tokens, budget, seed=question.seed).near
+        found = fiber_within(AskedFiber(weights, shape.tokens, budget, question.seed, DEFAULT_MEMORY, None)).near
     except TooLarge:
         return
     if found is not None:

@@ -82,7 +82,16 @@ def fiber(
     require_arguments(fiber, locals())
     require_integer(seed, "the seed")
     require_integer(tokens, "the number of tokens", 1)
-    asked = AskedFiber(weights, tokens, Work(work, progress), seed, memory, progress)
+    return fiber_within(AskedFiber(weights, tokens, Work(work, progress), seed, memory, progress))
+
+
+def fiber_within(asked: AskedFiber) -> Fiber:
+    """The same within a budget that others spend too.
+
+    Raises:
+        BadInput: another normalization, or letters.
+        TooLarge: estimates exceed the budget or the memory.
+    """
     asked.shape.require("the fiber", KNOWN)
     found, tried = ask(asked, FIBERS, asked.budget)
     if found is None:

@@ -18,7 +18,7 @@ from referencing.jsonschema import DRAFT202012
 
 from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.schemas import schema, schema_names
-from lightning_sym import Family, LayerSymmetry, Symmetry, save_checkpoint, save_symmetry, sweep
+from lightning_sym import Family, LayerSymmetry, Symmetry, fingerprint, save_checkpoint, save_symmetry, sweep
 from lightning_sym.testing import small_checkpoint
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +50,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("fingerprint-comparison", ("circuits", "{llama}", "--against", "{llama}")),
     ("fingerprint-comparison", ("circuits", "{llama}", "--against", "{gpt2}")),
     ("fingerprint-comparison", ("circuits", f"{CHECKPOINTS}/model", "--against", f"{CHECKPOINTS}/rewritten")),
+    ("fingerprint-scan", ("circuits", "{llama}", "--scan", "{fingerprints}")),
     ("classify", ("classify", EXAMPLES["singular"])),
     ("classify", ("classify", EXAMPLES["rank_one"], "--degree", "2")),
     ("classify", ("classify", EXAMPLES["two_layers"])),
@@ -129,7 +130,11 @@ def filled(words: tuple[str, ...], folder: Path) -> tuple[str, ...]:
             save_checkpoint(small_checkpoint(name, layers=1, heads=2), folder / name)
     if "{symmetry}" in words:
         save_symmetry(Symmetry((LayerSymmetry(),)), folder / "symmetry.json")
-    places = {"{symmetry}": folder / "symmetry.json", "{written}": folder / "written"}
+    if "{fingerprints}" in words:
+        (folder / "one").mkdir(exist_ok=True)
+        key = fingerprint(small_checkpoint("llama", layers=1, heads=2)).key
+        (folder / "one" / "known.json").write_text(json.dumps({"checkpoint": "known", "key": key}), encoding="utf-8")
+    places = {"{fingerprints}": folder / "one", "{symmetry}": folder / "symmetry.json", "{written}": folder / "written"}
     places |= {"{gpt2}": folder / "gpt2", "{llama}": folder / "llama", "{atlas}": atlas, "{page}": folder / "page.html"}
     return tuple(str(places.get(word, word)) for word in words)
 
@@ -185,6 +190,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         "config",
         "fingerprint",
         "fingerprint-comparison",
+        "fingerprint-scan",
         "orbits",
         "picture",
         "query-plan",
