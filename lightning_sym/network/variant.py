@@ -1,7 +1,7 @@
 """Variants of attention: what layers of real models have besides, declared once and carried out by the forward pass.
 
 No theorem is about them yet, so every question refuses them by name (`Architecture.require`). A further one is a field
-of `Variant` with its row in `READ`, its weights in `network/pieces.py`, and what it does in `network/variant_parts.py`:
+of `Variant` with its row in `READ`, its weights in `network/pieces.py`, and what it does in `network/variant_layer.py`:
 `Architecture`, `NetworkForm`, files of weights and the names in messages follow.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, cast
 
 from lightning_sym.arguments import shown
@@ -254,7 +254,7 @@ class Variant:
     @property
     def added(self) -> dict[str, Any]:
         """The options that are not left at nothing, by name."""
-        values = (self.rotary, self.key_heads, self.biases, self.gains, self.query_key_norm, self.gated)
+        values = _VALUES(self)
         if all(map(is_, values, _NOTHING)):  # nearly always, and networks are made often
             return {}
         return {name: v for name, v, nothing in zip(READ, values, _NOTHING, strict=True) if v is not nothing}
@@ -292,8 +292,6 @@ class Variant:
         return [name for name, here in (*said, ("gated", isinstance(self.gated, str))) if here]
 
 
-_NOTHING = (None, None, (), False, None, None)
-
 READ: dict[str, Callable[[Any], Any]] = {
     "rotary": Rotary.of,
     "key_heads": _key_heads,
@@ -303,6 +301,10 @@ READ: dict[str, Callable[[Any], Any]] = {
     "gated": _gate,
 }
 """How a value of each option is read, from what a person or a file gives; in the order of the fields."""
+
+_VALUES = attrgetter(*READ)
+
+_NOTHING = tuple(getattr(Variant, name) for name in READ)
 
 ADDED = frozenset({*READ, "neurons"})
 """The options of an `Architecture` that are declared here; `neurons` are the sizes that go with `gated`."""
