@@ -14,6 +14,7 @@ from operator import attrgetter, is_
 from typing import Any, cast
 
 from lightning_sym.arguments import shown
+from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
 
 Number = Fraction | float | str
@@ -53,8 +54,17 @@ def number(value: object, what: str) -> Fraction:
 def as_typed(value: Any) -> str:
     """A dataclass as it would be typed: only what was said, what has no place in the order of arguments last."""
     listed = sorted(fields(value), key=lambda f: f.kw_only is True)
-    said = [f"{f.name}={getattr(value, f.name)!r}" for f in listed if getattr(value, f.name) != f.default]
+    said = [f"{f.name}={_typed(getattr(value, f.name))}" for f in listed if getattr(value, f.name) != f.default]
     return f"{type(value).__name__}({', '.join(said)})"
+
+
+def _typed(value: object) -> str:
+    """A value as it would be typed; fractions are text, which is read as such."""
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator == 1 else f"'{value}'"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_typed, value))}{',' * (len(value) == 1)})"
+    return repr(value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,8 +88,8 @@ class Rotary:
     Example:
         >>> Rotary(turns=[("3/5", "4/5")]).to_json()
         {'turns': [['3/5', '4/5']], 'pairs': 'halves'}
-        >>> str(Rotary(base=10000, pairs="neighbours"))
-        'base 10000, neighbours'
+        >>> Rotary(base=10000, pairs="neighbours")
+        Rotary(base=10000, pairs='neighbours')
     """
 
     turns: Sequence[tuple[Number, Number]] = ()
@@ -160,6 +170,9 @@ class Rotary:
 
     def __repr__(self) -> str:
         return as_typed(self)
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_words(str(self)))
 
 
 def _biases(value: object) -> tuple[str, ...]:
