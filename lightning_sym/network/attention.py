@@ -8,10 +8,10 @@ them is decided in `rings/`; what it *is* stands below.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,33 +19,17 @@ import numpy.typing as npt
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.layer import LIGHTNING as LIGHTNING
+from lightning_sym.network.layer import Form as Form
+from lightning_sym.network.layer import lightning as lightning
 from lightning_sym.network.layer import require_layer
 from lightning_sym.network.pieces import DECLARED, layer_names
-from lightning_sym.network.variant_parts import activated, biased, gained, normed, rotation, turned
+from lightning_sym.network.variant_layer import layer_of_variant
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.expressions import ExpressionMatrix, is_sympy_matrix
-from lightning_sym.rings.protocol import Matrix, masked, normalized, operation, products, require_matrix, require_shape
+from lightning_sym.rings.protocol import Matrix, masked, normalized, products, require_matrix, require_shape
 
 M = TypeVar("M", bound=Matrix)
-
-
-def lightning(scores: Any) -> Any:
-    """The attention pattern of lightning attention: the scores themselves."""
-    return scores
-
-
-class Form(NamedTuple):
-    """What a layer does besides multiplying: from scores to the attention pattern, and whether it adds its input.
-
-    With rotary positions `rotation`, of queries, gives cosines, sines and how rows are exchanged.
-    """
-
-    pattern: Callable[[Any], Any] = lightning
-    skip: bool = False
-    rotation: Callable[..., tuple[Any, Any, Any]] = rotation
-
-
-LIGHTNING = Form()
 
 
 KNOWN = DECLARED
@@ -106,40 +90,6 @@ def _attended(x: Any, seen: Iterable[tuple[Any, Any, Any]], form: Form) -> Any:
             require_shape(part, getattr(output, "shape", None), "what is added to the stream")
         output = part if output is None else output + part
     return output
-
-
-def _layer_of_variant(x: Any, network: Architecture, i: int, given: Mapping[str, Any], form: Form) -> Any:
-    """Layer `i` with all that `lightning_sym.network.variant` declares, from its weights by name."""
-    t, a = network.tokens, network.attention_ranks[i - 1]
-    named = [name for name in given if name[0] in "QKV"]
-    seen = dict(zip(named, products([given[name] for name in named], x), strict=True))
-    for name in named:
-        if name[0] in network.biases:
-            seen[name] = biased(seen[name], given["b" + name], t)
-        if name[0] == "V":
-            continue
-        if network.epsilon is not None:
-            seen[name] = normed(seen[name], network.epsilon, a, t)
-        if network.gains:
-            seen[name] = gained(seen[name], given[f"g{name[0]}{i}"], t)
-    if network.rotary is not None:
-        by = form.rotation(network.rotary, seen[named[0]], a, t)
-        seen |= {name: turned(seen[name], by) for name in named if name[0] != "V"}
-    heads = []
-    for h in range(1, network.heads + 1):
-        group = h if network.key_heads is None else (h - 1) // (network.heads // network.key_heads) + 1
-        own, shared = network.head_name(i, h), network.head_name(i, group)
-        value = seen["V" + shared] if network.value_ranks is None else given["O" + own] @ seen["V" + shared]
-        heads.append((seen["Q" + own], seen["K" + shared], value))
-    x = _attended(x, heads, form)
-    if "O" in network.biases:
-        x = biased(x, given[f"bO{i}"], t)
-    if network.gate is None or network.neurons is None:
-        return x
-    gates = activated(given[f"gate{i}"] @ x, network.gate, network.neurons[i - 1], t)
-    operation(gates, "__mul__", "a gate")
-    written = given[f"down{i}"] @ (gates * (given[f"up{i}"] @ x))
-    return x + written if form.skip else written
 
 
 def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: Form = LIGHTNING) -> M:
@@ -253,7 +203,7 @@ def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) 
     for i in range(1, architecture.depth + 1):
         if architecture.varies:
             given = {name: next(source) for name in layer_names(architecture, i)}
-            x = _layer_of_variant(x, architecture, i, given, form)
+            x = layer_of_variant(x, architecture, i, given, form, _attended)
             continue
         heads = []
         for _ in range(architecture.heads):

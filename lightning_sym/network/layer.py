@@ -1,7 +1,8 @@
-"""One layer of a network, over any ring."""
+"""One layer of a network, over any ring: its weights, and what it does besides multiplying by them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from lightning_sym.arguments import shown
@@ -58,3 +59,22 @@ def require_layer(layer: object, before: object = None) -> None:
                     f"the {name} of a layer must have {rows[-2]} columns, as many as there are rows before it, "
                     f"got {columns[-1]}"
                 )
+
+
+def lightning(scores: Any) -> Any:
+    """The attention pattern of lightning attention: the scores themselves."""
+    return scores
+
+
+class Form(NamedTuple):
+    """What a layer does besides multiplying: from scores to the attention pattern, and whether it adds its input.
+
+    With rotary positions `rotation` gives, for queries, cosines, sines and how rows are exchanged.
+    """
+
+    pattern: Callable[[Any], Any] = lightning
+    skip: bool = False
+    rotation: Callable[..., tuple[Any, Any, Any]] | None = None
+
+
+LIGHTNING = Form()

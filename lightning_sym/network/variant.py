@@ -1,7 +1,7 @@
 """Variants of attention: what layers of real models have besides, declared once and carried out by the forward pass.
 
 No theorem is about them yet, so every question refuses them by name (`Architecture.require`). A further one is a field
-of `Variant` with its row in `READ`, its weights in `network/pieces.py`, and what it does in `network/variant_parts.py`:
+of `Variant` with its row in `READ`, its weights in `network/pieces.py`, and what it does in `network/variant_layer.py`:
 `Architecture`, `NetworkForm`, files of weights and the names in messages follow.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, cast
 
 from lightning_sym.arguments import shown
+from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
 
 Number = Fraction | float | str
@@ -53,8 +54,17 @@ def number(value: object, what: str) -> Fraction:
 def as_typed(value: Any) -> str:
     """A dataclass as it would be typed: only what was said, what has no place in the order of arguments last."""
     listed = sorted(fields(value), key=lambda f: f.kw_only is True)
-    said = [f"{f.name}={getattr(value, f.name)!r}" for f in listed if getattr(value, f.name) != f.default]
+    said = [f"{f.name}={_typed(getattr(value, f.name))}" for f in listed if getattr(value, f.name) != f.default]
     return f"{type(value).__name__}({', '.join(said)})"
+
+
+def _typed(value: object) -> str:
+    """A value as it would be typed; fractions are text, which is read as such."""
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator == 1 else f"'{value}'"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_typed, value))}{',' * (len(value) == 1)})"
+    return repr(value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,8 +88,8 @@ class Rotary:
     Example:
         >>> Rotary(turns=[("3/5", "4/5")]).to_json()
         {'turns': [['3/5', '4/5']], 'pairs': 'halves'}
-        >>> str(Rotary(base=10000, pairs="neighbours"))
-        'base 10000, neighbours'
+        >>> Rotary(base=10000, pairs="neighbours")
+        Rotary(base=10000, pairs='neighbours')
     """
 
     turns: Sequence[tuple[Number, Number]] = ()
@@ -160,6 +170,9 @@ class Rotary:
 
     def __repr__(self) -> str:
         return as_typed(self)
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_words(str(self)))
 
 
 def _biases(value: object) -> tuple[str, ...]:
@@ -254,7 +267,7 @@ class Variant:
     @property
     def added(self) -> dict[str, Any]:
         """The options that are not left at nothing, by name."""
-        values = (self.rotary, self.key_heads, self.biases, self.gains, self.query_key_norm, self.gated)
+        values = _VALUES(self)
         if all(map(is_, values, _NOTHING)):  # nearly always, and networks are made often
             return {}
         return {name: v for name, v, nothing in zip(READ, values, _NOTHING, strict=True) if v is not nothing}
@@ -292,8 +305,6 @@ class Variant:
         return [name for name, here in (*said, ("gated", isinstance(self.gated, str))) if here]
 
 
-_NOTHING = (None, None, (), False, None, None)
-
 READ: dict[str, Callable[[Any], Any]] = {
     "rotary": Rotary.of,
     "key_heads": _key_heads,
@@ -303,6 +314,10 @@ READ: dict[str, Callable[[Any], Any]] = {
     "gated": _gate,
 }
 """How a value of each option is read, from what a person or a file gives; in the order of the fields."""
+
+_VALUES = attrgetter(*READ)
+
+_NOTHING = tuple(getattr(Variant, name) for name in READ)
 
 ADDED = frozenset({*READ, "neurons"})
 """The options of an `Architecture` that are declared here; `neurons` are the sizes that go with `gated`."""

@@ -16,7 +16,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import form_of, network_output
 from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.variant import Rotary
-from lightning_sym.network.variant_parts import constants, rotation
+from lightning_sym.network.variant_layer import constants, rotation
 from lightning_sym.network.weight_names import split
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -101,7 +101,7 @@ class Exactness:
     def __init__(self, architecture: Architecture, weights: Weights) -> None:
         architecture.require("a bound for sums of floats", DECLARED - {"normalization"})
         # equal inputs stay equal, so that one column stands for all, and their number for the sum over them
-        self._open = replace(architecture, causal=False, tokens=1, gated=sizes_of_gate(architecture))
+        self._open = replace(architecture, causal=False, tokens=1, gated=sizes_of_gate(architecture.gate))
         self._form = form_of(self._open)._replace(rotation=any_signs)
         units = {name: unit_exponent(matrix, name) for name, matrix in weights.named().items()}
         self._matrices = [
@@ -168,16 +168,16 @@ class Exponent:
         return Exponent(unit_exponent(map_entries(Fraction, numbers), "the network's constants"))
 
 
-def sizes_of_gate(architecture: Architecture) -> tuple[Fraction, ...] | None:
+def sizes_of_gate(gate: str | tuple[Fraction, ...] | None) -> tuple[Fraction, ...] | None:
     """A polynomial whose value at `|x|` is at least the size of the gate's function at `x`.
 
     Example:
-        >>> sizes_of_gate(Architecture((1, 1), (1,), 1, gated=(1, -2), neurons=(1,)))
-        (Fraction(1, 1), Fraction(2, 1))
+        >>> sizes_of_gate((Fraction(1), Fraction(-2))), sizes_of_gate("silu")      # |silu(x)| <= |x|
+        ((Fraction(1, 1), Fraction(2, 1)), (Fraction(0, 1), Fraction(1, 1)))
     """
-    if isinstance(architecture.gate, str):
+    if isinstance(gate, str):
         return Fraction(0), Fraction(1)
-    return None if architecture.gate is None else tuple(map(abs, architecture.gate))
+    return None if gate is None else tuple(map(abs, gate))
 
 
 def any_signs(rotary: Rotary, x: Any, rows: int, tokens: int) -> tuple[Any, Any, Any]:

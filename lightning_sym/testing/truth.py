@@ -46,6 +46,7 @@ def what_is_rounded(architecture: Architecture) -> list[str]:
         >>> what_is_rounded(Architecture((2, 2), (2,), 2, query_key_norm=0))
         ['query_key_norm']
     """
+    architecture.require("what floats round", KNOWN)
     found = [] if architecture.normalization is None else [architecture.normalization.name]
     found += architecture.not_rational
     if architecture.rotary is not None and not architecture.rotary.is_signed and "rotary" not in found:
@@ -132,7 +133,7 @@ class EnclosedOutputs:
 
     def _sizes(self, x: ObjectArray) -> ObjectArray:
         """What the outputs would be without any cancellation: of a lightning network it may be all of them."""
-        network = replace(self._architecture, gated=sizes_of_gate(self._architecture))
+        network = replace(self._architecture, gated=sizes_of_gate(self._architecture.gate))
         form = form_of(network)._replace(rotation=any_signs)
         matrices = [BallMatrix.of(abs(matrix)) for matrix in self._weights.named().values()]
         outputs: BallMatrix = network_output(BallMatrix.of(self.step * abs(x)), network, matrices, form)

@@ -48,12 +48,17 @@ ALLOWED = {
     f"{NETWORK}.form.NetworkForm.of": "what weights carry: it says every variant",
     f"{NETWORK}.jacobian_rank.jacobian_at": "derivatives of polynomials at numbers: no theorem on attention",
     f"{NETWORK}.polynomial_map.polynomial_map": "the forward pass, over polynomials",
+    f"{NETWORK}.variant_layer.layer_of_variant": "the forward pass",
     f"{NETWORK}.weight_values.attention_matrix": "symbols of weights by name, of which nothing is stated",
     f"{NETWORK}.weight_values.matrices_in": "names of weights",
     f"{NETWORK}.weight_values.values_by_name": "values of weights by name",
     f"{NETWORK}.weight_values.weight_variables": "names of weights",
     f"{NETWORK}.weights.Weights.random": "numbers, of which nothing is stated",
+    "lightning_sym.testing.exact_floats.Exactness.__init__": "a bound that the forward pass itself gives",
     "lightning_sym.testing.truth.EnclosedOutputs.__init__": "outputs by the forward pass, over balls",
+    "lightning_sym.testing.truth.ExactOutputs.__init__": "outputs by the forward pass",
+    "lightning_sym.testing.truth.exactly": "outputs by the forward pass",
+    "lightning_sym.testing.truth.what_is_rounded": "names what floats round",
 }
 """What may be asked of a variant, and why: nothing here rests on a theorem."""
 

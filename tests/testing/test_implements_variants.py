@@ -125,7 +125,7 @@ def test_a_forward_pass_that_drops_a_part_fails(dropped: str, kind: str, monkeyp
     weights, ulps = made(options), None if kind in EXACT else 64
     layer = NumpyLayer(weights, **own)
     assert_implements(layer, weights, tokens=3, trials=4, ulps=ulps)
-    monkeypatch.setattr(f"lightning_sym.network.attention.{dropped}", lambda x, *_: x)
+    monkeypatch.setattr(f"lightning_sym.network.variant_layer.{dropped}", lambda x, *_: x)
     with pytest.raises(Mismatch):
         assert_implements(layer, weights, tokens=3, trials=4, ulps=ulps)
 

@@ -6,16 +6,19 @@ positions and gates need, and roots, angles and exponentials, which only balls o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.layer import Form
+from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.variant import Rotary
 from lightning_sym.rings import protocol
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.protocol import operation
+from lightning_sym.rings.protocol import operation, products
 from lightning_sym.rings.rationals import map_entries
 
 
@@ -133,3 +136,56 @@ def activated(x: Any, function: str | tuple[Fraction, ...], rows: int, tokens: i
         term = scaled if power is None else power if scaled is None else scaled * power
         total = term if total is None else total + term
     return total
+
+
+Attended = Callable[[Any, Iterable[tuple[Any, Any, Any]], Form], Any]
+
+
+def layer_of_variant(
+    x: Any, network: Architecture, i: int, given: Mapping[str, Any], form: Form, attended: Attended
+) -> Any:
+    """Layer `i` with all that `lightning_sym.network.variant` declares.
+
+    Args:
+        x: the stream before it, over any ring.
+        network: the network.
+        i: the layer, from 1.
+        given: its weights by name.
+        form: pattern and skip connections.
+        attended: what attention writes, given the stream, and queries, keys and values of each head.
+
+    Raises:
+        BadInput: an option that is not declared there.
+        RingError: the ring has not what it takes.
+    """
+    network.require("the forward pass", DECLARED)
+    t, a = network.tokens, network.attention_ranks[i - 1]
+    named = [name for name in given if name[0] in "QKV"]
+    seen = dict(zip(named, products([given[name] for name in named], x), strict=True))
+    for name in named:
+        if name[0] in network.biases:
+            seen[name] = biased(seen[name], given["b" + name], t)
+        if name[0] == "V":
+            continue
+        if network.epsilon is not None:
+            seen[name] = normed(seen[name], network.epsilon, a, t)
+        if network.gains:
+            seen[name] = gained(seen[name], given[f"g{name[0]}{i}"], t)
+    if network.rotary is not None:
+        by = (form.rotation or rotation)(network.rotary, seen[named[0]], a, t)
+        seen |= {name: turned(seen[name], by) for name in named if name[0] != "V"}
+    heads = []
+    for h in range(1, network.heads + 1):
+        group = h if network.key_heads is None else (h - 1) // (network.heads // network.key_heads) + 1
+        own, shared = network.head_name(i, h), network.head_name(i, group)
+        value = seen["V" + shared] if network.value_ranks is None else given["O" + own] @ seen["V" + shared]
+        heads.append((seen["Q" + own], seen["K" + shared], value))
+    x = attended(x, heads, form)
+    if "O" in network.biases:
+        x = biased(x, given[f"bO{i}"], t)
+    if network.gate is None or network.neurons is None:
+        return x
+    gates = activated(given[f"gate{i}"] @ x, network.gate, network.neurons[i - 1], t)
+    operation(gates, "__mul__", "a gate")
+    written = given[f"down{i}"] @ (gates * (given[f"up{i}"] @ x))
+    return x + written if form.skip else written
