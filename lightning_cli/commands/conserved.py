@@ -20,7 +20,7 @@ from lightning_cli.writing.fields import (
     optional,
 )
 from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.shared_fields import ARCHITECTURE, NUMBER, PROOF, STATUS, exact
+from lightning_cli.writing.shared_fields import ARCHITECTURE, NUMBER, PROOF, STATUS, TRIED, exact
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
@@ -84,6 +84,7 @@ ANSWER = json_answer(
         itself,
     ),
     field("seed", natural(), "picked the points"),
+    TRIED,
 )
 
 ANSWERS = (ANSWER,)

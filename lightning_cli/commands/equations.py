@@ -11,7 +11,7 @@ from lightning_cli.numbers import Integer
 from lightning_cli.output_file import write_file
 from lightning_cli.writing.fields import TEXT, by_name, each, field, group, json_answer, natural, optional
 from lightning_cli.writing.output import progress_bar
-from lightning_cli.writing.shared_fields import ARCHITECTURE, PROOF, equations_of
+from lightning_cli.writing.shared_fields import ARCHITECTURE, PROOF, TRIED, equations_of
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
@@ -74,6 +74,7 @@ ANSWER = json_answer(
         "the minimal generators by degree, as SymPy reads them",
         equations_of,
     ),
+    TRIED,
 )
 
 ANSWERS = (ANSWER,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightning_cli.writing.fields import TEXT, field, group, in_order, json_answer, natural, one_of, optional
+from lightning_cli.writing.shared_fields import TRIED
 
 if TYPE_CHECKING:
     from lightning_sym.dimension.transformers import ModelDimension
@@ -73,6 +74,7 @@ MODEL = json_answer(
         "parts that `--attention-only` leaves out, and the keys that name them",
         "model.left_out",
     ),
+    TRIED,
     said="`lightning-sym dimension --config FILE --json`.",
     version=2,
     title="dimension --config",

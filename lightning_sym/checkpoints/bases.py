@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_arrays import Arithmetic, Numbers
+from lightning_sym.checkpoints.exact_arrays import Arithmetic
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece
 from lightning_sym.errors import BadInput
 
@@ -95,10 +95,9 @@ class Turns:
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A number that is not 0, or one for each point of the space that it lies over; its inverse, if that is known."""
+    """A number that is not 0, or one for each point of the space that it lies over."""
 
     factors: Any
-    inverses: Any = None
 
     @classmethod
     def of(cls, part: Any, ring: Arithmetic) -> Factors:
@@ -106,12 +105,11 @@ class Factors:
         return cls(ring.numbers(part))
 
     def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
-        space, exponent = piece.scales[place]
-        found = self.factors if exponent > 0 or self.inverses is None else self.inverses
+        (space, exponent), found = piece.scales[place], self.factors
         if space.over:
             axis = next(place for place, axis in enumerate(piece.axes) if axis.space in space.over)
             found = found.reshape(-1, *[1] * (len(piece.axes) - 1 - axis))
-        return ring.over(array, found) if exponent < 0 and self.inverses is None else ring.times(array, found)
+        return ring.over(array, found) if exponent < 0 else ring.times(array, found)
 
 
 GAUGES: tuple[tuple[str, str, Any], ...] = (
@@ -207,19 +205,3 @@ def moved(piece: CheckpointPiece, array: Any, bases: Bases, ring: Arithmetic) ->
             if (basis := bases.get(space.kind)) is not None:
                 array = basis.move(array, piece, place, ring)
     return array
-
-
-def turned_matrices(turns: Numbers) -> Numbers:
-    """Numbers `x + iy` for each frequency as matrices in the rotate-half layout, `(G, a / 2, 2)` to `(G, a, a)`.
-
-    Example:
-        >>> turned_matrices(np.array([[[3.0, 4.0]]])).tolist()
-        [[[3.0, -4.0], [4.0, 3.0]]]
-    """
-    groups, half, _ = turns.shape
-    zero = 0.0 if turns.dtype != object else turns.flat[0] * 0
-    found = np.full((groups, 2 * half, 2 * half), zero, dtype=turns.dtype)
-    k = np.arange(half)
-    found[:, k, k] = found[:, k + half, k + half] = turns[..., 0]
-    found[:, k, k + half], found[:, k + half, k] = -turns[..., 1], turns[..., 1]
-    return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import Bases, StreamMap, one_number
+from lightning_sym.checkpoints.bases import Bases, StreamMap
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry import Symmetry
@@ -74,11 +74,6 @@ class StreamAction:
         """A map that reads the stream, `(..., d)`, or a vector of it: times `R^T`."""
         found: Numbers = self.map.turned(array, array.ndim - 1, array.ndim, self.ring)
         return found
-
-    def written(self, array: Numbers, axis: int = -1) -> Numbers:
-        """What is added to the stream: `c R` on that axis."""
-        found = self.map.turned(array, axis % array.ndim, array.ndim, self.ring)
-        return found if self.map.scale == 1 else self.ring.times(found, one_number(self.map.scale, self.ring))
 
     def carried(self, gain: Numbers) -> Numbers | None:
         """The gain `g'` with `R diag(g) = diag(g') R`; `None` if there is none, as `R` mixes different gains."""

@@ -12,12 +12,15 @@ query/key width `a`, value width `b`, unembedding $d \to n$; inputs are all real
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
+from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify, require_affordable
 from lightning_sym.display import Lines, Result, bounds_in_words, labelled, latex_bounds, latex_words
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
-from lightning_sym.limits import DEFAULT_MEMORY, Progress
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.model_config import Model
 
 MOST_WORK = 10**12
@@ -98,6 +101,7 @@ class ModelDimension(Result):
         conditions: what makes it so, with this model's numbers.
         ranks: what proves the number again, by computation; `None` where this was not done.
         reason: why not.
+        tried: theorems that were asked before in vain, each with the hypothesis that fails.
     """
 
     model: Model
@@ -107,6 +111,7 @@ class ModelDimension(Result):
     conditions: tuple[str, ...]
     ranks: BlockRanks | None
     reason: str | None
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def value(self) -> int | None:
@@ -150,6 +155,8 @@ class ModelDimension(Result):
             lines.append(("certified", f"{self.ranks.lower:,}  by {ranks}, and by the count of products from above"))
         elif self.reason is not None:
             lines.append(("not computed", self.reason))
+        if self.value is None:
+            lines += labelled("tried", map(str, self.tried))
         lines += [("left out", f"{part} ({', '.join(keys)})") for part, keys in model.left_out.items()]
         return lines
 
@@ -177,12 +184,54 @@ def model_dimension(
         >>> model_dimension(Model(3, 2, 2, 4, 1, True, {})).value
         55
     """
-    if model.vocabulary < model.width:
-        return _narrow(model)
-    shape, ranks, reason = shape_of(model), None, None
+    found, tried = ask(_AskedModel(model, seed, memory, progress), MODELS, Work())
+    if found is None:
+        raise ProgramError(f"something must be known of {model}")
+    return replace(found, tried=tried)
+
+
+@dataclass
+class _AskedModel:
+    """A model, and what ranks may take."""
+
+    model: Model
+    seed: int
+    memory: int
+    progress: Progress | None
+
+    @cached_property
+    def count(self) -> NarrowCount:
+        """What Theorem 12 says, where the vocabulary is smaller than the hidden size.
+
+        Raises:
+            BadInput: embeddings are tied, or keys and values shared.
+        """
+        model = self.model
+        n, d = model.vocabulary, model.width
+        if model.tied or model.groups != model.heads:
+            why = "tied embeddings" if model.tied else "shared keys and values"
+            raise BadInput(
+                f"the vocabulary must reach the hidden size, nothing is proved of {why} else, got {n} and {d}"
+            )
+        return narrow_count(n, d, model.layers, model.heads, model.head_width, model.values)
+
+    def narrow(self, lower: int, theorem: str, reaches: str, *more: str) -> ModelDimension:
+        """The bounds, where the vocabulary is smaller than the hidden size."""
+        model, count = self.model, self.count
+        sizes = f"the vocabulary, {model.vocabulary:,}, is smaller than the hidden size, {model.width:,}"
+        compared = f"n + h (2 min(a, f) + min(b, n)) = {count.left:,} {reaches} f = {count.right:,}"
+        conditions = f"{sizes}; softmax, skip connections, any mask", compared, *more
+        reason = "ranks of single matrices prove nothing where the vocabulary is smaller than the hidden size"
+        return ModelDimension(model, lower, count.value, theorem, conditions, None, reason)
+
+
+def _wide(asked: _AskedModel) -> ModelDimension:
+    """The number of Proposition 18, and ranks that prove it again where these fit."""
+    model, ranks, reason = asked.model, None, None
+    shape = shape_of(model)
     try:
-        require_affordable(shape, memory, MOST_WORK)
-        ranks = certify(shape, seed=seed, memory=memory, progress=progress)
+        require_affordable(shape, asked.memory, MOST_WORK)
+        ranks = certify(shape, seed=asked.seed, memory=asked.memory, progress=asked.progress)
     except TooLarge as error:
         reason = str(error)
     if ranks is not None and ranks.lower != shape.dimension:
@@ -201,24 +250,38 @@ def model_dimension(
     return ModelDimension(model, shape.dimension, shape.dimension, theorem, tuple(conditions), ranks, reason)
 
 
-def _narrow(model: Model) -> ModelDimension:
-    n, d = model.vocabulary, model.width
-    if model.tied or model.groups != model.heads:
-        why = "tied embeddings" if model.tied else "shared keys and values"
-        raise BadInput(f"the vocabulary must reach the hidden size, nothing is proved of {why} else, got {n} and {d}")
-    count = narrow_count(n, d, model.layers, model.heads, model.head_width, model.values)
-    conditions = [f"the vocabulary, {n:,}, is smaller than the hidden size, {d:,}; softmax, skip connections, any mask"]
-    if count.left >= count.right:
-        theorem = "equality for three tokens or more, Theorem 12 of docs/transformer-fibers.md"
-        conditions.append(f"n + h (2 min(a, f) + min(b, n)) = {count.left:,} reaches f = {count.right:,}")
-        conditions.append("for two tokens the number is an upper bound (Proposition 19 of docs/transformers.md)")
-        lower = count.value
-    else:
-        # the networks of width n are among these: all else 0
-        lower = Transformer(
-            n, (Layers(model.layers, model.head_width, model.values),), model.heads, model.heads, n, n, False
-        ).dimension
-        theorem = "bounds, Proposition 19 of docs/transformers.md: a count of words and blocks, and networks of width n"
-        conditions.append(f"n + h (2 min(a, f) + min(b, n)) = {count.left:,} does not reach f = {count.right:,}")
-    reason = "ranks of single matrices prove nothing where the vocabulary is smaller than the hidden size"
-    return ModelDimension(model, lower, count.value, theorem, tuple(conditions), None, reason)
+def _bounds(asked: _AskedModel) -> ModelDimension:
+    """A count from above; from below the networks of width n, which are among these: all else 0."""
+    model, n = asked.model, asked.model.vocabulary
+    layers = (Layers(model.layers, model.head_width, model.values),)
+    lower = Transformer(n, layers, model.heads, model.heads, n, n, tied=False).dimension
+    theorem = "bounds, Proposition 19 of docs/transformers.md: a count of words and blocks, and networks of width n"
+    return asked.narrow(lower, theorem, "does not reach")
+
+
+MODELS: tuple[TheoremRow[Any, ModelDimension], ...] = (
+    TheoremRow(
+        "Proposition 18 of docs/transformers.md", any_question, paid_by_steps, _wide,
+        needs=(
+            Need(
+                "a vocabulary that reaches the hidden size", lambda asked: asked.model.vocabulary >= asked.model.width,
+                lambda asked: f"{asked.model.vocabulary:,} and {asked.model.width:,}",
+            ),
+        ),
+    ),
+    TheoremRow(
+        "Theorem 12 of docs/transformer-fibers.md", any_question, paid_by_steps,
+        lambda asked: asked.narrow(
+            asked.count.value, "equality for three tokens or more, Theorem 12 of docs/transformer-fibers.md", "reaches",
+            "for two tokens the number is an upper bound (Proposition 19 of docs/transformers.md)",
+        ),
+        needs=(
+            Need(
+                "n + h (2 min(a, f) + min(b, n)) that reaches f", lambda asked: asked.count.left >= asked.count.right,
+                lambda asked: f"{asked.count.left:,} and {asked.count.right:,}",
+            ),
+        ),
+    ),
+    TheoremRow("Proposition 19 of docs/transformers.md", any_question, paid_by_steps, _bounds),
+)  # fmt: skip
+"""In the order of asking; ranks have a limit of their own."""

@@ -12,7 +12,7 @@ meet it is certified.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import FellShort, ask
 from lightning_sym.dimension.certify import Status
 from lightning_sym.display import Lines, Result, bounds_in_words, labelled, propositions
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.lazy import lazy_imports
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work, require_integer, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.network.sweep_memory import sweep_bytes
@@ -37,7 +38,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.polynomials import entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.group import verify_identity
-from lightning_sym.symmetries.moments import KNOWN, Kind, Quantity, moments_of, proved_by
+from lightning_sym.symmetries.moments import KNOWN, ONE_FUNCTION, Kind, Quantity, moments_of, proved_by
 from lightning_sym.varieties.gradient_brackets import bracket_rows
 
 with lazy_imports(__name__):
@@ -73,6 +74,7 @@ class ConservedQuantities(Result):
         lie_ranks: rank of gradients, then with brackets of two, of three, and so on.
         prime: the modulus of both ranks.
         seed: picked the points.
+        tried: theorems by which more would be kept, each with the hypothesis that fails.
 
     Example:
         >>> found = conserved_quantities(Architecture((2, 2), (2,), 2))
@@ -88,6 +90,7 @@ class ConservedQuantities(Result):
     lie_ranks: tuple[int, ...]
     prime: int
     seed: int
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def status(self) -> Status:
@@ -172,7 +175,7 @@ class ConservedQuantities(Result):
         lines += labelled("kept", (f"{q}{'' if new == q.entries else among.format(new)}" for q, new in kept))
         if self.listed < self.lower:
             lines.append(("", f"{self.lower - self.listed:,} more, not in this list"))
-        return lines
+        return lines if self.count is not None else [*lines, *labelled("tried", map(str, self.tried))]
 
     def _latex(self) -> str:
         shown = list(zip(self.quantities, self.new, strict=True))
@@ -210,14 +213,6 @@ def _rows_of(quantities: Sequence[Quantity], names: Sequence[str], point: Sequen
         ]
         blocks.append(np.concatenate(parts, axis=1))
     return blocks
-
-
-def _is_one_function(architecture: Architecture) -> bool:
-    """Whether all functions of the kind are multiples of one: one row in, one row out, patterns multiples of one."""
-    ends = architecture.input_width == architecture.output_width == 1
-    # one layer's skip connection adds the input, which has no gradient
-    bare = not architecture.skip or (architecture.depth == 1 and architecture.embed is None is architecture.unembed)
-    return ends and architecture.normalization is None and bare
 
 
 def _level(
@@ -316,7 +311,8 @@ def _at_a_point(
     report("differentials of the quantities", 0, len(quantities))
     blocks = _rows_of(quantities, names, point)
     new = _increments(blocks, p, partial(report, "differentials of the quantities"))
-    lower = max(sum(new), parameters - 1 if _is_one_function(architecture) else 0)
+    by_shape, tried = ask(architecture, (ONE_FUNCTION,), Work())
+    lower = max(sum(new), by_shape or 0)
     moments = np.concatenate(blocks)
     ranks, rows = list[int](), np.zeros((0, parameters), dtype=np.int64)
     for length in range(1, LONGEST_BRACKET + 1):
@@ -332,7 +328,7 @@ def _at_a_point(
     upper = parameters - ranks[-1]
     if lower > upper:
         raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for {architecture}")
-    return ConservedQuantities(architecture, quantities, new, lower, upper, tuple(ranks), p, seeds[0])
+    return ConservedQuantities(architecture, quantities, new, lower, upper, tuple(ranks), p, seeds[0], tried)
 
 
 def _increments(blocks: Sequence[npt.NDArray[np.int64]], p: int, report: Callable[[int, int], None]) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from math import comb, log2
+from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
@@ -331,7 +332,7 @@ TWO_FULL_LAYERS = Need(
     "two layers of full rank, and inputs of two rows or three tokens",
     lambda asked: _two_full_layers(asked.shape, asked.network.tokens),
 )
-DEGREES = (
+DEGREES: tuple[TheoremRow[Any, VarietyDegree], ...] = (
     TheoremRow(
         "Theorem 1 of docs/degree.md", any_question, paid_by_steps, lambda asked: asked.answer(asked.intersections),
         needs=(*COMMON, NO_BASE_POINTS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lightning_sym.display import Lines, latex_lines, latex_words, text_table
+from lightning_sym.display import Lines, labelled, latex_lines, latex_words, text_table
 from lightning_sym.network.formats import ideal_text, polynomial_text, require_format
 from lightning_sym.varieties.hilbert_polynomial import first_degree, formula
 from lightning_sym.varieties.weight_space import Terms
@@ -45,7 +45,7 @@ def answer_lines(found: Any) -> Lines:
     lines.append(("source", found.source))
     if found.stopped is not None:
         lines.append(("stopped", found.stopped))
-    return lines
+    return lines if polynomial is not None else [*lines, *labelled("tried", map(str, found.tried))]
 
 
 def as_text(found: Any) -> str:

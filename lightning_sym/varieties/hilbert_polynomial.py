@@ -5,11 +5,14 @@ Nothing is fitted to values of the Hilbert function: finitely many of them prove
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.lazy import lazy_imports
+from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.normal_weights import PROVED
 
@@ -43,40 +46,74 @@ def rank_one_value(width: int, degree: int) -> int:
     return h * h * (h + 1) // 2
 
 
+class HilbertPolynomial(NamedTuple):
+    """The polynomial: the proposition that proves it, by binomial coefficients as SymPy reads it, and in SymPy."""
+
+    proposition: int
+    text: str
+    polynomial: Callable[[], Poly]
+
+
+def _binomial(shift: int, n: int) -> Poly:
+    """Return the polynomial `binomial(k + shift, n)`, with rational coefficients."""
+    k = sympy.Symbol("k")
+    result = sympy.Poly(1, k, domain=sympy.QQ)
+    for i in range(n):
+        result *= sympy.Poly((k + shift - i) / sympy.Integer(i + 1), k, domain=sympy.QQ)
+    return result
+
+
+def _of_hypersurface(found: Any) -> HilbertPolynomial:
+    """Return that of a linear space, or of one equation in it."""
+    n = found.linear_span - 1
+    space = f"binomial(k + {n}, {n})"
+    if not found.counts:
+        return HilbertPolynomial(6, space, lambda: _binomial(n, n))
+    shift = n - found.degree
+    behind = f"k + {shift}" if shift > 0 else f"k - {-shift}" if shift else "k"
+    return HilbertPolynomial(6, f"{space} - binomial({behind}, {n})", lambda: _binomial(n, n) - _binomial(shift, n))
+
+
+def _of_rank_one(found: Any) -> HilbertPolynomial:
+    n = found.architecture.input_width - 1
+    h = f"binomial(k + {n}, {n})"
+
+    def polynomial() -> Poly:
+        one = _binomial(n, n)
+        return one * one * (one + 1) * sympy.Rational(1, 2)
+
+    return HilbertPolynomial(7, f"{h}**2*({h} + 1)/2", polynomial)
+
+
+HILBERT: tuple[TheoremRow[Any, HilbertPolynomial], ...] = (
+    TheoremRow(
+        "Proposition 6 of docs/equations.md", any_question, paid_by_steps, _of_hypersurface,
+        needs=(Need("one equation or none that is proved to generate the ideal", lambda found: found.is_complete),),
+    ),
+    TheoremRow(
+        "Proposition 7 of docs/equations.md", any_question, paid_by_steps, _of_rank_one,
+        needs=(
+            Need(
+                "one layer of rank one with one output, and two tokens or more",
+                lambda found: is_rank_one_layer(found.system.network),
+            ),
+        ),
+    ),
+)  # fmt: skip
+"""What proves the polynomial."""
+
+
+def known_polynomial(found: Any) -> tuple[HilbertPolynomial | None, tuple[FellShort, ...]]:
+    """Return the polynomial, where one is proved, and what does not prove it; `found` is an `Equations`."""
+    return ask(found, HILBERT, Work())
+
+
 def formula(found: Any) -> str | None:
     """The polynomial by binomial coefficients, as SymPy reads it; `found` is an `Equations`."""
-    n = found.linear_span - 1
-    if found.is_complete and not found.counts:
-        return f"binomial(k + {n}, {n})"
-    if found.is_complete:
-        shift = n - found.degree
-        behind = f"k + {shift}" if shift > 0 else f"k - {-shift}" if shift else "k"
-        return f"binomial(k + {n}, {n}) - binomial({behind}, {n})"
-    if is_rank_one_layer(found.system.network):
-        n = found.architecture.input_width - 1
-        return f"binomial(k + {n}, {n})**2*(binomial(k + {n}, {n}) + 1)/2"
-    return None
+    known, _ = known_polynomial(found)
+    return None if known is None else known.text
 
 
 def first_degree(found: Any) -> int:
     """From which degree on the Hilbert function is the polynomial, where there is one."""
     return max(0, found.degree - found.linear_span + 1) if found.is_complete and found.counts else 0
-
-
-def polynomial(found: Any) -> Poly | None:
-    """The polynomial, in SymPy, with rational coefficients in `k`; `found` is an `Equations`."""
-    k = sympy.Symbol("k")
-
-    def binomial(shift: int, n: int) -> Poly:
-        result = sympy.Poly(1, k, domain=sympy.QQ)
-        for i in range(n):
-            result *= sympy.Poly((k + shift - i) / sympy.Integer(i + 1), k, domain=sympy.QQ)
-        return result
-
-    n = found.linear_span - 1
-    if found.is_complete:
-        return binomial(n, n) - (binomial(n - found.degree, n) if found.counts else 0)
-    if is_rank_one_layer(found.system.network):
-        h = binomial(found.architecture.input_width - 1, found.architecture.input_width - 1)
-        return h * h * (h + 1) * sympy.Rational(1, 2)
-    return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, propositions
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
@@ -105,8 +106,14 @@ class Equations(Result):
     @property
     def source(self) -> str:
         """Where it is proved: the page, and the propositions that were used."""
-        last = [6] if self.is_complete else [7] if hilbert.is_rank_one_layer(self.system.network) else []
-        return propositions("docs/equations.md", [*([3, 4, 5] if self.counts else [4]), *last])
+        last = hilbert.known_polynomial(self)[0]
+        more = [] if last is None else [last.proposition]
+        return propositions("docs/equations.md", [*([3, 4, 5] if self.counts else [4]), *more])
+
+    @property
+    def tried(self) -> tuple[FellShort, ...]:
+        """Theorems that do not prove the Hilbert polynomial, each with the hypothesis that fails."""
+        return hilbert.known_polynomial(self)[1]
 
     @cached_property
     def hilbert_polynomial(self) -> Poly | None:
@@ -120,7 +127,8 @@ class Equations(Result):
             >>> equations(Architecture((2, 1), (1,), tokens=2), 2).hilbert_polynomial.as_expr()
             k**3/2 + 2*k**2 + 5*k/2 + 1
         """
-        return hilbert.polynomial(self)
+        known, _ = hilbert.known_polynomial(self)
+        return None if known is None else known.polynomial()
 
     @cached_property
     def terms(self) -> Mapping[int, tuple[Terms, ...]]:

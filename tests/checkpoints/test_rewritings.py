@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from naive_transformer import logits
 
 from lightning_sym.checkpoints import rewritings
-from lightning_sym.checkpoints.bases import turned_matrices
 from lightning_sym.checkpoints.exact_arrays import to_objects
 from lightning_sym.checkpoints.model import Block, Checkpoint, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
@@ -94,6 +93,15 @@ def forgotten_bias(family: str) -> tuple[MadeCheckpoint, MadeCheckpoint]:
     one = small(family)
     two = floats(apply(Symmetry((LayerSymmetry(values=gauge_of(one)), LayerSymmetry())), one, exact=False))
     return one, changed(two, value_bias=one.block(0).value_bias)
+
+
+def turned_matrices(turns: Any) -> Any:
+    """Numbers `x + iy` for each frequency as matrices in the rotate-half layout, `(G, a / 2, 2)` to `(G, a, a)`."""
+    groups, half, _ = turns.shape
+    found, k = np.zeros((groups, 2 * half, 2 * half)), np.arange(half)
+    found[:, k, k] = found[:, k + half, k + half] = turns[..., 0]
+    found[:, k, k + half], found[:, k + half, k] = -turns[..., 1], turns[..., 1]
+    return found
 
 
 def turned_keys(factor: Callable[[Any], Any]) -> tuple[MadeCheckpoint, MadeCheckpoint]:

@@ -1,4 +1,4 @@
-"""The rows of upper bounds: what each hypothesis keeps out, what fell short, and that no row is without a price."""
+"""The rows of upper bounds: what each hypothesis keeps out, what fell short."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
-from lightning_sym.ask import Need, TheoremRow, any_question, failing
+from lightning_sym.ask import Need, TheoremRow, failing
 from lightning_sym.dimension import certify, varieties
 from lightning_sym.dimension.varieties import COUNTS, Evidence
 from lightning_sym.errors import BadInput
@@ -125,8 +125,3 @@ def test_the_price_of_an_orbit_is_that_of_its_elimination(seed: int, monkeypatch
     certify.certified_dimension(network, all_bounds=True)
     price = families.price_of_orbit(network).done["eliminated"]
     assert done.done["eliminated"] / 3 <= price <= 3 * done.done["eliminated"]
-
-
-def test_a_row_without_a_price_cannot_be_made() -> None:
-    with pytest.raises(TypeError, match="price"):
-        TheoremRow("a theorem", any_question, prove=lambda question: question)  # type: ignore[call-arg]

@@ -7,9 +7,21 @@ from typing import Any
 
 import pytest
 
-from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, canonical, classify, variety_degree
+from lightning_sym import (
+    SOFTMAX,
+    Architecture,
+    NetworkForm,
+    Weights,
+    canonical,
+    classify,
+    conserved_quantities,
+    equations,
+    variety_degree,
+)
 from lightning_sym.ask import Need, TheoremRow
-from lightning_sym.varieties import degree
+from lightning_sym.errors import ProgramError
+from lightning_sym.symmetries.moments import ONE_FUNCTION
+from lightning_sym.varieties import conserved, degree
 
 FULL = (2, 2, 2)
 NETWORKS = {
@@ -70,4 +82,36 @@ def test_a_canonical_form_tells_what_fell_short() -> None:
     assert found.theorem.startswith("Theorem 11 ")
     assert [each.citation for each in found.tried] == ["Corollary 5 of docs/transformer-fibers.md"]
     assert "rank" in found.tried[0].why
+    assert "\ntried" in str(found)
+
+
+@pytest.mark.parametrize("need", ONE_FUNCTION.needs, ids=[str(i) for i in range(3)])
+def test_more_is_kept_only_where_all_functions_are_multiples_of_one(
+    need: Need, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one of its hypotheses the bound from below is more than what gradients leave."""
+    networks = [
+        Architecture((1, 2), (1,), 1),
+        Architecture((1, 1), (1,), 2, SOFTMAX),
+        Architecture((1, 1, 1), (1, 1), 2, skip=True),
+    ]
+    for network in networks:
+        found = conserved_quantities(network)
+        assert found.lower == found.listed
+        assert [each.citation for each in found.tried] == ["Proposition 5 of docs/conserved.md"]
+        assert "tried" not in str(found)
+    less = replace(ONE_FUNCTION, needs=tuple(each for each in ONE_FUNCTION.needs if each is not need))
+    monkeypatch.setattr(conserved, "ONE_FUNCTION", less)
+    with pytest.raises(ProgramError, match="exceeds upper bound"):
+        list(map(conserved_quantities, networks))
+
+
+def test_equations_without_a_hilbert_polynomial_tell_why() -> None:
+    found = equations(Architecture((3, 1), (2,), 2), 2)
+    assert found.hilbert_polynomial is None
+    assert list(map(str, found.tried)) == [
+        "Proposition 6 of docs/equations.md: it needs one equation or none that is proved to generate the ideal",
+        "Proposition 7 of docs/equations.md: it needs one layer of rank one with one output, and two tokens or more",
+    ]
+    assert "Proposition 6" not in found.source
     assert "\ntried" in str(found)
