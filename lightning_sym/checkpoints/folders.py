@@ -13,6 +13,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints import meta_config
+from lightning_sym.checkpoints.block_types import BLOCK_TYPES
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folder_files import (
@@ -24,7 +25,7 @@ from lightning_sym.checkpoints.folder_files import (
     meta_tensors,
     within,
 )
-from lightning_sym.checkpoints.gguf_file import BLOCK_TYPES, BlockTensor, gguf_config, read_gguf
+from lightning_sym.checkpoints.gguf_file import BlockTensor, gguf_config, read_gguf
 from lightning_sym.checkpoints.joined_tensors import JoinedTensor
 from lightning_sym.checkpoints.layout import Biases, Layout, ModelFamily, Place, by_tensor, tensor_shape
 from lightning_sym.checkpoints.layouts import LAYOUTS, Files, LayoutRow, layout_row

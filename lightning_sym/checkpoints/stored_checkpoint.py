@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from lightning_sym.checkpoints.grids import Grid
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
@@ -22,6 +24,8 @@ from lightning_sym.network.readers.bounds import shown
 _P = TypeVar("_P", bound=Pieces)
 _AT_ONCE = 2**22
 """Numbers that are looked at together."""
+NUMBERS_OF_A_GRID = 12
+"""Floats of 64 bits for each entry of a quantised tensor, while its codes are looked at."""
 
 
 class StoredCheckpoint:
@@ -93,6 +97,22 @@ class StoredCheckpoint:
             wide = all(self._tensors[name].holds == "F64" for name in self._held)
             return self._numbers if wide else "F32"
         return str(self._tensors[self._place(piece).tensor].holds)
+
+    def grid(self, piece: str) -> Grid | None:
+        """Of a quantised piece, the values around those of its codes; `None` where it is none.
+
+        Raises:
+            TooLarge: they would take more memory than allowed.
+        """
+        place = self._places.get(piece)
+        if place is None or self._tensors[place.tensor].holds == self._tensors[place.tensor].kind:
+            return None
+        tensor = self._tensors[place.tensor]
+        needed = NUMBERS_OF_A_GRID * 8 * prod(tensor.shape)
+        require_memory(needed, self._memory, f"{self.name}: what codes of {place.tensor} mean")
+        if (found := tensor.grid()) is None:
+            return None
+        return found.each(lambda array: cut(table(self.form), piece, self._held[place.tensor], place, array))
 
     def called(self, piece: str) -> str:
         """The tensor that holds a piece."""
