@@ -18,7 +18,13 @@ from lightning_sym import BadInput, open_checkpoint, same_checkpoints, save_chec
 from lightning_sym.checkpoints.adapter import _to_odd
 from lightning_sym.testing import small_checkpoint
 
-PLAIN = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "target_modules": ["q_proj", "down_proj"], "bias": "none"}
+PLAIN: dict[str, Any] = {
+    "peft_type": "LORA",
+    "r": 2,
+    "lora_alpha": 4,
+    "target_modules": ["q_proj", "down_proj"],
+    "bias": "none",
+}
 LLAMA = ("model.layers.0.self_attn.q_proj", "model.layers.1.mlp.down_proj", "lm_head")
 GPT2 = ("transformer.h.0.attn.c_attn", "transformer.h.1.mlp.c_proj")
 
