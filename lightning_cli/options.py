@@ -218,6 +218,12 @@ OF_CHECKPOINTS: Option = together(
     ),
     layout("--layout-a", said="Checkpoints: the layout of the first, where its names do not show it."),
     layout("--layout-b", said="Checkpoints: that of the second."),
+    click.option(
+        "--adapter",
+        type=click.Path(),
+        metavar="DIR",
+        help="Checkpoints: a LoRA adapter of the PEFT library, added to the first.",
+    ),
     make=lambda **given: {"of_checkpoints": given},
 )
 """The options for two checkpoints, which the command gets as one dictionary, `of_checkpoints`."""

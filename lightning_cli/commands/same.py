@@ -197,6 +197,7 @@ Examples:
   lightning-sym same model/ rewritten/ --output symmetry.json
   lightning-sym same model.gguf rewritten.gguf --exact --ids 1,2,3
   lightning-sym same model/ trained/ --layout-b megatron
+  lightning-sym same base/ merged/ --adapter lora/
 
 Exit codes: 0 same (checkpoints: also up to rounding, without --exact), 1 different (most often with an input that
 shows it), 2 bad input, 3 undecided.""",
@@ -278,11 +279,15 @@ def _same_checkpoints(
     units: float,
     layout_a: str | None,
     layout_b: str | None,
+    adapter: str | None,
     as_json: bool,
 ) -> int:
     """Compare two checkpoints, write the answer, and the symmetry, if there is one, into a file; the exit code."""
     with progress_bar() as progress:
-        opened = folders.open_checkpoint(first, layout=layout_a), folders.open_checkpoint(second, layout=layout_b)
+        opened = (
+            folders.open_checkpoint(first, layout=layout_a, adapter=adapter),
+            folders.open_checkpoint(second, layout=layout_b),
+        )
         if output is not None:
             symmetry_files.require_output(output, opened[1].form)
         result = same_checkpoints.same_checkpoints(*opened, ids=ids, units=units, progress=progress)

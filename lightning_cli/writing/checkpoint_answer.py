@@ -30,17 +30,18 @@ RESIDUAL = in_order(
     field("tensor", str, "what the second checkpoint's files call it"),
     field("piece", str, "what it is, such as 3.query"),
     field("units", FINITE, "its largest difference"),
-    field("stored", one_of("F16", "BF16", "F32", "F64"), "the type whose units these are"),
+    field("stored", str, "the type whose units these are; of a type with blocks, such as Q8_0, steps of its codes"),
     field("entry", optional([natural()]), "where: row and column of the matrix (out, in), or the place in a vector"),
     field("difference", FINITE, "the entry less what the symmetry makes of the first checkpoint"),
     field("differing", optional(natural()), "how many entries differ, where that is known exactly"),
     field("explained", bool, "whether it counts as rounding"),
+    field("blocks", str, "of a quantised tensor, which blocks hold a code that is not the nearest; else empty"),
 )
 
 
 def _residuals(result: CheckpointComparison) -> list[tuple[Any, ...]]:
     return [
-        (r.called, r.piece, r.units, r.stored, r.entry, r.difference, r.differing, r.units <= result.limit)
+        (r.called, r.piece, r.units, r.stored, r.entry, r.difference, r.differing, r.units <= result.limit, r.blocks)
         for r in result.residuals
     ]
 
@@ -98,6 +99,7 @@ CHECKPOINTS = json_answer(
         "tensors that are not exactly what the symmetry makes of the first checkpoint's, the largest difference first",
         _residuals,
     ),
+    field("quantised", [str], "types with blocks in which one side is a quantisation of the other"),
     field("logits", optional(LOGITS), "logits of both for a prompt, compared in balls"),
     field("tried", [str], "what was not compared, or did not succeed, and why"),
     said="`lightning-sym same --json` of two checkpoints.",

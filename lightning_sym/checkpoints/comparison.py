@@ -7,7 +7,7 @@ from enum import Enum
 
 from lightning_sym.checkpoints.logits import LogitComparison, scientific
 from lightning_sym.checkpoints.symmetry import Symmetry
-from lightning_sym.checkpoints.units import Residual
+from lightning_sym.checkpoints.units import DIGITS, Residual
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import no_truth_value
 
@@ -129,6 +129,11 @@ class CheckpointComparison(Result):
         """The tensors that are off by more than rounding."""
         return tuple(each for each in self.residuals if each.units > self.limit)
 
+    @property
+    def quantised(self) -> tuple[str, ...]:
+        """The types with blocks in which one side is a quantisation of the other, tensor by tensor."""
+        return tuple(sorted({each.stored for each in self.residuals} - DIGITS.keys()))
+
     def lines(self) -> Lines:
         """What the command prints."""
         lines: Lines = [("first", self.first), ("second", self.second), ("answer", SAYS[self.answer])]
@@ -136,6 +141,8 @@ class CheckpointComparison(Result):
             lines += self.description.lines()
             if not self.description.exact:
                 lines.append(("numbers", "fitted, in floating point"))
+        if self.quantised:
+            lines.append(("quantised", f"{', '.join(self.quantised)}: each code is the nearest for its block"))
         off = self.residuals if self.answer is CheckpointAnswer.ROUNDING else self.unexplained
         if off:
             rounding = self.answer is CheckpointAnswer.ROUNDING

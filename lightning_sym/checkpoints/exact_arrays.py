@@ -184,20 +184,43 @@ def exact_product(first: _Floats, second: _Floats) -> _Floats | None:
         >>> exact_product(np.array([[2.0**40, 1.0]]), np.array([[2.0**20], [1.0]])) is None
         True
     """
+    expansion = product_expansion(first, second)
+    if expansion is None or len(expansion) == 1:
+        return None if expansion is None else expansion[0]
+    total = np.asarray(sum(expansion))
+    return None if any(rest.any() for rest in grown(expansion, -total)) else total
+
+
+def product_expansion(first: _Floats, second: _Floats) -> list[_Floats] | None:
+    """Arrays that add up to the matrix product, without error; `None` if numbers are too large, small or many."""
     inner = first.shape[-1]
     room = BITS - max(inner - 1, 0).bit_length()
     if not (_safe(first) and _safe(second)) or room < 8:
         return None
     spans = _span(first, -1), _span(second, -2)
     if sum(spans) <= room:
-        return np.asarray(first @ second)
+        return [np.asarray(first @ second)]
     short = min(min(spans) + 1, room // 2)
     sizes = (short, room - short) if spans[0] <= spans[1] else (room - short, short)
     expansion: list[_Floats] = []
     for left, right in pairs(_pieces(first, -1, sizes[0]), _pieces(second, -2, sizes[1])):
-        expansion = _grown(expansion, left @ right)
-    total = np.asarray(sum(expansion))
-    return None if any(rest.any() for rest in _grown(expansion, -total)) else total
+        expansion = grown(expansion, left @ right)
+    return expansion
+
+
+def times_float(expansion: list[_Floats], factor: float) -> list[_Floats]:
+    """Arrays that add up to a multiple of a sum, without error, of numbers that `product_expansion` takes.
+
+    Example:
+        >>> times_float([np.array([3.0])], 0.5)
+        [array([1.5])]
+    """
+    found = []
+    for part in expansion:
+        product = part * factor
+        error = _product_error(part, np.asarray(factor), product)
+        found += [product] if not error.any() else [error, product]
+    return found
 
 
 def _rational(array: Numbers) -> bool:
@@ -316,11 +339,11 @@ def _pieces(array: _Floats, axis: int, size: int) -> list[_Floats]:
     return pieces or [array]
 
 
-def _grown(expansion: list[_Floats], more: _Floats) -> list[_Floats]:
+def grown(expansion: list[_Floats], more: _Floats) -> list[_Floats]:
     """An expansion, smallest parts first, with one number more: no bit is lost, parts do not overlap."""
-    grown = []
+    found = []
     for part in expansion:
         more, rest = _two_sum(more, part)
         if rest.any():
-            grown.append(rest)
-    return [*grown, more]
+            found.append(rest)
+    return [*found, more]

@@ -13,6 +13,8 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints import meta_config
+from lightning_sym.checkpoints.adapter import read_adapter
+from lightning_sym.checkpoints.block_types import BLOCK_TYPES
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folder_files import (
@@ -24,7 +26,7 @@ from lightning_sym.checkpoints.folder_files import (
     meta_tensors,
     within,
 )
-from lightning_sym.checkpoints.gguf_file import BLOCK_TYPES, BlockTensor, gguf_config, read_gguf
+from lightning_sym.checkpoints.gguf_file import BlockTensor, gguf_config, read_gguf
 from lightning_sym.checkpoints.joined_tensors import JoinedTensor
 from lightning_sym.checkpoints.layout import Biases, Layout, ModelFamily, Place, by_tensor, tensor_shape
 from lightning_sym.checkpoints.layouts import LAYOUTS, Files, LayoutRow, layout_row
@@ -41,7 +43,10 @@ LARGEST_CONFIG = 2**22
 
 
 def open_checkpoint(
-    path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY, layout: str | None = None
+    path: str | os.PathLike[str],
+    memory: int = DEFAULT_MEMORY,
+    layout: str | None = None,
+    adapter: str | os.PathLike[str] | None = None,
 ) -> StoredCheckpoint:
     """Open a checkpoint: what it is is read and compared with its tensors at once, its numbers when asked for.
 
@@ -51,6 +56,7 @@ def open_checkpoint(
             holds one and no configuration. Nothing in a file is executed.
         memory: bytes that a layer, or the embedding with its surroundings, may take once it is read.
         layout: how its pieces are named and ordered, such as `hf` or `megatron`; without it the names show it.
+        adapter: the folder of a LoRA adapter as the PEFT library writes it, which is added to the weights.
 
     Raises:
         FileFormatError: a file is missing or bad, tensors and configuration contradict each other, or something is
@@ -70,12 +76,12 @@ def open_checkpoint(
     require_arguments(open_checkpoint, locals())
     require_memory(0, memory, "a layer")
     place = Path(path)
-    wanted = None if layout is None else layout_row(layout)
+    wanted = Wanted(None if layout is None else layout_row(layout), memory, None if adapter is None else Path(adapter))
     try:
         if place.is_dir():
-            return _open_folder(place, memory, wanted)
+            return _open_folder(place, wanted)
         if place.suffix.lower() == ".gguf":
-            return _open_gguf(place, place, memory, wanted)
+            return _open_gguf(place, place, wanted)
         place.stat()  # of what is not there it is said that it is not
         raise FileFormatError("it must be a folder with config.json and model.safetensors, or a .gguf file")
     except BadInput as error:
@@ -115,33 +121,33 @@ def read_configuration(path: str | os.PathLike[str]) -> tuple[ModelFamily, Check
     return family, form, biases
 
 
-def _open_folder(folder: Path, memory: int, wanted: LayoutRow | None) -> StoredCheckpoint:
+def _open_folder(folder: Path, wanted: Wanted) -> StoredCheckpoint:
     there = {name for name in (CONFIG, PARAMS, ADAPTER) if os.path.lexists(folder / name)}
     if ADAPTER in there and CONFIG in there:
         raise FileFormatError(f"an adapter must be merged into the weights first, got {ADAPTER}")
     if CONFIG in there:
-        return _open_config(folder, memory, wanted)
+        return _open_config(folder, wanted)
     if PARAMS in there:
-        return _open_meta(folder, memory, wanted)
+        return _open_meta(folder, wanted)
     files = sorted(name for name in os.listdir(folder) if name.lower().endswith(".gguf"))
     if len(files) == 1:
-        return _open_gguf(folder, folder / files[0], memory, wanted)
+        return _open_gguf(folder, folder / files[0], wanted)
     if files:
         raise FileFormatError(f"there must be one .gguf file in a folder without config.json, got {len(files)}")
     raise FileFormatError("there must be a config.json in the folder")
 
 
-def _open_config(folder: Path, memory: int, wanted: LayoutRow | None) -> StoredCheckpoint:
+def _open_config(folder: Path, wanted: Wanted) -> StoredCheckpoint:
     """A folder as the library writes it, whatever its tensors are called."""
     family, form, biases = read_configuration(folder)
-    rows = _rows(wanted, Files.FOLDER, family)
+    rows = _rows(wanted.row, Files.FOLDER, family)
     shards = folder_tensors(folder)
     if len(shards[0]) < form.layers:
         raise FileFormatError(f"{CONFIG} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
-    return _checkpoint(folder, form, biases, shards, Held(family, rows, memory))
+    return _checkpoint(folder, form, biases, shards, Held(family, rows, wanted))
 
 
-def _open_meta(folder: Path, memory: int, wanted: LayoutRow | None) -> StoredCheckpoint:
+def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
     """A folder as Meta writes it."""
     values, shards = _values(folder / PARAMS), meta_tensors(folder)
     family = FAMILIES[meta_config.FAMILY]
@@ -152,8 +158,8 @@ def _open_meta(folder: Path, memory: int, wanted: LayoutRow | None) -> StoredChe
         config.finish()
     if len(shards[0]) < form.layers:
         raise FileFormatError(f"{PARAMS} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
-    rows = _rows(wanted, Files.META, family)
-    return _checkpoint(folder, form, biases, shards, Held(family, rows, memory))
+    rows = _rows(wanted.row, Files.META, family)
+    return _checkpoint(folder, form, biases, shards, Held(family, rows, wanted))
 
 
 def _values(path: Path) -> dict[str, Any]:
@@ -165,29 +171,38 @@ def _values(path: Path) -> dict[str, Any]:
         return values
 
 
-def _open_gguf(path: Path, file_path: Path, memory: int, wanted: LayoutRow | None) -> StoredCheckpoint:
+def _open_gguf(path: Path, file_path: Path, wanted: Wanted) -> StoredCheckpoint:
     file = read_gguf(file_path)
     known = {name: family for name, family in FAMILIES.items() if family.gguf_layout and not family.gguf_name}
     name = file.values.get("general.architecture")
     family = _family(name, "general.architecture", known)
     if file.values.get("general.type", "model") != "model" or file.values.get("split.count", 1) not in (0, 1):
         raise FileFormatError("it must hold a whole model, no adapter and no part of several files")
-    rows = _rows(wanted, Files.GGUF, family)
+    rows = _rows(wanted.row, Files.GGUF, family)
     config = Config(gguf_config(family, file.values, {name: each.shape for name, each in file.tensors.items()}))
     form, biases = family.read(config)
     config.finish()
     if len(file.tensors) < form.layers:
         raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(file.tensors):,} tensors")
-    return _checkpoint(path, form, biases, [file.tensors], Held(family, rows, memory, numbers="F32"))
+    return _checkpoint(path, form, biases, [file.tensors], Held(family, rows, wanted, numbers="F32"))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for: a layout, bytes that a layer may take, the folder of an adapter."""
+
+    row: LayoutRow | None
+    memory: int
+    adapter: Path | None
 
 
 @dataclass(frozen=True)
 class Held:
-    """How a checkpoint is held: its family, the layouts that may be its, bytes of a layer, type of its numbers."""
+    """How a checkpoint is held: its family, the layouts that may be its, what is asked for, type of its numbers."""
 
     family: ModelFamily
     rows: tuple[LayoutRow, ...]
-    memory: int
+    wanted: Wanted
     numbers: str = "F64"
 
 
@@ -210,8 +225,10 @@ def _checkpoint(
     places = layout.places(form, parts)
     tensors = shards[0] if len(shards) == 1 else _joined(form, places, shards)
     compared = _compared(form, places, tensors, held.family, layout)
-    again = partial(open_checkpoint, layout=None if len(held.rows) > 1 else row.name)
-    return StoredCheckpoint(path, form, places, compared, held.memory, again, numbers=held.numbers, layout=row.name)
+    memory, folder = held.wanted.memory, held.wanted.adapter
+    adapter = None if folder is None else read_adapter(folder, form, parts)
+    again = partial(open_checkpoint, layout=None if held.wanted.row is None else row.name, adapter=folder)
+    return StoredCheckpoint(path, form, places, compared, memory, again, held.numbers, row.name, adapter)
 
 
 def _layout_of(

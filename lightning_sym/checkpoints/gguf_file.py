@@ -6,7 +6,7 @@ so often. What the package knows of types is taken from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, prod
@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.block_types import AT_ONCE, BLOCK_TYPES
+from lightning_sym.checkpoints.grids import Grid, grid_of
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
@@ -40,31 +42,6 @@ class GgufFile:
     tensors: dict[str, StoredTensor]
 
 
-def _halves(blocks: npt.NDArray[np.uint8], at: int) -> npt.NDArray[Any]:
-    return np.ascontiguousarray(blocks[:, at : at + 2]).view("<f2").astype(np.float64)
-
-
-def _nibbles(blocks: npt.NDArray[np.uint8], at: int) -> npt.NDArray[Any]:
-    """The lower halves of sixteen bytes, then the upper ones."""
-    packed = blocks[:, at : at + 16]
-    return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float64)
-
-
-def _fifth_bits(blocks: npt.NDArray[np.uint8], at: int) -> npt.NDArray[Any]:
-    return 16.0 * np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little")
-
-
-# 32 numbers a block: a scale d, sometimes a shift m, both float16, and small integers q; the number is d q + m
-BLOCK_TYPES: dict[str, tuple[str, Callable[[npt.NDArray[np.uint8]], npt.NDArray[Any]]]] = {
-    "Q8_0": ("F32", lambda b: _halves(b, 0) * b[:, 2:].view(np.int8)),
-    "Q4_0": ("F32", lambda b: _halves(b, 0) * (_nibbles(b, 2) - 8)),
-    "Q4_1": ("F64", lambda b: _halves(b, 0) * _nibbles(b, 4) + _halves(b, 2)),
-    "Q5_0": ("F32", lambda b: _halves(b, 0) * (_nibbles(b, 6) + _fifth_bits(b, 2) - 16)),
-    "Q5_1": ("F64", lambda b: _halves(b, 0) * (_nibbles(b, 8) + _fifth_bits(b, 4)) + _halves(b, 2)),
-}
-"""By type, the smallest float with all its values, and the values: with exponents from -24 to 15, at most 45 bits."""
-
-
 @dataclass(frozen=True)
 class BlockTensor(StoredTensor):
     """A tensor of a GGUF file, in blocks of numbers with a common scale or plain."""
@@ -74,17 +51,31 @@ class BlockTensor(StoredTensor):
 
     @property
     def holds(self) -> str | None:
-        return BLOCK_TYPES[self.kind][0] if self.kind in BLOCK_TYPES else super().holds
+        return BLOCK_TYPES[self.kind].holds if self.kind in BLOCK_TYPES else super().holds
+
+    def _raw(self) -> npt.NDArray[np.uint8]:
+        """The bytes of each block, a row each."""
+        count = prod(self.shape) // self.block
+        return self.file.numbers(self.start, count * self.width, np.dtype(np.uint8)).reshape(count, self.width)
 
     def read(self) -> Array:
         if self.kind not in BLOCK_TYPES:
             return super().read()
-        kind, values = BLOCK_TYPES[self.kind]
-        count = prod(self.shape) // self.block
-        raw = self.file.numbers(self.start, count * self.width, np.dtype(np.uint8)).reshape(count, self.width)
+        known, raw = BLOCK_TYPES[self.kind], self._raw()
+        result: Array = np.empty((len(raw), self.block), dtype=ON_DISK[known.holds])
         with np.errstate(invalid="ignore"):  # of scales that are infinite; who asks for the numbers refuses them
-            result: Array = values(raw).astype(ON_DISK[kind]).reshape(self.shape)
-        return result
+            for start in range(0, len(raw), AT_ONCE):
+                result[start : start + AT_ONCE] = known.values(raw[start : start + AT_ONCE])
+        return result.reshape(self.shape)
+
+    def grid(self) -> Grid | None:
+        """The values around those that its codes have; `None` where it has no codes that are next to each other."""
+        known = BLOCK_TYPES.get(self.kind)
+        if known is None or not known.codes:
+            return None
+        raw = self._raw()
+        values = np.asarray(self.read(), dtype=np.float64).reshape(len(raw), self.block)
+        return grid_of(self.kind, known, raw, values).each(lambda array: array.reshape(self.shape))
 
 
 def read_gguf(path: Path) -> GgufFile:

@@ -16,6 +16,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.quantised import quantised_residual
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, number_residual, number_type
@@ -117,7 +118,8 @@ def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterato
                 before, after = (array[name][start : start + CHUNK] for array in (old, new))
                 left = Measuring().less(measured(after, stored), measured(before, stored))
                 worst.add(left.value, left.units, after, start, np.asarray(before != after))
-            yield piece, worst.residual(piece, second.called(piece), stored, second.form, exact=True)
+            plain = worst.residual(piece, second.called(piece), stored, second.form, exact=True)
+            yield piece, quantised_residual((first, second), piece, (old[name], new[name]), plain)
 
 
 def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, stored: str = "F64") -> list[str]:

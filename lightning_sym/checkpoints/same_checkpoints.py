@@ -31,6 +31,7 @@ from lightning_sym.checkpoints.layer_accounts import compare_layer
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.prompts import prompt_of, prompts_for
+from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
@@ -81,6 +82,9 @@ def same_checkpoints(
     if forms[0].vocabulary != forms[1].vocabulary:
         counts = " and ".join(f"{form.vocabulary:,}" for form in forms)
         raise BadInput(f"checkpoints that are compared must have one vocabulary, got {counts} token ids")
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, StoredCheckpoint):
+            one.require_comparable(other)
     if not 0 <= units < float("inf"):
         raise BadInput(f"units must be a finite number of at least 0, got {shown(units)}")
     prompt = prompt_of(ids, forms)

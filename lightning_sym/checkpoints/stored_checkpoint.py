@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from lightning_sym.checkpoints.adapter import Adapter
+from lightning_sym.checkpoints.grids import Grid
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
-from lightning_sym.checkpoints.model import Array, Block, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_types import StoredTensor
 from lightning_sym.display import Lines, text_table
@@ -22,6 +25,8 @@ from lightning_sym.network.readers.bounds import shown
 _P = TypeVar("_P", bound=Pieces)
 _AT_ONCE = 2**22
 """Numbers that are looked at together."""
+NUMBERS_OF_A_GRID = 12
+"""Floats of 64 bits for each entry of a quantised tensor, while its codes are looked at."""
 
 
 class StoredCheckpoint:
@@ -36,6 +41,7 @@ class StoredCheckpoint:
         again: opens it again, in another process.
         numbers: the type in which the file holds the numbers of its configuration.
         layout: how its pieces are named and ordered.
+        adapter: what is added to its weights when they are read.
     """
 
     def __init__(
@@ -48,10 +54,11 @@ class StoredCheckpoint:
         again: Callable[[str, int], StoredCheckpoint],
         numbers: str = "F64",
         layout: str = "hf",
+        adapter: Adapter | None = None,
     ) -> None:
         self._path, self._form, self._places, self._tensors = path, form, places, tensors
         self._memory, self._again, self._numbers = memory, again, numbers
-        self._held, self.layout = by_tensor(places), layout
+        self._held, self.layout, self.adapter = by_tensor(places), layout, adapter
 
     @property
     def form(self) -> CheckpointForm:
@@ -61,7 +68,7 @@ class StoredCheckpoint:
     @property
     def name(self) -> str:
         """Its path, as it was given, in one line."""
-        path = str(self._path)
+        path = str(self._path) + (f" with {self.adapter.path}" if self.adapter else "")
         return path if path.isprintable() else ascii(path)[1:-1]
 
     def ends(self) -> Ends:
@@ -94,6 +101,34 @@ class StoredCheckpoint:
             return self._numbers if wide else "F32"
         return str(self._tensors[self._place(piece).tensor].holds)
 
+    def grid(self, piece: str) -> Grid | None:
+        """Of a quantised piece, the values around those of its codes; `None` where it is none.
+
+        Raises:
+            TooLarge: they would take more memory than allowed.
+        """
+        place = self._places.get(piece)
+        if self.adapter is not None and self.adapter.adapts(piece):
+            return None  # its numbers are no longer those of the codes
+        if place is None or self._tensors[place.tensor].holds == self._tensors[place.tensor].kind:
+            return None
+        tensor = self._tensors[place.tensor]
+        needed = NUMBERS_OF_A_GRID * 8 * prod(tensor.shape)
+        require_memory(needed, self._memory, f"{self.name}: what codes of {place.tensor} mean")
+        if (found := tensor.grid()) is None:
+            return None
+        return found.each(lambda array: cut(table(self.form), piece, self._held[place.tensor], place, array))
+
+    def require_comparable(self, other: Checkpoint) -> None:
+        """Refuse float64 beside an adapter: its sums are rounded to float64, and would be called equal to it.
+
+        Raises:
+            BadInput: the other one stores a piece so that the adapter adds to.
+        """
+        for piece in self._places if self.adapter is not None else ():
+            if self.adapter is not None and self.adapter.adapts(piece) and other.stored(piece) == "F64":
+                raise BadInput(f"weights beside an adapter must be stored in F16, BF16 or F32, got F64 in {piece}")
+
     def called(self, piece: str) -> str:
         """The tensor that holds a piece."""
         return self._place(piece).tensor
@@ -116,7 +151,8 @@ class StoredCheckpoint:
                 continue
             if place.tensor not in read:
                 read[place.tensor] = self._finite(place.tensor)
-            found[field.name] = cut(table(self.form), piece, self._held[place.tensor], place, read[place.tensor])
+            array = cut(table(self.form), piece, self._held[place.tensor], place, read[place.tensor])
+            found[field.name] = array if self.adapter is None else self.adapter.added(piece, array)
         return kind(**found)
 
     def _finite(self, tensor: str) -> Array:

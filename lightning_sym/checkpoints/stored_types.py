@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.grids import Grid
 from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.errors import BadInput
@@ -134,3 +135,7 @@ class StoredTensor:
         """
         raw = self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
         return from_disk(raw, self.kind).reshape(self.shape)
+
+    def grid(self) -> Grid | None:
+        """Of a quantised tensor, the values around those of its codes; plain numbers have none."""
+        return None

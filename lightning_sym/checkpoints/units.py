@@ -60,11 +60,13 @@ class Residual:
         piece: such as `3.value` or `embedding`.
         called: what the second checkpoint's files call it.
         units: the largest difference, in units in the last place of `stored`.
-        stored: the coarser of the two types that the tensor is stored in.
+        stored: the coarser of the two types that the tensor is stored in; of a quantisation of the other side its
+            type, whose units are the steps from code to code.
         entry: where that is: row and column of the matrix as `(out, in)`, or the place in a bias or gain.
         difference: the entry less what the symmetry makes of the other checkpoint.
         differing: how many entries are not equal, where that is known exactly.
         own: the difference in units at this entry itself, which are smaller where the entry is.
+        blocks: of a quantised tensor whose codes are not all the nearest ones, which blocks hold one.
     """
 
     piece: str
@@ -75,6 +77,7 @@ class Residual:
     difference: float = 0.0
     differing: int | None = None
     own: float | None = None
+    blocks: str = ""
 
     @classmethod
     def of(
@@ -99,7 +102,8 @@ class Residual:
             "" if self.differing is None else f", {self.differing:,} {'entry' if self.differing == 1 else 'entries'}"
         )
         own = "" if self.own is None or self.differing != 1 else f" ({self.own:.3g} of the entry's own)"
-        return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{own}{where}{count}"
+        blocks = f"; {self.blocks}" if self.blocks else ""
+        return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{own}{where}{count}{blocks}"
 
 
 @dataclass(eq=False)

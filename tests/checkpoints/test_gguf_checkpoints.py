@@ -156,10 +156,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "experts": ({"change": says("llama.expert_count", 8)}, "understood, got 'llama.expert_count'"),
     "a list": ({"change": says("llama.attention.key_length", [4, 4])}, "head_dim must be an integer"),
     "an adapter": ({"change": says("general.type", "adapter")}, "it must hold a whole model"),
-    "K types": (
-        {"kinds": lambda name: gguf.GGMLQuantizationType.TQ2_0 if "up" in name else None},
-        "must be stored as one of F16",
-    ),
+    "integers": ({"more": {"output_norm.weight": np.zeros(256, np.int32)}}, "must be stored as one of F16"),
     "NaN": ({"more": {"output_norm.weight": np.full(256, np.nan, np.float32)}}, "output_norm.weight must hold finite"),
 }
 

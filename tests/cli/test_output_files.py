@@ -17,7 +17,7 @@ from lightning_sym import Weights, save_weights
 READ = {
     "baseline of check",  # written only where there is none
     "config_file of dimension", "weight_file of conserved", "weight_file of phi", "weights of explain",
-    "against of circuits",
+    "against of circuits", "scan of circuits", "adapter of same",
 }  # fmt: skip
 FOLDERS = {"report of check", "certificates of check", "output of apply", "output of convert"}
 ENDINGS = {"canonical": ".json", "recover": ".json", "circuits": ".png", "figure": ".svg"}

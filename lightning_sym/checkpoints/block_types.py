@@ -1,0 +1,138 @@
+"""The types of GGUF files with blocks: a scale, sometimes a shift, and small codes; and where the codes lie.
+
+Of the five plain ones every number is computed exactly. The others are what the `gguf` package makes of them, in
+float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.extras import import_extra
+
+Raw = npt.NDArray[np.uint8]
+Fill = tuple[int, int, Callable[[int], int]]
+"""First byte, last byte and one, and what stands in each of them where all codes are the same one."""
+
+AT_ONCE = 2**14
+"""Blocks that are read at a time."""
+
+
+@dataclass(frozen=True)
+class BlockType:
+    """A type with blocks.
+
+    Attributes:
+        holds: the smallest float with all its values.
+        values: those of some blocks, a row each.
+        codes: how many codes there are; 0 where they are words of a book, none of which is next to another.
+        fills: where the codes lie.
+        even: whether their values are equally far apart.
+        shifted: whether the value of the first code is a shift of its own; else the scale moves all values.
+        loose: how far scale and shift may be rounded behind the codes, relative to them.
+    """
+
+    holds: str
+    values: Callable[[Raw], npt.NDArray[Any]]
+    codes: int = 0
+    fills: tuple[Fill, ...] = ()
+    even: bool = True
+    shifted: bool = False
+    loose: float = 2.0**-20
+
+    def with_code(self, raw: Raw, code: int) -> Raw:
+        """The same blocks, each number with this code."""
+        changed = raw.copy()
+        for start, stop, fill in self.fills:
+            changed[:, start:stop] = fill(code)
+        return changed
+
+
+def _halves(blocks: Raw, at: int) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(blocks[:, at : at + 2]).view("<f2").astype(np.float64)
+
+
+def _nibbles(blocks: Raw, at: int) -> npt.NDArray[Any]:
+    """The lower halves of sixteen bytes, then the upper ones."""
+    packed = blocks[:, at : at + 16]
+    return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float64)
+
+
+def _fifth_bits(blocks: Raw, at: int) -> npt.NDArray[Any]:
+    return 16.0 * np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little")
+
+
+def _by_the_package(name: str, blocks: Raw) -> npt.NDArray[Any]:
+    package = import_extra("gguf.quants", "gguf", "reading .gguf")
+    kind = import_extra("gguf.constants", "gguf", "reading .gguf").GGMLQuantizationType[name]
+    with np.errstate(all="ignore"):  # of scales that are none; who asks for the numbers refuses them
+        result: npt.NDArray[Any] = package.dequantize(np.ascontiguousarray(blocks), kind)
+    return result
+
+
+def _byte(code: int) -> int:
+    return (code - 128) & 255
+
+
+def _pair(code: int) -> int:
+    return 0x11 * (code & 15)
+
+
+def _four(code: int) -> int:
+    return 0x55 * (code & 3)
+
+
+def _upper_four(code: int) -> int:
+    return 0x55 * (code >> 4)
+
+
+def _bit(place: int, code: int) -> int:
+    return 255 * (code >> place & 1)
+
+
+ROUNDED_SCALE = 2.0**-11
+"""Half a unit of float16: the plain types choose codes first, and round scale and shift then."""
+
+
+def _plain(
+    holds: str, values: Callable[[Raw], npt.NDArray[Any]], codes: int, *fills: Fill, shifted: bool = False
+) -> BlockType:
+    return BlockType(holds, values, codes, fills, shifted=shifted, loose=ROUNDED_SCALE)
+
+
+def _packaged(name: str, codes: int = 0, *fills: Fill, even: bool = True, shifted: bool = False) -> BlockType:
+    return BlockType("F32", partial(_by_the_package, name), codes, fills, even, shifted)
+
+
+BLOCK_TYPES: dict[str, BlockType] = {
+    "Q8_0": _plain("F32", lambda b: _halves(b, 0) * b[:, 2:].view(np.int8), 256, (2, 34, _byte)),
+    "Q4_0": _plain("F32", lambda b: _halves(b, 0) * (_nibbles(b, 2) - 8), 16, (2, 18, _pair)),
+    "Q4_1": _plain(
+        "F64", lambda b: _halves(b, 0) * _nibbles(b, 4) + _halves(b, 2), 16, (4, 20, _pair), shifted=True
+    ),
+    "Q5_0": _plain(
+        "F32", lambda b: _halves(b, 0) * (_nibbles(b, 6) + _fifth_bits(b, 2) - 16), 32,
+        (2, 6, partial(_bit, 4)), (6, 22, _pair),
+    ),
+    "Q5_1": _plain(
+        "F64", lambda b: _halves(b, 0) * (_nibbles(b, 8) + _fifth_bits(b, 4)) + _halves(b, 2), 32,
+        (4, 8, partial(_bit, 4)), (8, 24, _pair), shifted=True,
+    ),
+    "Q2_K": _packaged("Q2_K", 4, (16, 80, _four), shifted=True),
+    "Q3_K": _packaged("Q3_K", 8, (0, 32, partial(_bit, 2)), (32, 96, _four)),
+    "Q4_K": _packaged("Q4_K", 16, (16, 144, _pair), shifted=True),
+    "Q5_K": _packaged("Q5_K", 32, (16, 48, partial(_bit, 4)), (48, 176, _pair), shifted=True),
+    "Q6_K": _packaged("Q6_K", 64, (0, 128, _pair), (128, 192, _upper_four)),
+    "MXFP4": _packaged("MXFP4", 16, (1, 17, _pair), even=False),
+    "NVFP4": _packaged("NVFP4", 16, (4, 36, _pair), even=False),
+    **{name: _packaged(name) for name in (
+        "TQ1_0", "TQ2_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ1_S", "IQ1_M", "IQ4_NL", "IQ4_XS",
+    )},
+}  # fmt: skip
+"""By name. Of the plain ones the values have exponents from -24 to 15, and at most 45 bits."""
