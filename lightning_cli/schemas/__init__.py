@@ -38,7 +38,7 @@ def schema_names() -> list[str]:
 
     Example:
         >>> schema_names()[:3]
-        ['atlas', 'baseline', 'canonical']
+        ['apply', 'atlas', 'baseline']
     """
     return sorted(_schemas())
 

@@ -19,7 +19,7 @@ from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.head_groups import HeadGroup
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved, one_token, two_tokens
 from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
-from lightning_sym.coefficients.seen_circuits import seen_up_to_symmetries
+from lightning_sym.coefficients.seen_circuits import KNOWN, seen_up_to_symmetries
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import BadInput, TooLarge
@@ -36,9 +36,6 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.sizes import Price
 from lightning_sym.system.circuits import NetworkCircuits
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which the bounds are proved."""
 
 BYTES_AN_ENTRY = 300
 """Of a matrix of rationals, beside its digits."""
@@ -211,6 +208,7 @@ def about(shape: Architecture) -> str:
         >>> about(Architecture((2, 1), (1,), 2)).split(", for ")[1]
         'inputs with a density and finite moments of order 2 * 3^1'
     """
+    shape.require("what a learning coefficient is of", KNOWN)
     inputs = f"a density and finite moments of order 2 * 3^{shape.depth}"
     if shape.normalization is not None:
         inputs = "a density on a bounded set"

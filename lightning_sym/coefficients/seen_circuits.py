@@ -33,6 +33,9 @@ from lightning_sym.system.fields import weights_modulo_a_prime
 
 Residues = npt.NDArray[np.int64]
 
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which the page is proved."""
+
 THEOREM_5 = f"{PAGE}, Theorem 5"
 
 MOST_CIRCUITS = 2000
@@ -76,6 +79,7 @@ def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -
         shape: their architecture, with its tokens.
         net: their circuits.
     """
+    shape.require("the circuits that are seen", KNOWN)
     layers = list[tuple[HeadGroup, ...]]()
     for i, heads in enumerate(net.layers, start=1):
         names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
@@ -117,6 +121,7 @@ def whole_circuits(weights: Weights, shape: Architecture, net: NetworkCircuits) 
         shape: their architecture.
         net: their circuits.
     """
+    shape.require("circuits as weights", KNOWN)
     matrices = {name: weights.matrices[name] for name in ("E", "U") if name in weights.matrices}
     for i, heads in enumerate(net.layers, start=1):
         for h, head in enumerate(heads, start=1):

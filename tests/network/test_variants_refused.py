@@ -126,6 +126,8 @@ ARGUMENTS: dict[str, Any] = {
 def asked_of(parameter: inspect.Parameter, weights: Weights) -> Any:
     """What a question is asked of: weights, their network, or their map."""
     kind = str(parameter.annotation)
+    if kind == "Mapping[str, Weights]":
+        return {"one": weights}
     if parameter.name in ("first", "second") or re.search(r"\bWeights\b", kind):
         return weights
     if re.search(r"\bArchitecture\b", kind):

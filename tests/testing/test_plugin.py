@@ -136,7 +136,7 @@ def test_forms_and_missing_matrices_are_named() -> None:
 def test_public_names_are_there() -> None:
     import lightning_sym.testing as testing
 
-    assert len(testing.__all__) == 11
+    assert len(testing.__all__) == 12
     assert {name for name in testing.__all__ if getattr(testing, name).__module__.startswith("lightning_sym.testing")}
     assert set(testing.__all__) <= set(dir(testing))
     with pytest.raises(AttributeError, match="no attribute 'assert_nothing'"):

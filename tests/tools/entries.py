@@ -26,7 +26,7 @@ JET = softmax_jet(Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[1]]}, NetworkFor
 
 # these compute nothing from a network: they hold what was found, or say that nothing is proved
 COMPUTES_NOTHING = {
-    "Agreement.__init__", "CertifiedDimension.__init__", "Classification.__init__",
+    "Agreement.__init__", "AtWeights.__init__", "CertifiedDimension.__init__", "Classification.__init__",
     "Comparison.__init__", "ConservedQuantities.__init__", "CoordinateSystem.__init__", "Equations.__init__",
     "DirectionFamily.__init__",
     "DirectionFamily.belongs_to",
