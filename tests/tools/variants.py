@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from lightning_sym import SOFTMAX, Architecture
-from lightning_sym.network.variant import READ, Rotary
+from lightning_sym.network.rotary import Rotary
+from lightning_sym.network.variant import READ
 
 QUARTER = Rotary(turns=[(0, 1)])
 TWO = Rotary(turns=[(0, 1), (0, -1)])
