@@ -109,7 +109,7 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.network.jacobian_rank import JacobianRank as JacobianRank
     from lightning_sym.network.polynomial_map import PolynomialMap as PolynomialMap
     from lightning_sym.network.polynomial_map import polynomial_map as polynomial_map
-    from lightning_sym.network.variant import Rotary as Rotary
+    from lightning_sym.network.rotary import Rotary as Rotary
     from lightning_sym.network.virtual_weights import VirtualWeights as VirtualWeights
     from lightning_sym.network.virtual_weights import virtual_weights as virtual_weights
     from lightning_sym.network.weight_files import load_weights as load_weights

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from lightning_sym.display import Lines, Result, cut_text, latex_lines, latex_matrix, one_line, rows_in_line
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
+from lightning_sym.network.weight_names import split
 from lightning_sym.rings import arrays
 from lightning_sym.rings.arrays import ObjectArray, Rows, count_entries, exact_matrix, require_entries
 from lightning_sym.rings.dyadic import Plain, is_plain, require_finite
@@ -259,10 +260,12 @@ class NamedMatrices(Result):
     def _latex(self) -> str:
         layers: dict[str, list[str]] = {}
         for name, held in self.all_held.items():
-            index = f"_{{{name[1:].replace('.', ',')}}}" if name[1:] else ""
+            word, place = split(name)
+            letter = word if len(word) == 1 else rf"\mathrm{{{word}}}"
+            index = f"_{{{place.replace('.', ',')}}}" if place else ""
             set_of_all = rf"\in \mathbb{{Q}}^{{{held.shape[0]} \times {held.shape[1]}}}"
             shown = set_of_all if self.too_many else f"= {latex_matrix(self.matrices[name])}"
-            layers.setdefault(name[1:], []).append(f"{name[0]}{index} {shown}")
+            layers.setdefault(place, []).append(f"{letter}{index} {shown}")
         rows = [r", \quad ".join(row) for row in layers.values()]
         return latex_lines(rows if len(rows) <= _MOST_LAYERS else [*rows[: _MOST_LAYERS - 2], r"\ldots", rows[-1]])
 

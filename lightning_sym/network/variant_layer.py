@@ -15,7 +15,7 @@ import numpy as np
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.layer import Form
 from lightning_sym.network.pieces import DECLARED
-from lightning_sym.network.variant import Rotary
+from lightning_sym.network.rotary import Rotary
 from lightning_sym.rings import protocol
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.protocol import operation, products

@@ -15,7 +15,7 @@ from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import form_of, network_output
 from lightning_sym.network.pieces import DECLARED
-from lightning_sym.network.variant import Rotary
+from lightning_sym.network.rotary import Rotary
 from lightning_sym.network.variant_layer import constants, rotation
 from lightning_sym.network.weight_names import split
 from lightning_sym.network.weights import Weights

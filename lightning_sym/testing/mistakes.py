@@ -8,7 +8,7 @@ from math import isqrt
 
 import numpy as np
 
-from lightning_sym.network.variant import Rotary
+from lightning_sym.network.rotary import Rotary
 from lightning_sym.network.weight_names import split
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray

@@ -20,7 +20,8 @@ from lightning_sym.exact.rational import unique_solution
 from lightning_sym.network.ambient import count_terms_at_most, degrees, weights_in_a_term
 from lightning_sym.network.attention import Form, form_of, run
 from lightning_sym.network.pieces import act, pieces, spaces
-from lightning_sym.network.variant import Rotary, Variant
+from lightning_sym.network.rotary import Rotary
+from lightning_sym.network.variant import Variant
 from lightning_sym.network.weight_names import weight_names
 
 EVERY = RATIONAL | SOFTMAX_ONLY | ONE_BY_ONE
@@ -182,7 +183,14 @@ WRONG: dict[str, tuple[type[Exception], dict[str, Any], str]] = {
     "twice": (BadInput, {"biases": "QQ"}, "each once, got 'QQ'"),
     "gains": (BadInput, {"gains": "yes"}, "gains must be true or false, got 'yes'"),
     "epsilon": (BadInput, {"query_key_norm": -1}, "must not be negative, got -1"),
-    "no epsilon": (BadInput, {"query_key_norm": "small"}, "must be a rational number, got 'small'"),
+    "no epsilon": (
+        BadInput,
+        {"query_key_norm": "small"},
+        "must be a rational number of at most 100 digits, got 'small'",
+    ),
+    "a number without end": (BadInput, {"query_key_norm": "1e99999999999"}, "of at most 100 digits, got '1e99999"),
+    "a long number": (BadInput, {"rotary": {"base": 10**200}}, "of at most 100 digits, got 1000"),
+    "infinity": (BadInput, {"query_key_norm": float("inf")}, "of at most 100 digits, got inf"),
     "gate": (BadInput, {"gated": "relu", "neurons": (1,)}, "must be one of identity, square, silu, gelu, gelu_new"),
     "constant gate": (BadInput, {"gated": [1], "neurons": (1,)}, "2 to 9 coefficients, constant first"),
     "zero gate": (BadInput, {"gated": [1, 0], "neurons": (1,)}, "last coefficient of gated must not be zero"),

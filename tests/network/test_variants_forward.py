@@ -18,7 +18,7 @@ from variants import ONE_BY_ONE, RATIONAL, SOFTMAX_ONLY
 from lightning_sym import Architecture, NetworkForm, Weights, network_output, polynomial_map
 from lightning_sym.errors import RingError
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.network.variant import Rotary
+from lightning_sym.network.rotary import Rotary
 from lightning_sym.rings.ball_matrices import BallMatrix
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.midpoint_radius import MidpointRadius

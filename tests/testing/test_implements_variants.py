@@ -14,7 +14,7 @@ from numpy_layer import NumpyLayer
 
 from lightning_sym import SOFTMAX, Architecture, Weights, network_output
 from lightning_sym.errors import BadInput
-from lightning_sym.network.variant import Rotary
+from lightning_sym.network.rotary import Rotary
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.testing import Mismatch, assert_implements
 from lightning_sym.testing.exact_floats import FLOATS, Exactness

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from lightning_sym import Architecture
-from lightning_sym.network.variant import Rotary
+from lightning_sym.network.rotary import Rotary
 
 Vector = list[Any]
 Rows = list[list[Any]]

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from lightning_sym import SOFTMAX, Architecture
-from lightning_sym.network.variant import READ, Rotary
+from lightning_sym.network.rotary import Rotary
+from lightning_sym.network.variant import READ
 
 QUARTER = Rotary(turns=[(0, 1)])
 TWO = Rotary(turns=[(0, 1), (0, -1)])
@@ -25,7 +26,13 @@ assert OPTIONS.keys() == READ.keys()
 
 ONE_BY_ONE = {name: Architecture((2, 2), (2,), 2, **options) for name, options in OPTIONS.items()}
 
-RATIONAL = {name: network for name, network in ONE_BY_ONE.items() if not network.not_rational} | {
+AROUND = {
+    f"{name} in a transformer": replace(network, value_ranks=(2,), embed=1, unembed=2, skip=True, causal=True)
+    for name, network in ONE_BY_ONE.items()
+}
+"""The same with a space in every place, all of them free that can be."""
+
+RATIONAL = {name: network for name, network in (ONE_BY_ONE | AROUND).items() if not network.not_rational} | {
     "partial rotary": Architecture((2, 2), (3,), 3, rotary=QUARTER),
     "neighbours": Architecture((2, 2), (4,), 3, rotary=replace(TWO, pairs="neighbours")),
     "halves": Architecture((2, 2), (4,), 3, rotary=TWO, causal=True),
