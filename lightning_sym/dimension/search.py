@@ -32,9 +32,18 @@ SMALL_PRIMES_FROM = 1000
 def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
     """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
     architecture.require("the degree of a Taylor series", KNOWN)
-    if architecture.normalization is None or architecture.normalization.is_exponential:
-        return (None,)
-    orders = [2 * 3 ** (architecture.depth - 1) + 1]
+    exact = architecture.normalization is None or architecture.normalization.is_exponential
+    return (None,) if exact else series_orders(architecture.depth)
+
+
+def series_orders(depth: int) -> tuple[int, ...]:
+    """Degrees of the Taylor series of normalized layers: the first shows each layer, others may show more.
+
+    Example:
+        >>> series_orders(2)
+        (7, 15, 31, 63)
+    """
+    orders = [2 * 3 ** (depth - 1) + 1]
     while len(orders) < 2 or orders[-1] < LONGEST_SERIES:  # three layers of three heads have needed 79
         orders.append(2 * orders[-1] + 1)
     return tuple(orders)

@@ -23,7 +23,7 @@ from lightning_sym.fibers.plain_fiber import virtual_fiber
 from lightning_sym.fibers.same_function import same_function
 from lightning_sym.fibers.softmax import circuit_virtual_weights, is_blind
 from lightning_sym.fibers.transformer_cost import arrangement_cost
-from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, visible_weights
+from lightning_sym.fibers.virtual_moves import bits_of, is_zero, is_zero_function, visible_weights
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import network_line
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
@@ -248,20 +248,16 @@ def _lightning(weights: Weights, tokens: int, budget: Work) -> Canonical:
 def _scaled(virtual: VirtualWeights) -> VirtualWeights:
     """The first entry of each attention matrix that is not zero made 1 (Eq. 13)."""
     power = Fraction(1)
-    room = LONGEST + max(map(_length, virtual.value.ravel()))
+    room = LONGEST + max(map(bits_of, virtual.value.ravel()))
     attention = []
     for a in virtual.attention:
         first = next(x for x in a.ravel() if x != 0)
         attention.append(a / first)
         power = power**3 * first
-        if _length(power) > room:
+        if bits_of(power) > room:
             break
     # what is too long is the function, not the weights that happen to be given for it
     value = virtual.value * power
-    if len(attention) < len(virtual.attention) or max(map(_length, value.ravel())) > LONGEST:
+    if len(attention) < len(virtual.attention) or max(map(bits_of, value.ravel())) > LONGEST:
         raise TooLarge(f"the numbers of a canonical form must have at most {LONGEST:,} bits")
     return VirtualWeights(tuple(attention), value)
-
-
-def _length(number: Fraction) -> int:
-    return max(number.numerator.bit_length(), number.denominator.bit_length())

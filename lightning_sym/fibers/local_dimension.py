@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.dimension.search import series_orders
 from lightning_sym.display import notebook
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
@@ -38,9 +39,6 @@ KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "e
 
 PARAMETER_LIMIT = 2000
 """Most weights, symmetry directions and tokens for which the bounds are computed."""
-
-LONGEST_SERIES = 63
-"""Taylor series of a normalized network are lengthened up to this degree, and at least once."""
 
 SWEEP_MEMORY = 2**30
 """Bytes that one sweep of one input may record."""
@@ -178,10 +176,7 @@ def _orders(shape: Architecture) -> list[int | None]:
         return [None]
     if shape.depth > 4:  # degrees of deep networks have thousands of digits
         return []
-    orders: list[int | None] = [last := 2 * 3 ** (shape.depth - 1) + 1]
-    while len(orders) < 2 or last < LONGEST_SERIES:
-        orders.append(last := 2 * last + 1)
-    return [order for order in orders if sum(sweep_bytes(shape, order)) <= SWEEP_MEMORY]
+    return [order for order in series_orders(shape.depth) if sum(sweep_bytes(shape, order)) <= SWEEP_MEMORY]
 
 
 def _cost(shape: Architecture, order: int | None) -> float:

@@ -8,14 +8,15 @@ with these too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from lightning_sym.exact.subspaces import Subspace
+from lightning_sym.fibers.answer import Fiber
+from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.conditions import require_softmax
 from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
-from lightning_sym.fibers.hypotheses import Theorem, one_head_theorem
+from lightning_sym.fibers.hypotheses import ALONE, one_head_theorem
 from lightning_sym.fibers.softmax import circuit_virtual_weights
-from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -23,19 +24,6 @@ from lightning_sym.system.circuits import NetworkCircuits
 
 MOST_ORDERS = 256
 """Ways to place zero layers (two tokens, mask) up to which the dimension is computed."""
-
-
-class OneHeadFiber(NamedTuple):
-    """A fiber: what gives it, in words, what moves inside it, its dimension in all weights, the first blind layer.
-
-    The theorems are about two tokens or more; of one token it is clear, and there is none.
-    """
-
-    theorem: Theorem | None
-    description: str
-    generators: tuple[str, ...]
-    dimension: int | None
-    blind: int | None = None
 
 
 def _cost(weights: Weights) -> float:
@@ -51,28 +39,23 @@ def _cost(weights: Weights) -> float:
     return total + 3 * shape.depth * (product_cost(n, n, n, final, final) + entries_cost(n, n, final))
 
 
-def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
-    """The whole fiber, for any weights.
+def with_one_head(asked: AskedFiber) -> Fiber:
+    """The whole fiber of a softmax network with one head a layer and no skip connection, for any weights.
 
-    Args:
-        weights: of a softmax network with one head a layer and no skip connection.
-        tokens: how many.
-        budget: of exact work.
+    The theorems are about two tokens or more; of one token it is clear, and there is none.
     """
-    shape = weights.architecture(tokens)
-    budget.spend(_cost(weights), "virtual weights")
+    weights, shape = asked.weights, require_softmax(asked.weights, asked.tokens)
+    asked.budget.spend(_cost(weights), "virtual weights")
     forms, value = circuit_virtual_weights(NetworkCircuits.of(weights))
-    theorem, depth = one_head_theorem(shape.causal, tokens), shape.depth
+    depth, tokens = shape.depth, shape.tokens
     if tokens == 1 or not value:
         why = "there is one token" if tokens == 1 else "V~ = 0, the zero function"
-        return OneHeadFiber(
-            theorem, f"V~ is determined ({why}); all A~_i are free", ("all Q, K",),
-            _dimension(shape, [None] * depth, value),
-        )  # fmt: skip
+        described = f"V~ is determined ({why}); all A~_i are free"
+        return _answer(asked, described, ("all Q, K",), _dimension(shape, [None] * depth, value))
     skew = [not (form + form.mT) for form in forms]
     zero = [not form for form in forms]
     if shape.causal:
-        return _causal(shape, forms, value, zero, skew, theorem)
+        return _causal(asked, forms, value, zero, skew)
     first = next((i for i in range(depth) if zero[i] or (tokens == 2 and skew[i])), None)
     blind = depth - 1 if first is None else first
     seen: list[RationalMatrix | None] = [form if i <= blind else None for i, form in enumerate(forms)]
@@ -84,7 +67,19 @@ def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
         description += f"; layer {blind + 1} is blind (A~_{blind + 1} is {what}): free behind it: {free}"
         generators += (f"all Q, K behind layer {blind + 1}",)
     number = None if first is None else first + 1
-    return OneHeadFiber(theorem, description, generators, _dimension(shape, seen, value), number)
+    return _answer(asked, description, generators, _dimension(shape, seen, value), number)
+
+
+def _answer(
+    asked: AskedFiber, description: str, generators: tuple[str, ...], dimension: int | None, blind: int | None = None
+) -> Fiber:
+    """What the theorem says; without a dimension in all weights that near the given ones."""
+    theorem = one_head_theorem(asked.shape.causal, asked.tokens)
+    near = None if dimension is not None else asked.near()
+    return Fiber(
+        asked.shape, str(theorem or ALONE), "R", description, generators, theorem=theorem, near=near,
+        total=dimension, blind=blind,
+    )  # fmt: skip
 
 
 _MOVES = ("GL(a) on Q, K", "bases of the streams, and all weights with these virtual weights")
@@ -96,15 +91,11 @@ def _named(first: int, last: int) -> str:
 
 
 def _causal(
-    shape: Architecture,
-    forms: Sequence[RationalMatrix],
-    value: RationalMatrix,
-    zero: Sequence[bool],
+    asked: AskedFiber, forms: Sequence[RationalMatrix], value: RationalMatrix, zero: Sequence[bool],
     skew: Sequence[bool],
-    theorem: Theorem | None,
-) -> OneHeadFiber:
+) -> Fiber:  # fmt: skip
     """All virtual weights are determined; for two tokens zero layers may be moved past skew ones."""
-    orders = list(_orders(zero, skew)) if shape.tokens == 2 else [tuple(range(len(forms)))]
+    orders = list(_orders(zero, skew)) if asked.tokens == 2 else [tuple(range(len(forms)))]
     if len(orders) == 1:
         description = f"V~ and {_named(1, len(forms))} are determined"
     else:
@@ -112,8 +103,8 @@ def _causal(
         description = f"{many} in virtual weights: zero layers move past skew ones, B -> 2^(z' - z) B"
     dimension = None
     if len(orders) <= MOST_ORDERS:
-        dimension = max(_dimension(shape, [forms[i] for i in order], value) for order in orders)
-    return OneHeadFiber(theorem, description, _MOVES, dimension)
+        dimension = max(_dimension(asked.shape, [forms[i] for i in order], value) for order in orders)
+    return _answer(asked, description, _MOVES, dimension)
 
 
 def _orders(zero: Sequence[bool], skew: Sequence[bool]) -> Iterator[tuple[int, ...]]:

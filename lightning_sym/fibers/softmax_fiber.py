@@ -18,23 +18,12 @@ from lightning_sym.fibers.conditions import SoftmaxConditions, require_softmax
 from lightning_sym.fibers.factorizations import product_fiber_dimension
 from lightning_sym.fibers.hypotheses import ALONE, ONE_HEAD_PAGE, strongest_theorem
 from lightning_sym.fibers.observed_network import NetworkAtPoints
-from lightning_sym.fibers.one_head import one_head_fiber
+from lightning_sym.fibers.one_head import with_one_head
 from lightning_sym.fibers.second_networks import second_network
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
-
-
-def with_one_head(asked: AskedFiber) -> Fiber:
-    """The whole fiber of a softmax network with one head a layer and no skip connection."""
-    shape = require_softmax(asked.weights, asked.shape.tokens)
-    known = one_head_fiber(asked.weights, shape.tokens, asked.budget)
-    near = None if known.dimension is not None else asked.near()
-    return Fiber(
-        shape, str(known.theorem or ALONE), "R", known.description, known.generators, theorem=known.theorem,
-        near=near, total=known.dimension, blind=known.blind,
-    )  # fmt: skip
 
 
 def of_one_token(asked: AskedFiber) -> Fiber:

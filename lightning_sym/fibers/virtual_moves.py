@@ -104,16 +104,17 @@ def rescaling_factors(old: VirtualWeights, new: VirtualWeights) -> tuple[tuple[F
     *lambdas, mu = [Fraction(factor) for factor in factors if factor is not None]
     # mu prod lambda_i^(3^(l-i)) = 1, in Horner's way. Once a power is more than twice as long as every factor, cubing
     # outgrows any of them, and the product cannot be 1 any more: no need to compute numbers with 3^l digits
-    longest = 2 * max(map(_bits, (*lambdas, mu))) + 4
+    longest = 2 * max(map(bits_of, (*lambdas, mu))) + 4
     power = Fraction(1)
     for factor in lambdas:
         power = power**3 * factor
-        if _bits(power) > longest:
+        if bits_of(power) > longest:
             return None
     return (tuple(lambdas), mu) if power * mu == 1 else None
 
 
-def _bits(number: Fraction) -> int:
+def bits_of(number: Fraction) -> int:
+    """How long a number is."""
     return max(number.numerator.bit_length(), number.denominator.bit_length())
 
 

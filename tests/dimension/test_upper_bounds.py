@@ -13,10 +13,12 @@ import pytest
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.ask import Need, TheoremRow, failing
 from lightning_sym.dimension import certify, varieties
+from lightning_sym.dimension.transformers import model_dimension
 from lightning_sym.dimension.varieties import COUNTS, Evidence
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.exact.krylov import rank_at_least
+from lightning_sym.network.model_config import Model
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.symmetries import families
@@ -125,3 +127,15 @@ def test_the_price_of_an_orbit_is_that_of_its_elimination(seed: int, monkeypatch
     certify.certified_dimension(network, all_bounds=True)
     price = families.price_of_orbit(network).done["eliminated"]
     assert done.done["eliminated"] / 3 <= price <= 3 * done.done["eliminated"]
+
+
+def test_a_model_whose_vocabulary_is_small_tells_what_falls_short() -> None:
+    found = model_dimension(Model(5, 1, 4, 1, 1, True, {}, value_width=4))
+    assert (found.lower, found.upper) == (9, 45)
+    assert list(map(str, found.tried)) == [
+        "Proposition 18 of docs/transformers.md: it needs a vocabulary that reaches the hidden size, got 1 and 5",
+        "Theorem 12 of docs/transformer-fibers.md: "
+        "it needs n + h (2 min(a, f) + min(b, n)) that reaches f, got 4 and 5",
+    ]
+    assert "\ntried " in str(found)
+    assert model_dimension(Model(3, 2, 2, 4, 1, True, {})).tried == ()
