@@ -176,7 +176,7 @@ LAYOUTS = ("hf", "fused", "fused-by-group", "mlx", "megatron", "megatron-legacy"
 
 def layout(*names: str, said: str, **more: Any) -> Option:
     """Return an option for a layout, of what is said."""
-    return click.option(*names, type=click.Choice(LAYOUTS), help=said, **more)
+    return click.option(*names, type=click.Choice(LAYOUTS), metavar="LAYOUT", help=said, **more)
 
 
 LAYOUT = layout("--layout", said="The layout of the checkpoint, where its names do not show it.")

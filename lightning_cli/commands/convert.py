@@ -29,7 +29,7 @@ Examples:
 Exit codes: 0 written, 2 bad input, or the layout has no name for a piece.""",
 )
 @click.argument("checkpoint", type=click.Path())
-@options.layout("--layout", said="The layout that is written.", required=True)
+@options.layout("--layout", said=f"The layout that is written: {', '.join(options.LAYOUTS)}.", required=True)
 @options.layout("--from", "source", said="The layout of CHECKPOINT, where its names do not show it.")
 @options.WRITTEN_CHECKPOINT
 @options.AS_JSON

@@ -175,8 +175,10 @@ def _write_qwen2(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
 
 _MASKS = re.compile(r"(transformer\.)?h\.[0-9]+\.attn\.(masked_)?bias")
 """The causal masks of old files; the library that writes them does not read them any more."""
-_FREQUENCIES = re.compile(r"model\.layers\.[0-9]+\.self_attn\.rotary_emb\.inv_freq")
-"""The frequencies of the rotations, as old files repeat them in each layer: they follow from `rope_theta`."""
+_FREQUENCIES = re.compile(
+    r"model\.layers\.[0-9]+\.self_attn\.rotary_emb\.inv_freq|rope\.freqs|rotary_pos_emb\.inv_freq"
+)
+"""The frequencies of the rotations, as old files, Meta's and Megatron's repeat them: they follow from `rope_theta`."""
 
 _GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=True)
 _LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))

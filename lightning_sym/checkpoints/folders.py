@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints import meta_config
-from lightning_sym.checkpoints.adapter import read_adapter
-from lightning_sym.checkpoints.block_types import BLOCK_TYPES
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folder_files import (
     ADAPTER,
     CONFIG,
     PARAMS,
-    Tensors,
     folder_tensors,
     meta_tensors,
     within,
 )
-from lightning_sym.checkpoints.gguf_file import BlockTensor, gguf_config, read_gguf
-from lightning_sym.checkpoints.joined_tensors import JoinedTensor
-from lightning_sym.checkpoints.layout import Biases, Layout, ModelFamily, Place, by_tensor, tensor_shape
-from lightning_sym.checkpoints.layouts import LAYOUTS, Files, LayoutRow, layout_row
-from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.pieces import table
+from lightning_sym.checkpoints.gguf_file import gguf_config, read_gguf
+from lightning_sym.checkpoints.layout import ModelFamily
+from lightning_sym.checkpoints.layouts import Files, layout_row
+from lightning_sym.checkpoints.opening import Held, Wanted, opened, rows_of
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
-from lightning_sym.checkpoints.stored_types import ON_DISK
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.readers.bounds import read_whole, shown
@@ -76,7 +66,12 @@ def open_checkpoint(
     require_arguments(open_checkpoint, locals())
     require_memory(0, memory, "a layer")
     place = Path(path)
-    wanted = Wanted(None if layout is None else layout_row(layout), memory, None if adapter is None else Path(adapter))
+    wanted = Wanted(
+        None if layout is None else layout_row(layout),
+        memory,
+        None if adapter is None else Path(adapter),
+        open_checkpoint,
+    )
     try:
         if place.is_dir():
             return _open_folder(place, wanted)
@@ -140,11 +135,11 @@ def _open_folder(folder: Path, wanted: Wanted) -> StoredCheckpoint:
 def _open_config(folder: Path, wanted: Wanted) -> StoredCheckpoint:
     """A folder as the library writes it, whatever its tensors are called."""
     family, form, biases = read_configuration(folder)
-    rows = _rows(wanted.row, Files.FOLDER, family)
+    rows = rows_of(wanted.row, Files.FOLDER, family)
     shards = folder_tensors(folder)
     if len(shards[0]) < form.layers:
         raise FileFormatError(f"{CONFIG} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
-    return _checkpoint(folder, form, biases, shards, Held(family, rows, wanted))
+    return opened(folder, form, biases, shards, Held(family, rows, wanted))
 
 
 def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
@@ -158,8 +153,8 @@ def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
         config.finish()
     if len(shards[0]) < form.layers:
         raise FileFormatError(f"{PARAMS} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
-    rows = _rows(wanted.row, Files.META, family)
-    return _checkpoint(folder, form, biases, shards, Held(family, rows, wanted))
+    rows = rows_of(wanted.row, Files.META, family)
+    return opened(folder, form, biases, shards, Held(family, rows, wanted))
 
 
 def _values(path: Path) -> dict[str, Any]:
@@ -178,121 +173,10 @@ def _open_gguf(path: Path, file_path: Path, wanted: Wanted) -> StoredCheckpoint:
     family = _family(name, "general.architecture", known)
     if file.values.get("general.type", "model") != "model" or file.values.get("split.count", 1) not in (0, 1):
         raise FileFormatError("it must hold a whole model, no adapter and no part of several files")
-    rows = _rows(wanted.row, Files.GGUF, family)
+    rows = rows_of(wanted.row, Files.GGUF, family)
     config = Config(gguf_config(family, file.values, {name: each.shape for name, each in file.tensors.items()}))
     form, biases = family.read(config)
     config.finish()
     if len(file.tensors) < form.layers:
         raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(file.tensors):,} tensors")
-    return _checkpoint(path, form, biases, [file.tensors], Held(family, rows, wanted, numbers="F32"))
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is asked for: a layout, bytes that a layer may take, the folder of an adapter."""
-
-    row: LayoutRow | None
-    memory: int
-    adapter: Path | None
-
-
-@dataclass(frozen=True)
-class Held:
-    """How a checkpoint is held: its family, the layouts that may be its, what is asked for, type of its numbers."""
-
-    family: ModelFamily
-    rows: tuple[LayoutRow, ...]
-    wanted: Wanted
-    numbers: str = "F64"
-
-
-def _rows(wanted: LayoutRow | None, files: Files, family: ModelFamily) -> tuple[LayoutRow, ...]:
-    """The layouts that may be those of a checkpoint in such files, the likeliest first."""
-    if wanted is None:
-        return tuple(row for row in LAYOUTS.values() if row.files is files and row.spellings(family))
-    if wanted.files is not files:
-        raise FileFormatError(f"the layout {wanted.name} is one of {wanted.files.value}, and these are {files.value}")
-    wanted.of(family)
-    return (wanted,)
-
-
-def _checkpoint(
-    path: Path, form: CheckpointForm, biases: Biases, shards: list[Tensors], held: Held
-) -> StoredCheckpoint:
-    """The checkpoint, after its tensors were compared with what the configuration says."""
-    parts = held.family.parts(form, biases)
-    row, layout = _layout_of(form, parts, shards[0].keys(), held)
-    places = layout.places(form, parts)
-    tensors = shards[0] if len(shards) == 1 else _joined(form, places, shards)
-    compared = _compared(form, places, tensors, held.family, layout)
-    memory, folder = held.wanted.memory, held.wanted.adapter
-    adapter = None if folder is None else read_adapter(folder, form, parts)
-    again = partial(open_checkpoint, layout=None if held.wanted.row is None else row.name, adapter=folder)
-    return StoredCheckpoint(path, form, places, compared, memory, again, held.numbers, row.name, adapter)
-
-
-def _layout_of(
-    form: CheckpointForm, parts: frozenset[str], names: Collection[str], held: Held
-) -> tuple[LayoutRow, Layout]:
-    """The first layout whose tensors are all there, or else the first one of all."""
-    first = None
-    for row in held.rows:
-        for layout in row.of(held.family):
-            first = first or (row, layout)
-            try:
-                places = layout.places(form, parts)
-            except BadInput:  # it has no name for a piece
-                continue
-            if all(place.tensor in names for place in places.values()):
-                return row, layout
-    if first is None:
-        raise FileFormatError(f"there is no layout of {held.family.model_type} in such files")
-    return first
-
-
-def _joined(form: CheckpointForm, places: dict[str, Place], shards: list[Tensors]) -> Tensors:
-    """The tensors of which tensor-parallel shards hold parts."""
-    for number, shard in enumerate(shards):
-        if differ := shard.keys() ^ shards[0].keys():
-            raise FileFormatError(f"all shards must hold parts of the same tensors, number {number}: {min(differ)}")
-    found: Tensors = {}
-    held = by_tensor(places)
-    for name in shards[0]:
-        parts = tuple(shard[name] for shard in shards)
-        if name in held:
-            found[name] = JoinedTensor.of(table(form), held[name], places[held[name][0]], parts)
-        else:
-            found[name] = parts[0]
-    return found
-
-
-def _compared(
-    form: CheckpointForm, places: dict[str, Place], tensors: Tensors, family: ModelFamily, layout: Layout
-) -> Tensors:
-    """The tensors, after they were compared with what the configuration says."""
-    held = by_tensor(places)
-    if missing := [name for name in held if name not in tensors]:
-        more = f" and {len(missing) - 1} more" * (len(missing) > 1)
-        raise FileFormatError(f"all tensors must be there, missing are {missing[0]}{more}")
-    for name, pieces in held.items():
-        tensor, shape = tensors[name], tensor_shape(table(form), pieces, places[pieces[0]])
-        if tensor.shape != shape:
-            raise FileFormatError(f"{name} must be of shape {list(shape)}, as configured, got {list(tensor.shape)}")
-        if tensor.holds is None:
-            known = ", ".join((*ON_DISK, *BLOCK_TYPES) if isinstance(tensor, BlockTensor) else ON_DISK)
-            raise FileFormatError(f"{name} must be stored as one of {known}, got {tensor.kind}")
-    tie = layout.ends["unembedding"].tensor
-    for name in tensors:
-        if name not in held and not family.ignores(name):
-            if name != tie:
-                raise FileFormatError(f"every tensor must be understood, got {shown(name)}")
-            _require_tie(name, tensors, places["embedding"].tensor)
-    return tensors
-
-
-def _require_tie(name: str, tensors: Tensors, embedding: str) -> None:
-    """A second copy of tied weights must be one."""
-    first, second = tensors[embedding], tensors[name]
-    same = (first.kind, first.shape) == (second.kind, second.shape) and np.array_equal(first.read(), second.read())
-    if not same:
-        raise FileFormatError(f"{name} must be {embedding}, to which the configuration ties it")
+    return opened(path, form, biases, [file.tensors], Held(family, rows, wanted, numbers="F32"))

@@ -22,7 +22,7 @@ from lightning_sym.checkpoints.grids import Grid, grid_of
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
-from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
+from lightning_sym.checkpoints.stored_types import ON_DISK, FileTensor, StoredTensor
 from lightning_sym.errors import FileFormatError
 from lightning_sym.extras import import_extra
 from lightning_sym.network.readers.bounds import shown
@@ -43,7 +43,7 @@ class GgufFile:
 
 
 @dataclass(frozen=True)
-class BlockTensor(StoredTensor):
+class BlockTensor(FileTensor):
     """A tensor of a GGUF file, in blocks of numbers with a common scale or plain."""
 
     block: int
@@ -118,7 +118,7 @@ def read_gguf(path: Path) -> GgufFile:
         end = begin + offset + prod(shape) // block * width
         if end > at.file.size:
             _refuse(f"it has {at.file.size:,} bytes, and {shown(name)} would end at {end:,}")
-        found[name] = BlockTensor(at.file, begin + offset, shape, kind, block, width)
+        found[name] = BlockTensor(shape, kind, at.file, begin + offset, block, width)
     return GgufFile(values, found)
 
 

@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.quantised import quantised_residual
 from lightning_sym.checkpoints.stream_fit import CHUNK
+from lightning_sym.checkpoints.summands import reach_of, units_with
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, number_residual, number_type
 from lightning_sym.errors import BadInput
@@ -112,12 +113,13 @@ def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterato
         elif np.array_equal(old[name], new[name]):
             yield piece, None
         else:
-            stored = stored_type(first, second, piece)
+            stored, reach = stored_type(first, second, piece), reach_of((first, second), piece)
             worst = Worst()
             for start in range(0, len(new[name]), CHUNK):
                 before, after = (array[name][start : start + CHUNK] for array in (old, new))
                 left = Measuring().less(measured(after, stored), measured(before, stored))
-                worst.add(left.value, left.units, after, start, np.asarray(before != after))
+                units = units_with(reach, left.units, slice(start, start + CHUNK), stored)
+                worst.add(left.value, units, after, start, np.asarray(before != after))
             plain = worst.residual(piece, second.called(piece), stored, second.form, exact=True)
             yield piece, quantised_residual((first, second), piece, (old[name], new[name]), plain)
 

@@ -13,7 +13,7 @@ from lightning_sym.errors import FileFormatError
 
 @dataclass(frozen=True)
 class JoinedTensor(StoredTensor):
-    """A tensor in parts; file and start are those of the first.
+    """A tensor in parts.
 
     Attributes:
         pieces: what a piece is.
@@ -42,7 +42,7 @@ class JoinedTensor(StoredTensor):
             raise FileFormatError(f"shards of {place.tensor} must be of one type, got {' and '.join(kinds)}")
         shape = tensor_shape(pieces, names, place)
         split_axis(place.tensor, shape, [part.shape for part in parts])
-        return cls(parts[0].file, parts[0].start, shape, kinds[0], pieces, names, place, parts)
+        return cls(shape, kinds[0], pieces, names, place, parts)
 
     def read(self) -> Array:
         return shards_joined(self.pieces, self.names, self.place, [part.read() for part in self.parts])

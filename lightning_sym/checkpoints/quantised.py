@@ -9,6 +9,7 @@ import numpy as np
 from lightning_sym.checkpoints.model import Array, Checkpoint
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.units import Residual, Worst, entry_of
+from lightning_sym.errors import TooLarge
 
 
 def quantised_residual(
@@ -26,7 +27,10 @@ def quantised_residual(
         arrays: that of each.
         plain: the residual in units in the last place.
     """
-    grids = [side.grid(piece) if isinstance(side, StoredCheckpoint) else None for side in sides]
+    try:
+        grids = [side.grid(piece) if isinstance(side, StoredCheckpoint) else None for side in sides]
+    except TooLarge as error:
+        return replace(plain, blocks=f"codes were not looked at: {error}")
     here = next((place for place, grid in enumerate(grids) if grid is not None), None)
     grid = None if here is None else grids[here]
     if here is None or grid is None or None not in grids:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lightning_sym.checkpoints.mapped_file import MappedFile
-from lightning_sym.checkpoints.stored_types import StoredTensor
+from lightning_sym.checkpoints.stored_types import FileTensor, StoredTensor
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.network.readers.bounds import read_whole, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
@@ -29,7 +29,7 @@ def read_safetensors_file(path: Path) -> dict[str, StoredTensor]:
     if begin > LARGEST_HEADER:
         refuse(f"its header must have at most {LARGEST_HEADER:,} bytes, got {begin:,}")
     entries, _ = read_entries(file.bytes(8, begin), file.size - begin)
-    return {name: StoredTensor(file, begin + at.start, at.shape, at.kind) for name, at in entries.items()}
+    return {name: FileTensor(at.shape, at.kind, file, begin + at.start) for name, at in entries.items()}
 
 
 def read_sharded(

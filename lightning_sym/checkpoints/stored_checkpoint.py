@@ -25,7 +25,7 @@ from lightning_sym.network.readers.bounds import shown
 _P = TypeVar("_P", bound=Pieces)
 _AT_ONCE = 2**22
 """Numbers that are looked at together."""
-NUMBERS_OF_A_GRID = 12
+NUMBERS_OF_A_GRID = 20
 """Floats of 64 bits for each entry of a quantised tensor, while its codes are looked at."""
 
 
@@ -118,6 +118,18 @@ class StoredCheckpoint:
         if (found := tensor.grid()) is None:
             return None
         return found.each(lambda array: cut(table(self.form), piece, self._held[place.tensor], place, array))
+
+    def reach(self, piece: str) -> Array | None:
+        """Where an adapter adds to a piece, the size of the larger summand of each entry: rounded by itself, it is off.
+
+        `None` where nothing is added.
+        """
+        if self.adapter is None or not self.adapter.adapts(piece):
+            return None
+        place = self._place(piece)
+        plain = cut(table(self.form), piece, self._held[place.tensor], place, self._finite(place.tensor))
+        base = np.asarray(plain, dtype=np.float64)
+        return np.maximum(np.abs(base), np.abs(self.adapter.added(piece, plain) - base))
 
     def require_comparable(self, other: Checkpoint) -> None:
         """Refuse float64 beside an adapter: its sums are rounded to float64, and would be called equal to it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -102,18 +103,14 @@ def _bfloat16(array: Array) -> npt.NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class StoredTensor:
-    """A tensor in a file.
+class StoredTensor(ABC):
+    """A tensor, in a file or in memory, whose numbers are read when they are asked for.
 
     Attributes:
-        file: where.
-        start: its first byte.
         shape: as stored, the last index running fastest.
         kind: the type it is stored in, one that holds weights or any other.
     """
 
-    file: MappedFile
-    start: int
     shape: tuple[int, ...]
     kind: str
 
@@ -127,15 +124,45 @@ class StoredTensor:
         """What its numbers take once they are read; of bfloat16 as float32."""
         return prod(self.shape) * (4 if self.holds == "BF16" else ON_DISK[self.holds or "F64"].itemsize)
 
+    @abstractmethod
     def read(self) -> Array:
         """Its numbers, exactly; of bfloat16 as float32.
 
         Raises:
             FileFormatError: the file changed meanwhile.
         """
-        raw = self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
-        return from_disk(raw, self.kind).reshape(self.shape)
 
     def grid(self) -> Grid | None:
         """Of a quantised tensor, the values around those of its codes; plain numbers have none."""
         return None
+
+
+@dataclass(frozen=True)
+class FileTensor(StoredTensor):
+    """A tensor that lies in a file, number behind number.
+
+    Attributes:
+        file: where.
+        start: its first byte.
+    """
+
+    file: MappedFile
+    start: int
+
+    def read(self) -> Array:
+        raw = self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
+        return from_disk(raw, self.kind).reshape(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTensor(StoredTensor):
+    """A tensor in memory.
+
+    Attributes:
+        array: floats with its values; of bfloat16 as float32.
+    """
+
+    array: Array
+
+    def read(self) -> Array:
+        return self.array

@@ -20,7 +20,7 @@ import numpy as np
 from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.checkpoints.pickle_machine import Called, Named, unpickled
-from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor, from_disk
+from lightning_sym.checkpoints.stored_types import ON_DISK, FileTensor, StoredTensor, from_disk
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import shown
 
@@ -44,7 +44,7 @@ class _Storage:
 
 
 @dataclass(frozen=True)
-class StridedTensor(StoredTensor):
+class StridedTensor(FileTensor):
     """A tensor that lies in its storage with strides: each entry has a place of its own.
 
     Attributes:
@@ -180,7 +180,7 @@ def _names(file: MappedFile) -> Mapping[str, Called]:
             _refuse(f"a tensor must have at most {MOST_AXES} axes, and sizes of at least 0")
         _require_places(storage, offset, shape, strides)
         width = next(width for kind, width in STORAGES.values() if kind == storage.kind)
-        return StridedTensor(file, storage.start + offset * width, shape, storage.kind, strides)
+        return StridedTensor(shape, storage.kind, file, storage.start + offset * width, strides)
 
     def parameter(arguments: tuple[Any, ...]) -> StridedTensor:
         if not isinstance(arguments[0], StridedTensor):

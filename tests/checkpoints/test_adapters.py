@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 
 from lightning_sym import BadInput, open_checkpoint, same_checkpoints, save_checkpoint
 from lightning_sym.checkpoints.adapter import _to_odd
+from lightning_sym.checkpoints.stored_types import from_disk, to_disk
 from lightning_sym.testing import small_checkpoint
 
 PLAIN: dict[str, Any] = {
@@ -90,6 +91,43 @@ def test_merged_weights_are_a_rounding(family: str, modules: tuple[str, ...], tm
     for wrong in (1.0, 4.0):
         merged(tmp_path, tensors, factors, wrong)
         assert compared(tmp_path).answer.value == "different"
+
+
+def test_sums_of_rounded_summands_are_a_rounding(tmp_path: Path) -> None:
+    """As PEFT merges in bfloat16: the product is rounded, and then the sum, which may be much smaller than both."""
+    base(tmp_path, "llama", "BF16")
+    first = open_checkpoint(tmp_path / "base")
+    tensors = {name: np.array(tensor.read()) for name, tensor in first._tensors.items()}
+    factors = adapter(tmp_path, tensors, LLAMA)
+    new = dict(tensors)
+    for module, (a, b) in factors.items():
+        added = bfloat16(2 * bfloat16(b.astype(np.float64) @ a.astype(np.float64)))
+        name = f"{module}.weight"
+        new[name] = np.where(rows_of_half(added), bfloat16(-added * 1.01), new[name])  # so that sums nearly vanish
+        tensors[name] = new[name]
+        new[name] = bfloat16(new[name] + added)
+    for folder, held in (("base", tensors), ("merged", new)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        config = (tmp_path / "base" / "config.json").read_text(encoding="utf-8")
+        (tmp_path / folder / "config.json").write_text(config, encoding="utf-8")
+        save_file(
+            {name: np.asarray(array, np.float32) for name, array in held.items()}, tmp_path / folder / "all.safetensors"
+        )
+        (tmp_path / folder / "all.safetensors").rename(tmp_path / folder / "model.safetensors")
+        save_checkpoint(open_checkpoint(tmp_path / folder), tmp_path / folder, stored="BF16")
+    found = compared(tmp_path)
+    assert found.answer.value == "rounding"
+    assert 0.5 < found.units <= 4
+
+
+def rows_of_half(array: Any) -> Any:
+    """Whether an entry is in the first half of the rows."""
+    return np.arange(len(array))[:, None] < len(array) // 2
+
+
+def bfloat16(array: Any) -> Any:
+    """Rounded to bfloat16."""
+    return from_disk(to_disk(np.asarray(array, dtype=np.float64), "BF16", rounded=True), "BF16").astype(np.float64)
 
 
 def test_exact_sums_are_the_same(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ from test_reading_checkpoints import arrays, assert_equal, change_config
 from lightning_sym import BadInput, open_checkpoint, same_checkpoints, save_checkpoint
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layouts import LAYOUTS, Files
+from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file
+from lightning_sym.checkpoints.torch_writing import write_torch
 from lightning_sym.testing import small_checkpoint
 
 PAIRS = [(family, layout) for family in FAMILIES for layout, row in LAYOUTS.items() if row.spellings(FAMILIES[family])]
@@ -32,7 +34,7 @@ def written(folder: Path, layout: str, family: str = "llama", **more: Any) -> tu
     save_checkpoint(made, target(folder, layout), layout=layout)
     if layout == "meta":
         found = read_torch_file(folder / "meta" / "consolidated.00.pth")
-        return made, {name: tensor.read() for name, tensor in found.items()}
+        return made, {name: np.array(tensor.read()) for name, tensor in found.items()}
     return made, load_file(folder / layout / "model.safetensors")
 
 
@@ -148,6 +150,15 @@ def test_params_as_meta_writes_them(tmp_path: Path) -> None:
         path.write_text(json.dumps(plain | more), encoding="utf-8")
         with pytest.raises(BadInput, match=said):
             open_checkpoint(tmp_path / "meta")
+
+
+def test_frequencies_in_metas_files_say_nothing(tmp_path: Path) -> None:
+    made, found = written(tmp_path, "meta")
+    found["rope.freqs"] = np.zeros(2, np.float32)
+    tensors = [WrittenTensor(name, "F32", array.shape) for name, array in found.items()]
+    with (tmp_path / "meta" / "consolidated.00.pth").open("wb") as stream:
+        write_torch(stream, tensors, iter(list(found.values())), "consolidated")
+    assert np.array_equal(open_checkpoint(tmp_path / "meta").block(1).query, made.block(1).query)
 
 
 def test_a_wrong_order_is_seen(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from safetensors.numpy import load_file
 
 import lightning_sym
 from lightning_sym import Architecture, BadInput, NetworkForm, Weights
@@ -98,6 +100,10 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
         "second": small_checkpoint("llama", layers=1),
     },
     "open_checkpoint": lambda: {"path": CHECKPOINT.name},
+    "checkpoint_of": lambda: {
+        "weights": load_file(Path(CHECKPOINT.name) / "model.safetensors"),
+        "config": json.loads((Path(CHECKPOINT.name) / "config.json").read_text(encoding="utf-8")),
+    },
     "compare_logits": lambda: {
         "first": small_checkpoint("llama", layers=1),
         "second": small_checkpoint("llama", layers=1),
