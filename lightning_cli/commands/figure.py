@@ -25,6 +25,7 @@ with lazy_imports(__name__):
 FIGURES = {
     "1": ("figure_1", False, "The quartic surface of Figure 1, its singular line, and what only its closure has."),
     "3": ("figure_3", False, "Figure 3: the dimension of deep softmax networks, estimated and expected."),
+    "coefficients": ("coefficients", False, "Learning coefficients on a plane of weights of a small layer."),
     "dimensions": ("dimensions", False, "Certified dimensions over widths and ranks, and where the formula parts."),
     "fiber": ("fiber", True, "The weights with one function, component by component."),
     "roots": ("roots", False, "Two layers, one token: five roots of multiplicities 3,3,1,1,1, moving."),

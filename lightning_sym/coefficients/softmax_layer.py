@@ -9,7 +9,6 @@ exponential is computed, so any width will do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from lightning_sym.coefficients.lightning_layer import PAGE, Proved
 from lightning_sym.coefficients.local_pairs import NOTHING
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits
 from lightning_sym.system.fields import prime_field
 
@@ -44,13 +44,14 @@ def seen_heads(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int)
         LocalPair(value=Fraction(5, 2), multiplicity=1)
     """
     groups = softmax_groups(names, heads, one_token=tokens == 1)
-    if tokens == 2:
-        for one, other in combinations(groups, 2):
-            if not one.heads[0].attention + other.heads[0].attention:
-                return f"with two tokens scores of heads {one.names[0]} and {other.names[0]} are opposite"
-    for group in groups:
-        if group.scores_seen and len(group.heads) > 1 and not _is_injective(group):
-            return f"values of the heads {', '.join(group.names)}, which attend alike, are not seen to be apart"
+    unions = _opposite_together(groups) if tokens == 2 else [[group] for group in groups]
+    if tokens == 2 and sum(len(union) == 2 or not union[0].heads[0].attention for union in unions) > 1:
+        return "with two tokens two pairs of groups of heads with opposite scores, or one and scores that are zero"
+    for union in unions:
+        seen = [head for group in union if group.scores_seen for head in group.heads]
+        if len(seen) > 1 and not _is_injective([head.value for head in seen]):
+            alike = ", ".join(name for group in union for name in group.names)
+            return f"values of the heads {alike}, which attend alike, are not seen to be apart"
     pair, ranks = NOTHING, dict[str, int]()
     for group in groups:
         more, named = group.seen()
@@ -58,9 +59,21 @@ def seen_heads(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int)
     return Proved(pair, THEOREM_9, ranks)
 
 
-def _is_injective(group: HeadGroup) -> bool:
+def _opposite_together(groups: Sequence[HeadGroup]) -> list[list[HeadGroup]]:
+    """Groups, those with opposite scores together: with two tokens these attend alike, the tokens exchanged."""
+    unions = list[list[HeadGroup]]()
+    for group in groups:
+        scores = group.heads[0].attention
+        known = next((each for each in unions if scores and not each[0].heads[0].attention + scores), None)
+        if known is None:
+            unions.append([group])
+        else:
+            known.append(group)
+    return unions
+
+
+def _is_injective(values: Sequence[RationalMatrix]) -> bool:
     """Whether a rank modulo a prime shows that the map of the values is injective."""
-    values = [head.value for head in group.heads]
     if not all(values):
         return False
     rows, width = values[0].shape

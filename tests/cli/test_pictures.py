@@ -14,10 +14,10 @@ import sympy
 from command import run
 
 from lightning_cli.commands.figure import FIGURES
-from lightning_cli.pictures import dimensions, fiber, figure_1, roots, singular
+from lightning_cli.pictures import coefficients, dimensions, fiber, figure_1, roots, singular
 from lightning_cli.pictures.drawing import Picture
 from lightning_cli.writing.live_pages import page_text
-from lightning_sym import Architecture, certified_dimension, classify, load_weights, same_function
+from lightning_sym import Architecture, certified_dimension, classify, learning_coefficient, load_weights, same_function
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.same_function import Answer
 from lightning_sym.geometry.layer_orbits import Label
@@ -179,3 +179,12 @@ def test_members_that_need_another_shape(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_network_of_one_token() -> None:
     network = Architecture((2, 2, 1), (2, 2), 1)
     assert roots.weights_at(Fraction(0)).architecture(1) == network
+
+
+def test_coefficients_on_a_plane() -> None:
+    rows = table(coefficients.picture())
+    assert sum(int(row["points"]) for row in rows) == len(coefficients.SIDE) ** 2
+    assert {(row["lambda"], row["points"]) for row in rows} == {("1", "9"), ("7/4", "8"), ("2", "64")}
+    for row in rows:
+        found = learning_coefficient(coefficients.weights_at((Fraction(row["x of one"]), Fraction(row["y of it"]))))
+        assert (str(found.value), str(found.multiplicity)) == (row["lambda"], row["m"])

@@ -139,6 +139,7 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     f"circuits {MODEL} --against {MODEL}": None,
     f"circuits {MODEL} --output heads.png": "plot",
     "classify examples/rank_one.json": None,
+    "coefficient examples/rank_one.json": None,
     f"conserved {SHAPE}": None,
     f"degree {SHAPE}": None,
     f"dimension {SHAPE} --certificate certificate.json": None,
@@ -150,7 +151,10 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     "explain lemma-3.1 --html": "report",
     "fiber examples/generic.json": None,
     "figure dimensions": None,
-    **{f"figure {name} --output {name}.svg": "plot" for name in ("1", "3", "dimensions", "roots", "singular")},
+    **{
+        f"figure {name} --output {name}.svg": "plot"
+        for name in ("1", "3", "coefficients", "dimensions", "roots", "singular")
+    },
     "figure fiber examples/rank_one.json --output fiber.pdf": "plot",
     "figure 1 --output turns.html": "report",
     "page --list": None,

@@ -150,7 +150,17 @@ def test_two_tokens_do_not_see_opposite_scores_apart() -> None:
     assert learning_coefficient(opposite, 3).value == 6
     found = learning_coefficient(opposite, 2)
     assert found.value is None
-    assert "opposite" in found.proof
+    assert "1.1, 1.2, which attend alike" in found.proof
+    apart = heads(HEAD, HEAD | {"K": [[-1, -3]], "V": [[2, -1]], "O": [[1], [2]]})
+    assert str(learning_coefficient(apart, 2).value) == "6"
+    third = {"Q": [[0, 0]], "K": [[1, 1]], "V": [[1, 3]], "O": [[3], [1]]}
+    assert "opposite scores" in learning_coefficient(heads(*_heads_of(apart), third), 2).proof
+
+
+def _heads_of(weights: Weights) -> list[dict[str, Rows]]:
+    """The heads of one layer as they were given."""
+    named, letters = weights.named(), "QKVO"
+    return [{c: named[f"{c}1.{h}"].tolist() for c in letters} for h in range(1, weights.architecture(1).heads + 1)]
 
 
 def test_one_token_shows_the_sum_of_all_values() -> None:

@@ -1,0 +1,232 @@
+r"""The learning coefficient of one lightning layer, against counts of weights modulo powers of a prime, and bounds.
+
+$\lambda$ and $m$ at given weights follow from a few ranks (`docs/learning-coefficients.md`, Theorems 6 and 8). Here
+
+* weights near the given ones that have the same function modulo $p^k$ are counted for $k = 1, 2, \dots$: their numbers
+  go like $p^{(P - 2 \lambda) k} k^{m - 1}$, and every second one of them exactly so;
+* at random degenerate weights the pair is compared with half the rank of the Jacobian from below, and with half the
+  number of weights less the dimension of the fiber from above.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+
+from lightning_sym import LearningCoefficient, Weights, learning_coefficient
+from lightning_sym.coefficients.at_weights import AtWeights, two_bounds
+from lightning_sym.limits import Work
+from proofs_check.blackboard.step import Step, must, number, rational, show, table
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.geometry.weights_modulo_powers import levels
+
+Pair = tuple[Fraction, int]
+Stated = Callable[[Weights, int], Pair]
+Rows = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Weights of a layer, the tokens, up to which power of two they are counted, and after how many numbers repeat."""
+
+    kind: str
+    query: Rows
+    key: Rows
+    value: Rows
+    tokens: int
+    levels: int
+    period: int = 2
+
+    @property
+    def weights(self) -> Weights:
+        return Weights.of({"Q1": self.query, "K1": self.key, "V1": self.value})
+
+
+def layers(quick: bool) -> Iterator[Layer]:
+    one, other, both = ((1, 0),), ((0, 1),), ((1, 2),)
+    yield Layer("values and scores apart", both, one, other, 2, 7)
+    yield Layer("values and scores parallel", both, one, one, 2, 6)
+    yield Layer("values zero", one, other, ((0, 0),), 2, 5)
+    yield Layer("scores zero", ((0, 0),), one, both, 2, 5)
+    yield Layer("one token, scores zero", ((0, 0),), ((0, 0),), ((1, 2),), 1, 4, 1)
+    yield Layer("one token, a common factor", other, one, one, 1, 6)
+    if quick:
+        return
+    yield Layer("one token, a square", one, one, one, 1, 7)
+    yield Layer("one token", both, one, ((1, 1),), 1, 7)
+    yield Layer("two outputs, parallel", one, one, ((1, 0), (0, 0)), 2, 5)
+    yield Layer("width one", ((3,),), ((1,),), ((5,), (1,)), 2, 7)
+    yield Layer("width one, values zero", ((3,),), ((1,),), ((0,), (0,)), 2, 7)
+
+
+def stated(weights: Weights, tokens: int) -> Pair:
+    """What the program says.
+
+    Raises:
+        Refutation: it says nothing.
+    """
+    found = learning_coefficient(weights, tokens)
+    if found.value is None or found.multiplicity is None:
+        raise Refutation(f"nothing is stated at {weights!r}")
+    return found.value, found.multiplicity
+
+
+def grows(layer: Layer, say: Stated = stated) -> None:
+    """With the power that is stated taken off, the numbers of a period are the same, or they grow like a polynomial."""
+    weights = layer.weights
+    coefficient, order = say(weights, layer.tokens)
+    parameters = weights.architecture(1).parameter_count
+    counted = list(levels(weights, layer.tokens, 2, layer.levels))
+    power = layer.period * (parameters - 2 * coefficient)
+    # N_k, N_{k-2}, N_{k-4}, ... as if all of them stood at the last level
+    last = [Fraction(n) * Fraction(2) ** int(power * i) for i, n in enumerate(counted[:: -layer.period])]
+    for _ in range(order - 1):
+        last = [a - b for a, b in pairwise(last)]
+    if power != int(power) or len(last) < 2 or last[0] != last[1] or last[0] <= 0:
+        raise Refutation(
+            f"{layer.kind}: weights with this function modulo 2, 4, 8, ... are {counted}, which do not go like "
+            f"2^(({parameters} - {2 * coefficient}) k) k^{order - 1}"
+        )
+
+
+def not_parallel(weights: Weights, tokens: int) -> Pair:
+    """As if a row of values that is a multiple of the scores were like any other."""
+    coefficient, order = stated(weights, tokens)
+    d, d_out = weights.layers[0].key.shape[1], len(weights.layers[0].value)
+    same = learning_coefficient(weights, tokens).proof.endswith("case 2") and tokens > 1
+    return (coefficient + Fraction(d - 1, 4) if same and d_out else coefficient), order
+
+
+def changed(by: Fraction = Fraction(0), order: int = 0) -> Stated:
+    """The statement with another number."""
+
+    def say(weights: Weights, tokens: int) -> Pair:
+        coefficient, m = stated(weights, tokens)
+        return coefficient + by, max(m + order, 1)
+
+    return say
+
+
+def degenerate(quick: bool) -> Iterator[int]:
+    yield from range(24 if quick else 240)
+
+
+def layer_of(seed: int) -> tuple[Weights, int]:
+    """A small layer whose matrices are of all ranks, or whose values and scores are multiples of one form."""
+    source = random.Random(seed)
+    d, d_out, a = (source.choice([1, 2, 2, 3]) for _ in range(3))
+
+    def matrix(rows: int) -> list[list[int]]:
+        kind, form = source.choice(["full", "zero", "one"]), [source.choice([0, 1, 2]) for _ in range(d)]
+        numbers = {"full": range(-4, 5), "zero": [0], "one": [-1, 0, 1]}[kind]
+        if kind == "one":
+            return [[source.choice(numbers) * x for x in form] for _ in range(rows)]
+        return [[source.choice(numbers) for _ in range(d)] for _ in range(rows)]
+
+    named = {"Q1": matrix(a), "K1": matrix(a), "V1": matrix(d_out)}
+    if source.random() < 0.4:  # values and keys are multiples of the first row of queries
+        form = named["Q1"][0]
+        named |= {
+            name: [[source.randint(-1, 1) * x for x in form] for _ in range(rows)]
+            for name, rows in (("K1", a), ("V1", d_out))
+        }
+        named |= {name: [[row[0] * x for x in form] for row in named[name]] for name in ("K1", "V1")}
+    return Weights.of(named), source.choice([1, 2, 3])
+
+
+def within_bounds(seed: int, say: Stated | None = None) -> None:
+    """No exact number is outside of the two bounds."""
+    weights, tokens = layer_of(seed)
+    found: LearningCoefficient = learning_coefficient(weights, tokens)
+    if found.value is None:
+        return
+    coefficient, order = found.value, found.multiplicity
+    if say is not None:
+        coefficient, order = say(weights, tokens)
+    bounds = two_bounds(AtWeights(weights, weights.architecture(tokens), Work(), 0))
+    inside = bounds.lower <= coefficient <= bounds.upper
+    if not inside or (bounds.certified and order != 1):
+        raise Refutation(
+            f"{weights!r}, t = {tokens}: lambda = {coefficient}, m = {order}, the bounds are {bounds.lower} and "
+            f"{bounds.upper}"
+        )
+
+
+def walk() -> Iterator[Step]:
+    value = rational([[1, 0], [2, 0]])
+    query, key = rational([[1, 2]]), rational([[1, 0]])
+    yield Step(
+        "A layer whose values and scores are multiples of one form",
+        "$V x = (x_1, 2 x_1)$ and $x^\\top A y = x_1 (y_1 + 2 y_2)$: both have the factor $x_1$.",
+        (show("V", value), show("A", key.T @ query)),
+    )
+    weights = Weights.of({"Q1": query, "K1": key, "V1": value})
+    found = learning_coefficient(weights)
+    must(found.value == Fraction(11, 4), "it is 11/4")
+    yield Step(
+        "Its learning coefficient",
+        "One coordinate of the common factor is seen to second order only. Without that it would be 3.",
+        (),
+        tuple(found.lines()),
+    )
+    one = Weights.of({"Q1": query, "K1": key, "V1": [[1, 0]]})
+    counted = list(levels(one, 2, 2, 6))
+    rest = [Fraction(n, 4 ** (2 * (k // 2)) * 2 ** (k // 2)) for k, n in enumerate(counted)]
+    must(rest[1:4] == rest[3:6], "every second number is the same")
+    yield Step(
+        "Counted",
+        "With one output, six weights and $\\lambda = 7/4$: so many of them have the same function modulo "
+        "$2$, $4$, $8$ and so on, and below with $2^{5k/2}$ taken off, by pairs of levels.",
+        (table("N_k", rational([counted, rest]), ("N_k", "\\text{rest}")), number("weights", 6)),
+    )
+
+
+CLAIM = Claim(
+    id="learning-coefficient-layer",
+    source="beyond the paper",
+    title="Weights near those of a lightning layer with its function are as many as the learning coefficient says",
+    statement=(
+        r"\operatorname{vol}\{K < \varepsilon\} \asymp \varepsilon^\lambda \log(1/\varepsilon)^{m-1}, \quad \lambda = "
+        r"\tfrac{d d' - 1}{2} + \lambda(K^\top Q), \text{ or } \tfrac{(d' - 1) d}{2} + \tfrac{d - 1}{4} + "
+        r"\lambda(K^\top Q) \text{ where } V = u v^\top,\ K^\top Q = v q^\top"
+    ),
+    hypotheses=(
+        "One lightning layer with one head; $K$ is the mean squared error against the layer's own function, for inputs "
+        r"with a density. $\lambda(K^\top Q)$ is that of a product of two matrices. Two tokens or more: proved at all "
+        "weights (docs/learning-coefficients.md, Theorem 6; zero values or scores there). One token: proved but for "
+        "values and scores that are powers of one form with $a > 1$ and queries and keys of small rank (Theorem 8). "
+        "Counted at the listed weights."
+    ),
+    place=450,
+    walk=WalkThrough("How much room there is near weights, and how it is counted.", walk),
+    parts=(
+        Part(
+            "weights modulo powers of two with the same function",
+            Scope.INSTANCES,
+            layers,
+            grows,
+            {
+                "values that are parallel to the scores like others": partial(grows, say=not_parallel),
+                "the scale not taken off": partial(grows, say=changed(Fraction(1, 2))),
+                "a multiplicity more": partial(grows, say=changed(order=1)),
+                "no multiplicity": partial(grows, say=changed(order=-1)),
+            },
+        ),
+        Part(
+            "no value is outside of both bounds",
+            Scope.INSTANCES,
+            degenerate,
+            within_bounds,
+            {
+                "half more": partial(within_bounds, say=changed(Fraction(1, 2))),
+                "half less": partial(within_bounds, say=changed(Fraction(-1, 2))),
+                "a multiplicity more": partial(within_bounds, say=changed(order=1)),
+            },
+            instance="seed of the weights",
+        ),
+    ),
+)
