@@ -22,6 +22,7 @@ from lightning_sym.checkpoints.folder_files import (
 from lightning_sym.checkpoints.gguf_file import gguf_config, read_gguf
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.layouts import Files, layout_row
+from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.opening import Held, Wanted, opened, rows_of
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.errors import BadInput, FileFormatError
