@@ -22,6 +22,7 @@ COMMANDS = {
     "check": "Check the statements of the paper, exactly.",
     "circuits": "Show the heads of a checkpoint, or find a copy in disguise.",
     "classify": "Say whether weights give a regular, singular or boundary point.",
+    "coefficient": "Give the learning coefficient at a zero, with its proof.",
     "conserved": "List what gradient flow keeps, for any loss and data.",
     "degree": "Give the degree of the closure of a network's set of functions.",
     "dimension": "Certify the dimension of a network's set of functions.",

@@ -57,6 +57,12 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.checkpoints.symmetry_files import load_symmetry as load_symmetry
     from lightning_sym.checkpoints.symmetry_files import save_symmetry as save_symmetry
     from lightning_sym.checkpoints.writing import save_checkpoint as save_checkpoint
+    from lightning_sym.coefficients.coefficient import LearningCoefficient as LearningCoefficient
+    from lightning_sym.coefficients.linear_attention import (
+        linear_attention_coefficient as linear_attention_coefficient,
+    )
+    from lightning_sym.coefficients.one_head import one_head_coefficient as one_head_coefficient
+    from lightning_sym.coefficients.polynomials import polynomial_coefficient as polynomial_coefficient
     from lightning_sym.dimension.certify import CertifiedDimension as CertifiedDimension
     from lightning_sym.dimension.certify import Evidence as Evidence
     from lightning_sym.dimension.certify import Status as Status

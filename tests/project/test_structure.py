@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     "lazy", "errors", "extras", "version", "arguments", "limits", "ask", "whole_files", "processes", "threads",
     "display", "rings", "exact", "network", "system", "symmetries", "dimension", "fibers", "varieties", "geometry",
-    "certificates", "atlas",
+    "certificates", "coefficients", "atlas",
     "checkpoints", "testing", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]

@@ -1,0 +1,1 @@
+"""How singular a network is at given weights: learning coefficients, exactly or between two bounds."""
