@@ -23,7 +23,7 @@ COMMANDS = {
     "check": "Check the statements of the paper, exactly.",
     "circuits": "Show the heads of a checkpoint, or find a copy in disguise.",
     "classify": "Say whether weights give a regular, singular or boundary point.",
-    "coefficient": "Give the learning coefficient of weights: how singular they are.",
+    "coefficient": "Give a learning coefficient: how singular weights are.",
     "conserved": "List what gradient flow keeps, for any loss and data.",
     "convert": "Write a checkpoint in another layout, exactly.",
     "degree": "Give the degree of the closure of a network's set of functions.",

@@ -65,6 +65,11 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.coefficients.line import PathPoint as PathPoint
     from lightning_sym.coefficients.line import coefficients_between as coefficients_between
     from lightning_sym.coefficients.line import coefficients_of as coefficients_of
+    from lightning_sym.coefficients.linear_attention import (
+        linear_attention_coefficient as linear_attention_coefficient,
+    )
+    from lightning_sym.coefficients.one_head import one_head_coefficient as one_head_coefficient
+    from lightning_sym.coefficients.polynomials import polynomial_coefficient as polynomial_coefficient
     from lightning_sym.dimension.certify import CertifiedDimension as CertifiedDimension
     from lightning_sym.dimension.certify import Evidence as Evidence
     from lightning_sym.dimension.certify import Status as Status

@@ -8,14 +8,20 @@ from typing import Any
 import click
 
 from lightning_cli import options
-from lightning_cli.numbers import Size
+from lightning_cli.numbers import Size, SizeList
 from lightning_cli.writing.fields import field, group, json_answer, natural, optional
-from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.shared_fields import NUMBER, PROOF
+from lightning_cli.writing.output import progress_bar, write, write_certificate
+from lightning_cli.writing.shared_fields import NUMBER, PROOF, TRIED
+from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
     from lightning_sym.coefficients import at_weights, line, path_files
+    from lightning_sym.coefficients import coefficient as coefficients
+    from lightning_sym.coefficients import linear_attention as linear
+    from lightning_sym.coefficients import one_head as heads
+    from lightning_sym.coefficients import polynomials as ideals
+    from lightning_sym.network.readers import bounds
 
 COEFFICIENT = (
     field("lambda", optional(NUMBER), "the learning coefficient, null where the bounds differ", "value"),
@@ -26,6 +32,7 @@ COEFFICIENT = (
     field("proof", str, PROOF),
     field("about", str, "what it is the coefficient of"),
     field("ranks", {str: natural()}, "the numbers that the proof used, by name"),
+    TRIED,
 )
 
 ANSWER = json_answer("coefficient", *COEFFICIENT)
@@ -46,6 +53,25 @@ PATH = json_answer(
 
 ANSWERS = (ANSWER, PATH)
 
+LARGEST_IDEAL = 2**20
+"""Bytes of a file of polynomials."""
+
+
+class Point(click.ParamType[Any]):
+    """Coordinates by name with commas between them, `x=0,y=1/2`."""
+
+    name = "x=0,y=0"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, str]:
+        """Return the texts by name."""
+        found: dict[str, str] = {}
+        for part in str(value).split(","):
+            name, sign, number = (word.strip() for word in part.partition("="))
+            if not (sign and name.isidentifier() and number and name not in found):
+                self.fail(f"must be coordinates such as x=0,y=1/2, each once, got {part.strip()!r}", param, ctx)
+            found[name] = number
+        return found
+
 
 @click.command(
     "coefficient",
@@ -54,27 +80,82 @@ Examples:
   lightning-sym coefficient weights.json --tokens 2
   lightning-sym coefficient first.json last.json --steps 10
   lightning-sym coefficient checkpoints/ --tokens 2
+  lightning-sym coefficient --of "x^2 - 1, x*y" --at x=1 --certificate coefficient.json
+  lightning-sym coefficient --linear-attention 2,6
+  lightning-sym coefficient --one-head 3,2,4 --teacher 1 --json
 
+\b
 Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
 )
 @click.argument("files", type=click.Path(), nargs=-1)
 @options.TOKENS_OR_TWO
 @click.option("--steps", type=Size(), help="Of two files: in how many parts the line between them is cut.")
+@click.option("--of", "ideal", metavar="IDEAL", help="Polynomials with commas between them, or a file of them.")
+@click.option("--at", type=Point(), help="The point, where all of them are zero; what is not named is 0.")
+@click.option("--linear-attention", type=SizeList(), metavar="V,E", help="Linear attention: words, and width.")
+@click.option("--one-head", type=SizeList(), metavar="V,T,E", help="One softmax head: words, tokens, and width.")
+@click.option(
+    "--teacher",
+    type=SizeList(),
+    metavar="E0",
+    help="The width of a generic teacher; without it the truth is zero, at zero weights.",
+)
+@options.certificate("Write weights and multipliers, which prove both bounds of --of or of a model by its sizes,")
 @options.FORM
 @options.SEED_OF_POINTS
 @options.MEMORY
 @options.AT_MOST_WORK
 @options.AS_JSON
-def command(*, files: tuple[str, ...], steps: int | None, as_json: bool, **asked: Any) -> int:
-    """Give the learning coefficient of the network with the weights in FILES, and its multiplicity.
+def command(
+    *,
+    files: tuple[str, ...],
+    steps: int | None,
+    ideal: str | None,
+    at: dict[str, str] | None,
+    linear_attention: tuple[int, ...] | None,
+    one_head: tuple[int, ...] | None,
+    teacher: tuple[int, ...] | None,
+    certificate: str | None,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Give a learning coefficient, also called real log canonical threshold, with its multiplicity.
 
-    The volume of the weights near these whose mean squared error against their own function is below e goes like
-    e^lambda log(1/e)^(m-1). Exact for a lightning layer with one head at almost every weights, and for networks
-    wherever their circuits are seen up to symmetries; elsewhere two bounds.
+    Near a zero of a loss K the volume of K < e is, up to constants, e^lambda log(1/e)^(m-1). Answers are exact, or two
+    bounds.
 
-    With two files and --steps: along the line between them; for one lightning layer also all weights of the line where
-    the coefficient is another one. With a folder: at each weight file in it, by name.
+    With FILES: of the network with these weights, by its mean squared error against its own function. With two files
+    and --steps: along the line between them; for one lightning layer also all weights of the line where the coefficient
+    is another one. With a folder: at each weight file in it, by name.
+
+    Without: of the squares of polynomials (--of), or of a model by its sizes (--linear-attention, --one-head).
     """
+    models = {"--of": ideal, "--linear-attention": linear_attention, "--one-head": one_head}
+    given = [name for name, value in models.items() if value is not None]
+    if len(given) + bool(files) != 1:
+        said = " and ".join([*["FILES"] * bool(files), *given]) or "none"
+        raise click.UsageError(f"give FILES of weights or one of {', '.join(models)}, got {said}")
+    if at is not None and ideal is None:
+        raise click.UsageError("--at is a point of --of, which is not given")
+    if teacher is not None and linear_attention is None and one_head is None:
+        raise click.UsageError("--teacher is of --linear-attention or --one-head, which are not given")
+    if not files:
+        if steps is not None:
+            raise click.UsageError("--steps is of two FILES, which are not given")
+        (width,) = _sizes("--teacher", teacher, "E0") if teacher is not None else (None,)
+        if ideal is not None:
+            found = ideals.polynomial_coefficient(_ideal(ideal), at)
+        elif linear_attention is not None:
+            words, own = _sizes(given[0], linear_attention, "V,E")
+            found = linear.linear_attention_coefficient(words, own, width)
+        else:
+            words, tokens, own = _sizes(given[0], one_head, "V,T,E")
+            found = heads.one_head_coefficient(words, tokens, own, width)
+        return _answer(found, certificate, as_json=as_json)
+    if certificate is not None:
+        raise click.UsageError(
+            "--certificate is of --of or of a model by its sizes; that of weights is a proof by ranks"
+        )
     if len(files) == 2 and steps is not None:
         return _along_line(*files, steps, as_json=as_json, **asked)
     if len(files) != 1 or steps is not None:
@@ -106,3 +187,33 @@ def _along_folder(folder: str, *, form: dict[str, Any], as_json: bool, **asked: 
     with progress_bar() as progress:
         found = line.coefficients_of(named, progress=progress, **asked)
     return write(PATH, found, as_json=as_json, holds=found.certified or None)
+
+
+def _answer(found: coefficients.LearningCoefficient, certificate: str | None, *, as_json: bool) -> int:
+    """Write an answer, and its certificate where one is asked for."""
+    if certificate is not None:
+        if found.certificate is None:
+            raise BadInput("a certificate is written of smaller sizes only")
+        write_certificate(certificate, found.certificate)
+    return write(ANSWER, found, "coefficient", as_json=as_json, holds=found.certified or None)
+
+
+def _sizes(option: str, sizes: tuple[int, ...] | None, form: str) -> tuple[int, ...]:
+    """Return the sizes of a model, as many as its form has."""
+    if sizes is None or len(sizes) != len(form.split(",")):
+        raise click.UsageError(f"{option} must be {form}, got {','.join(map(str, sizes or ()))}")
+    return sizes
+
+
+def _ideal(text: str) -> str:
+    """Return a text of polynomials, that of a file where there is one of this name."""
+    try:
+        is_file = Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name
+        is_file = False
+    if not is_file:
+        return text
+    try:
+        return bounds.read_whole(Path(text), LARGEST_IDEAL).decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{text}: it must be text in UTF-8") from error

@@ -8,10 +8,11 @@ meet it is exact too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort, TheoremRow, ask, paid_by_steps
@@ -19,6 +20,7 @@ from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.head_groups import HeadGroup
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved, one_token, two_tokens
 from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
+from lightning_sym.coefficients.polynomials import polynomial_coefficient
 from lightning_sym.coefficients.seen_circuits import KNOWN, seen_up_to_symmetries
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.dimension.varieties import virtual_weight_variety
@@ -29,13 +31,18 @@ from lightning_sym.fibers.cost import entry_bits, number_bits
 from lightning_sym.fibers.fiber import fiber_within
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.plain_differential import differential_rank
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture, network_line
+from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.sizes import Price
 from lightning_sym.system.circuits import NetworkCircuits
+
+with lazy_imports(__name__):
+    import sympy
 
 BYTES_AN_ENTRY = 300
 """Of a matrix of rationals, beside its digits."""
@@ -216,9 +223,10 @@ def about(shape: Architecture) -> str:
 
 
 def learning_coefficient(
-    weights: Weights,
+    weights: Weights | PolynomialMap | str | Sequence[sympy.Expr],
     tokens: int = 2,
     *,
+    at: Mapping[str, Any] | None = None,
     seed: int = 0,
     memory: int = DEFAULT_MEMORY,
     work: float = DEFAULT_WORK,
@@ -231,8 +239,10 @@ def learning_coefficient(
     are seen up to symmetries; elsewhere the answer is two bounds.
 
     Args:
-        weights: exact weights; lightning or softmax, any heads, mask, skip connections, embeddings.
+        weights: exact weights; lightning or softmax, any heads, mask, skip connections, embeddings. Or polynomials, as
+            `polynomial_coefficient` takes them: then the squares of these are summed.
         tokens: $t$.
+        at: of polynomials, the point.
         seed: picks points and inputs; no answer is wrong for any.
         memory: bytes that the circuits may take.
         work: seconds that exact work may take, by a rough estimate made before each step.
@@ -249,6 +259,10 @@ def learning_coefficient(
         11/4 1 docs/learning-coefficients.md, Theorem 6, case 2
     """
     require_arguments(learning_coefficient, locals())
+    if not isinstance(weights, Weights):
+        return polynomial_coefficient(weights, at)
+    if at is not None:
+        raise BadInput("a point is given for polynomials; weights are one themselves")
     require_integer(seed, "the seed")
     require_integer(tokens, "the number of tokens", 1)
     return coefficient_within(weights, tokens, Work(work, progress), seed=seed, memory=memory)
@@ -276,12 +290,12 @@ def coefficient_within(
     if found is None:
         return _with_reasons(two_bounds(question), shape, tried)
     pair = found.pair
-    return LearningCoefficient(pair.value, pair.value, pair.multiplicity, found.proof, about(shape), found.ranks)
+    value, ranks = pair.value, found.ranks
+    return LearningCoefficient(value, value, pair.multiplicity, found.proof, about(shape), ranks, tried=tried)
 
 
-def _with_reasons(bounds: LearningCoefficient, shape: Architecture, tried: Sequence[FellShort]) -> LearningCoefficient:
-    """Bounds with what they are of, and where they do not meet why no theorem says more."""
-    why = "" if bounds.certified else "; " + "; ".join(str(each) for each in tried)
-    return LearningCoefficient(
-        bounds.lower, bounds.upper, bounds.multiplicity, bounds.proof + why, about(shape), bounds.ranks
-    )
+def _with_reasons(
+    bounds: LearningCoefficient, shape: Architecture, tried: tuple[FellShort, ...]
+) -> LearningCoefficient:
+    """Bounds with what they are of, and why no theorem says more."""
+    return replace(bounds, about=about(shape), tried=tried)

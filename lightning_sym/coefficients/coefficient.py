@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from lightning_sym.ask import FellShort
 from lightning_sym.certificates.document import Document
-from lightning_sym.display import Lines, Result, latex_number
+from lightning_sym.display import Lines, Result, labelled, latex_number
 from lightning_sym.errors import ProgramError, no_truth_value
 
 
@@ -29,6 +30,7 @@ class LearningCoefficient(Result):
         about: what it is the coefficient of, in words.
         ranks: the numbers that the proof used, by name.
         certificate: what an independent checker needs, where there is one.
+        tried: theorems that prove nothing here, each with the hypothesis that fails.
 
     Raises:
         ProgramError: the lower bound exceeds the upper bound.
@@ -49,7 +51,8 @@ class LearningCoefficient(Result):
     proof: str
     about: str
     ranks: Mapping[str, int] = field(default_factory=dict)
-    certificate: Document | None = None
+    certificate: Document | None = field(default=None, repr=False, compare=False)
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:
@@ -73,7 +76,8 @@ class LearningCoefficient(Result):
             said = f"lambda undecided, between {self.lower} and {self.upper}{order}"
         lines = [("coefficient", said), *([("about", self.about)] if self.about else [])]
         ranks = ", ".join(f"{name} = {number:,}" for name, number in self.ranks.items())
-        return [*lines, *([("ranks", ranks)] if ranks else []), ("proof", self.proof)]
+        lines += [*([("ranks", ranks)] if ranks else []), ("proof", self.proof)]
+        return lines if self.certified else [*lines, *labelled("tried", map(str, self.tried))]
 
     def _latex(self) -> str:
         if not self.certified:

@@ -577,7 +577,7 @@ def dimension(data: Any) -> str:
 # ---- certificates of all kinds
 
 FUNCTIONS = dict.fromkeys(("same", "different", "fiber"), "functions")
-KINDS = {"dimension": "", **FUNCTIONS, "transformer": "transformers.py"}
+KINDS = {"dimension": "", **FUNCTIONS, "transformer": "transformers.py", "coefficient": "coefficients.py"}
 """By kind of certificate, what proves it beside this file."""
 
 

@@ -146,7 +146,7 @@ REASONS = {
     "unknown_family": "families must be ones of this network, each once, 'magic' is none",
     "unknown_key": "'comment'",
     "unknown_key_inside": "'dropout'",
-    "unknown_kind": "the kind must be one of dimension, same, different, fiber, transformer",
+    "unknown_kind": "the kind must be one of dimension, same, different, fiber, transformer, coefficient",
     "unknown_normalization": "'taylor'",
     "unknown_variety": "the pieces of 'all maps' must be []",
     "unsorted_columns": "columns must increase",

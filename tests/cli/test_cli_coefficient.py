@@ -18,7 +18,17 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "coefficient", RANK_ONE, "--json")
     found = json.loads(out)
     assert (code, err) == (0, "")
-    assert list(found)[1:] == ["lambda", "multiplicity", "lower", "upper", "certified", "proof", "about", "ranks"]
+    assert list(found)[1:] == [
+        "lambda",
+        "multiplicity",
+        "lower",
+        "upper",
+        "certified",
+        "proof",
+        "about",
+        "ranks",
+        "tried",
+    ]
     assert (found["lambda"], found["multiplicity"], found["certified"]) == ("2", 1, True)
     assert found["lower"] == found["upper"] == found["lambda"]
     assert found["proof"] == "docs/learning-coefficients.md, Theorem 6, case 1"
@@ -34,7 +44,7 @@ def test_only_bounds_are_an_exit_code(capsys: pytest.CaptureFixture[str], tmp_pa
     found = json.loads(out)
     assert (code, found["lambda"], found["multiplicity"], found["certified"]) == (3, None, None, False)
     assert found["lower"] != found["upper"]
-    assert "two factors of a product are zero" in found["proof"]
+    assert "two factors of a product are zero" in found["tried"][0]
     code, out, _ = run(capsys, "coefficient", str(tmp_path / "dead.json"))
     assert code == 3
     assert out.startswith("coefficient  lambda undecided, between 0 and")
@@ -69,7 +79,7 @@ def test_a_folder_in_the_order_of_its_numbers(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give a FILE of weights"),
+        ((), "give FILES of weights"),
         ((RANK_ONE, GENERIC), "two files with --steps"),
         ((RANK_ONE, "--steps", "3"), "two files with --steps"),
         ((RANK_ONE, GENERIC, "--steps", "3"), "both ends of a line must be weights of one network"),

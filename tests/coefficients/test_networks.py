@@ -142,7 +142,7 @@ def test_independent_values_are_not_enough() -> None:
     )
     assert found.value is None
     assert found.lower <= Fraction(19, 4) <= found.upper
-    assert "values of the heads 1.1, 1.2, which attend alike, are not seen to be apart" in found.proof
+    assert "values of the heads 1.1, 1.2, which attend alike, are not seen to be apart" in found.tried[0].why
 
 
 def test_two_tokens_do_not_see_opposite_scores_apart() -> None:
@@ -150,11 +150,11 @@ def test_two_tokens_do_not_see_opposite_scores_apart() -> None:
     assert learning_coefficient(opposite, 3).value == 6
     found = learning_coefficient(opposite, 2)
     assert found.value is None
-    assert "1.1, 1.2, which attend alike" in found.proof
+    assert "1.1, 1.2, which attend alike" in found.tried[0].why
     apart = heads(HEAD, HEAD | {"K": [[-1, -3]], "V": [[2, -1]], "O": [[1], [2]]})
     assert str(learning_coefficient(apart, 2).value) == "6"
     third = {"Q": [[0, 0]], "K": [[1, 1]], "V": [[1, 3]], "O": [[3], [1]]}
-    assert "opposite scores" in learning_coefficient(heads(*_heads_of(apart), third), 2).proof
+    assert "opposite scores" in learning_coefficient(heads(*_heads_of(apart), third), 2).tried[0].why
 
 
 def _heads_of(weights: Weights) -> list[dict[str, Rows]]:

@@ -1,0 +1,226 @@
+"""Local coordinates at a zero of polynomials: one denominator, the generators in them, and what they show at once.
+
+Coordinates are `x_i = p_i(u) / q(u)` with `p_i(0) = 0`, `q(0)` not 0 and an invertible differential at 0. A generator
+of degree `D` is taken times `q^D`, a unit, so that everything is a polynomial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from itertools import combinations
+from typing import Any
+
+from lightning_sym.exact.rational import rank
+from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.rationals import RationalMatrix
+
+Polynomial = Any
+"""One of flint's, in the ring of the coordinates."""
+
+LARGEST_POLYNOMIAL, LARGEST_UNIT = 120, 4
+"""Terms of a polynomial in new coordinates, and of a unit; with more of them the old ones are kept."""
+
+FACTORED = 60
+"""Terms of a generator that is looked at for factors."""
+
+MOST_CHANGES = 24
+"""Linear changes of coordinates that are tried."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Coordinates and the generators in them.
+
+    Attributes:
+        ring: of the coordinates.
+        numerators: `p_i`, one for each variable.
+        denominator: `q`.
+        generators: `q^D f(p / q)`.
+        seen: by generator the coordinate that it is, for those that are one.
+    """
+
+    ring: PolynomialRing
+    numerators: tuple[Polynomial, ...]
+    denominator: Polynomial
+    generators: tuple[Polynomial, ...]
+    seen: dict[int, int]
+
+    @staticmethod
+    def of(ring: PolynomialRing, generators: Sequence[Polynomial]) -> Coordinates:
+        """Return the variables themselves."""
+        return Coordinates(ring, ring.generators, ring.constant(1), tuple(generators), {})
+
+    @property
+    def is_change(self) -> bool:
+        """Whether they are others than the variables."""
+        return self.numerators != self.ring.generators or self.denominator != self.ring.constant(1)
+
+    def changed(self, numerators: Sequence[Polynomial], denominator: Polynomial, seen: dict[int, int]) -> Coordinates:
+        """Return coordinates of these coordinates."""
+
+        def into(polynomial: Polynomial, degree: int) -> Polynomial:
+            return homogeneously(self.ring, polynomial, numerators, denominator, degree)
+
+        top = max((total_degree(p) for p in (*self.numerators, self.denominator)), default=0)
+        *tops, low = (into(p, top) for p in (*self.numerators, self.denominator))
+        common = reduce(lambda a, b: a.gcd(b), tops, low)
+        tops, low = [p // common for p in tops], low // common
+        generators = (_without_unit(into(g, total_degree(g)), denominator) for g in self.generators)
+        return Coordinates(self.ring, tuple(tops), low, tuple(generators), seen)
+
+    def without_seen(self) -> Coordinates:
+        """Return the same, with generators less multiples of those that are coordinates."""
+        hidden = set(self.seen.values())
+        found = []
+        for k, g in enumerate(self.generators):
+            terms = {tuple(map(int, e)): c for e, c in g.to_dict().items()}
+            kept = {e: c for e, c in terms.items() if not any(x and i in hidden for i, x in enumerate(e))}
+            found.append(g if k in self.seen else self.ring.from_terms(kept))
+        return Coordinates(self.ring, self.numerators, self.denominator, tuple(found), self.seen)
+
+    def of_these(self, polynomials: Sequence[Polynomial]) -> Coordinates:
+        """Return the same coordinates, with the generators that a checker computes, less multiples of those seen."""
+        found = [
+            self.ring.generators[self.seen[k]]
+            if k in self.seen
+            else homogeneously(self.ring, f, self.numerators, self.denominator, total_degree(f))
+            for k, f in enumerate(polynomials)
+        ]
+        return Coordinates(self.ring, self.numerators, self.denominator, tuple(found), self.seen).without_seen()
+
+
+def _without_unit(polynomial: Polynomial, unit: Polynomial) -> Polynomial:
+    """Return a polynomial without the factors that it has in common with a unit."""
+    while polynomial and len(common := polynomial.gcd(unit)) > 1:
+        polynomial //= common
+    return polynomial
+
+
+def total_degree(polynomial: Polynomial) -> int:
+    """The largest degree of a term; 0 of zero."""
+    return max((sum(map(int, exponents)) for exponents in polynomial.to_dict()), default=0)
+
+
+def homogeneously(
+    ring: PolynomialRing, polynomial: Polynomial, tops: Sequence[Polynomial], low: Polynomial, degree: int
+) -> Polynomial:
+    """`low^degree` times the polynomial at `tops / low`."""
+    if low == ring.constant(1):
+        return ring.substituted(polynomial, tops)
+    total = ring.constant(0)
+    for part in range(degree + 1):
+        terms = {e: c for e, c in polynomial.to_dict().items() if sum(map(int, e)) == part}
+        if terms:
+            total += ring.substituted(ring.from_terms(terms), tops) * low ** (degree - part)
+    return total
+
+
+def straightened(start: Coordinates) -> Coordinates:
+    """Take generators for coordinates, then what variables are multiplied with, while one is linear up to a unit."""
+    found, taken = start, set(start.seen.values())
+    while True:
+        step = next(_eliminations(found, taken), None)
+        if step is None:
+            return found
+        generator, variable, unit, rest = step
+        ring = found.ring
+        own = ring.generators[variable]
+        numerators = [own - rest if i == variable else unit * u for i, u in enumerate(ring.generators)]
+        seen = found.seen if generator is None else found.seen | {generator: variable}
+        following = found.changed(numerators, unit, seen)
+        if max(map(len, (*following.generators, *following.numerators, following.denominator))) > LARGEST_POLYNOMIAL:
+            return found
+        as_coordinate = list(following.generators)
+        if generator is not None:
+            as_coordinate[generator] = own  # it is this coordinate times a power of the unit
+        taken.add(variable)
+        found = Coordinates(ring, following.numerators, following.denominator, tuple(as_coordinate), seen)
+        found = found.without_seen()
+
+
+def _eliminations(found: Coordinates, taken: set[int]) -> Iterator[tuple[int | None, int, Polynomial, Polynomial]]:
+    """Yield a generator or none, a variable, and the unit and the rest of it, or of a factor."""
+    simplest = sorted(range(len(found.generators)), key=lambda k: len(found.generators[k]))
+    for k in simplest:
+        if k not in found.seen:
+            yield from ((k, *parts) for parts in _linear_in(found, found.generators[k], taken))
+    for k in simplest:
+        if k not in found.seen and 1 < len(found.generators[k]) <= FACTORED:
+            for factor in _factors(found, k):
+                yield from ((None, *parts) for parts in _linear_in(found, factor, taken))
+
+
+def _factors(found: Coordinates, number: int) -> Iterator[Polynomial]:
+    """Yield what a variable is multiplied with, for those in which a generator is linear."""
+    terms = {tuple(map(int, e)): c for e, c in found.generators[number].to_dict().items()}
+    for i in range(len(found.numerators)):
+        with_it = {(*e[:i], 0, *e[i + 1 :]): c for e, c in terms.items() if e[i] == 1}
+        shared = tuple(map(min, zip(*with_it, strict=True)))
+        if len(with_it) > 1 and shared not in with_it and all(e[i] < 2 for e in terms):  # no variable times a unit
+            yield found.ring.from_terms(with_it)
+
+
+def _linear_in(
+    found: Coordinates, polynomial: Polynomial, taken: set[int]
+) -> Iterator[tuple[int, Polynomial, Polynomial]]:
+    """Yield the variables in which it is linear up to a unit, and which are not coordinates already."""
+    terms = {tuple(map(int, e)): c for e, c in polynomial.to_dict().items()}
+    if any(not any(e) for e in terms):
+        return
+    for i in range(len(found.numerators)):
+        unit = {(*e[:i], 0, *e[i + 1 :]): c for e, c in terms.items() if e[i] == 1}
+        constant_in_unit = any(not any(e) for e in unit)
+        if i not in taken and constant_in_unit and len(unit) <= LARGEST_UNIT and all(e[i] < 2 for e in terms):
+            rest = {e: c for e, c in terms.items() if not e[i]}
+            yield i, found.ring.from_terms(unit), found.ring.from_terms(rest)
+
+
+def linear_changes(start: Coordinates) -> Iterator[Coordinates]:
+    """Yield the coordinates themselves, and those in which linear factors of generators are coordinates."""
+    yield start
+    ring, size = start.ring, len(start.ring.names)
+    forms: dict[tuple[Fraction, ...], None] = {}
+    for generator in start.generators:
+        if generator == ring.constant(0) or len(generator) > FACTORED:
+            continue
+        for factor, _ in (*generator.factor()[1], *_lowest_form(ring, generator).factor()[1]):
+            if total_degree(factor) == 1 and len(factor) > 1 and all(any(map(int, e)) for e in factor.to_dict()):
+                forms[_row(factor, size)] = None
+    rows = list(forms)
+    units = [tuple(Fraction(int(i == j)) for j in range(size)) for i in range(size)]
+    tried = 0
+    for count in range(min(len(rows), size), 0, -1):
+        for chosen in combinations(rows, count):
+            if rank(list(map(list, chosen))) < count:
+                continue
+            basis = list(chosen)
+            for unit in units:
+                basis += [unit] if rank([*map(list, basis), list(unit)]) > len(basis) else []
+            back = RationalMatrix.of([list(row) for row in basis]).inverse()
+            assert back is not None  # noqa: S101 - the rows are a basis
+            numerators = [
+                sum((ring.constant(x) * u for x, u in zip(row, ring.generators, strict=True)), ring.constant(0))
+                for row in back.fractions()
+            ]
+            yield start.changed(numerators, ring.constant(1), {})
+            tried += 1
+            if tried == MOST_CHANGES:
+                return
+
+
+def _lowest_form(ring: PolynomialRing, polynomial: Polynomial) -> Polynomial:
+    """Return the terms of the smallest degree."""
+    terms = {tuple(map(int, e)): c for e, c in polynomial.to_dict().items()}
+    least = min(map(sum, terms))
+    return ring.from_terms({e: c for e, c in terms.items() if sum(e) == least})
+
+
+def _row(form: Polynomial, size: int) -> tuple[Fraction, ...]:
+    row = [Fraction(0)] * size
+    for exponents, c in form.to_dict().items():
+        row[[*map(int, exponents)].index(1)] = Fraction(int(c.p), int(c.q))
+    first = next(x for x in row if x)
+    return tuple(x / first for x in row)

@@ -1,0 +1,131 @@
+"""Elements of an ideal of polynomials with known initial monomials, by elimination among multiples of the generators.
+
+An order is a positive integer for each variable: the initial terms are those of the smallest weight. The ideal has at
+least the coefficient of any initial monomials of its elements (real at least complex; the complex one is lower
+semicontinuous when variables are scaled by powers of `t` and `t` goes to 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any
+
+from lightning_sym.coefficients.newton import Exponents
+
+Terms = dict[Exponents, Fraction]
+
+MOST_ROWS, MOST_TERMS = 150, 3000
+"""Multiples of the generators among which elements are looked for, and terms of all of them."""
+
+
+@dataclass(frozen=True)
+class IdealElement:
+    """An element of the ideal.
+
+    Attributes:
+        monomial: its initial one, of smaller weight than all its other terms.
+        combination: by generator the polynomial that it is multiplied with.
+        is_monomial: whether it is this monomial times a unit.
+    """
+
+    monomial: Exponents
+    combination: dict[int, Terms]
+    is_monomial: bool
+
+
+def terms_of(polynomial: Any) -> Terms:
+    """The terms of a polynomial of flint."""
+    return {tuple(map(int, e)): Fraction(int(c.p), int(c.q)) for e, c in polynomial.to_dict().items()}
+
+
+def monomials_of_degree(degree: int, variables: Sequence[int], size: int) -> list[Exponents]:
+    """All monomials of one degree in some of the variables.
+
+    Example:
+        >>> monomials_of_degree(2, [0, 2], 3)
+        [(2, 0, 0), (1, 0, 1), (0, 0, 2)]
+    """
+    found = []
+    for choice in combinations_with_replacement(variables, degree):
+        exponents = [0] * size
+        for i in choice:
+            exponents[i] += 1
+        found.append(tuple(exponents))
+    return found
+
+
+def elements(
+    generators: dict[int, Terms], order: Sequence[int], degree: int, variables: Sequence[int]
+) -> list[IdealElement] | None:
+    """Elements of the ideal with different initial monomials.
+
+    Args:
+        generators: by number, not zero.
+        order: the weight of each variable.
+        degree: generators are taken times monomials up to this degree.
+        variables: of these monomials.
+
+    Returns:
+        The elements; nothing where there would be too many rows.
+
+    Example:
+        >>> f, g = {(1, 0): Fraction(1), (0, 2): Fraction(1)}, {(1, 1): Fraction(1)}
+        >>> [each.monomial for each in elements({0: f, 1: g}, [3, 2], 1, [0, 1])]
+        [(1, 0), (1, 1), (2, 0), (2, 1), (0, 3), (1, 2)]
+    """
+    size = len(order)
+    shifts = [m for d in range(degree + 1) for m in monomials_of_degree(d, variables, size)]
+    if len(shifts) * len(generators) > MOST_ROWS:
+        return None
+    if len(shifts) * sum(map(len, generators.values())) > MOST_TERMS:
+        return None
+
+    def weight(exponents: Exponents) -> tuple[int, Exponents]:
+        return sum(a * b for a, b in zip(exponents, order, strict=True)), exponents
+
+    pivots: dict[Exponents, tuple[Terms, Terms]] = {}
+    for shift in shifts:
+        for k, generator in generators.items():
+            row = {tuple(a + b for a, b in zip(e, shift, strict=True)): c for e, c in generator.items()}
+            made: Terms = {(k, *shift): Fraction(1)}
+            while row:
+                lead = min(row, key=weight)
+                if lead not in pivots:
+                    pivots[lead] = row, made
+                    break
+                _subtract(row, made, lead, pivots[lead])
+    found = []
+    for lead, (row, made) in pivots.items():
+        strict = all(weight(e)[0] > weight(lead)[0] for e in row if e != lead)
+        if not strict:
+            continue
+        row, made = dict(row), dict(made)
+        for _ in range(len(pivots)):  # of the other terms as many as can be taken away
+            other = next((e for e in row if e != lead and e in pivots and not _divides(lead, e)), None)
+            if other is None:
+                break
+            _subtract(row, made, other, pivots[other])
+        combination: dict[int, Terms] = {}
+        for (k, *by), c in made.items():
+            combination.setdefault(k, {})[tuple(by)] = c
+        found.append(IdealElement(lead, combination, all(_divides(lead, e) for e in row)))
+    return found
+
+
+def _divides(first: Exponents, second: Exponents) -> bool:
+    return all(a <= b for a, b in zip(first, second, strict=True))
+
+
+def _subtract(row: Terms, made: Terms, lead: Exponents, pivot: tuple[Terms, Terms]) -> None:
+    """Take a multiple of a pivot off a row, so that a term is gone, and off what made the row."""
+    factor = row[lead] / pivot[0][lead]
+    for target, source in zip((row, made), pivot, strict=True):
+        for key, c in source.items():
+            value = target.get(key, Fraction(0)) - factor * c
+            if value:
+                target[key] = value
+            else:
+                target.pop(key, None)

@@ -1,0 +1,235 @@
+r"""The learning coefficient of polynomials at one of their zeros, between two bounds with certificates.
+
+From above weights of coordinates with which every term of every generator has weight 1 or more, at the point or at
+zeros that homogeneous generators have as near to it as one likes. From below initial monomials of elements of the
+ideal and multipliers. Programs find them; what is proved are sums of fractions
+(docs/learning-coefficients-linear-attention.md, section 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from random import Random
+from typing import Any
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.certificates.coefficients import coefficient_certificate, coordinates_document, terms_document
+from lightning_sym.certificates.document import Document
+from lightning_sym.certificates.numbers import number_document
+from lightning_sym.coefficients.coefficient import LearningCoefficient
+from lightning_sym.coefficients.coordinates import Coordinates, linear_changes, straightened
+from lightning_sym.coefficients.ideal_elements import IdealElement, elements, terms_of
+from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
+from lightning_sym.coefficients.polynomial_input import Ideal, ideal_of, point_text
+from lightning_sym.network.polynomial_map import PolynomialMap
+
+PROOF = "docs/learning-coefficients-linear-attention.md"
+
+MOST_ZEROS = 60
+"""Zeros near the point that are tried for a smaller bound from above."""
+
+MOST_DEGREE, ORDERS = 3, 6
+"""Generators are taken times monomials of at most this degree, and orders that are tried."""
+
+
+@dataclass(frozen=True)
+class _Above:
+    """A bound from above: twice the coefficient, in coordinates at a zero."""
+
+    value: Fraction
+    coordinates: Coordinates
+    weights: tuple[Fraction, ...]
+    zero: tuple[int, ...] | None
+
+    def document(self) -> Document:
+        """Return what a certificate says of it."""
+        return {
+            "zero": None if self.zero is None else list(self.zero),
+            "coordinates": _coordinates(self.coordinates),
+            "weights": [number_document(w) for w in self.weights],
+        }
+
+
+@dataclass(frozen=True)
+class _Below:
+    """A bound from below: twice the coefficient, by elements of the ideal in coordinates."""
+
+    value: Fraction
+    coordinates: Coordinates
+    order: tuple[int, ...]
+    elements: tuple[tuple[IdealElement, Fraction], ...]
+    """Those with a positive multiplier."""
+    monomials: tuple[Exponents, ...]
+    """All elements that are monomials times units."""
+
+    def document(self) -> Document:
+        """Return what a certificate says of it."""
+        count = len(self.coordinates.generators)
+        return {
+            "coordinates": _coordinates(self.coordinates),
+            "order": list(self.order),
+            "elements": [
+                {
+                    "monomial": list(each.monomial),
+                    "combination": [terms_document(each.combination.get(k, {})) for k in range(count)],
+                    "multiplier": number_document(multiplier),
+                }
+                for each, multiplier in self.elements
+            ],
+        }
+
+
+def _coordinates(found: Coordinates) -> Document:
+    return coordinates_document([terms_of(p) for p in found.numerators], terms_of(found.denominator), found.seen)
+
+
+def polynomial_coefficient(
+    polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any] | None = None
+) -> LearningCoefficient:
+    r"""The learning coefficient of the sum of squares of polynomials, at a point where all of them are zero.
+
+    Args:
+        polynomials: SymPy expressions, a text of polynomials with commas between them, or the map of a network with
+            letters for weights: then its coefficients in the inputs, less their values at the point.
+        at: rational coordinates of the point by name; those that are not given are 0.
+
+    Returns:
+        The bounds of the coefficient, with a certificate for both.
+
+    Raises:
+        BadInput: it is no polynomial with rational coefficients, or one is not zero at the point.
+        TooLarge: there are too many variables, polynomials or terms.
+
+    Example:
+        >>> found = polynomial_coefficient("x*y, x^2")
+        >>> found.value, found.multiplicity
+        (Fraction(1, 2), 2)
+    """
+    require_arguments(polynomial_coefficient, locals())
+    ideal = ideal_of(polynomials, at or {})
+    if not ideal.generators:
+        zero = Fraction(0)
+        return LearningCoefficient(zero, zero, 1, f"{PROOF}, section 1: the zero ideal", _about(ideal))
+    start = Coordinates.of(ideal.ring, ideal.generators)
+    above = _best_above(start)
+    below = _best_below(start, above)
+    certificate = coefficient_certificate(
+        {"polynomials": [terms_document(p) for p in ideal.given], "point": [number_document(x) for x in ideal.point]},
+        below.value / 2, above.value / 2, above.document(), below.document(),
+    )  # fmt: skip
+    return LearningCoefficient(
+        below.value / 2,
+        above.value / 2,
+        _multiplicity(above, below),
+        f"{PROOF}, Propositions 1 and 2",
+        _about(ideal),
+        {"variables": len(ideal.ring.names), "polynomials": len(ideal.generators),
+         "rank of the differential": len(below.coordinates.seen)},
+        certificate,
+    )  # fmt: skip
+
+
+def _about(ideal: Ideal) -> str:
+    what = "mean squared error, for inputs with a density," if ideal.of_a_map else "sum of squares of the polynomials"
+    return f"of the {what} at {point_text(ideal)}"
+
+
+def _best_above(start: Coordinates) -> _Above:
+    """Return the smallest bound from above that is found."""
+    best: _Above | None = None
+    for zero, there in _zeros(start):
+        for changed in linear_changes(there):
+            settled = straightened(changed).of_these(there.generators)
+            found = best_weights(_monomials(settled), len(start.numerators))
+            if best is None or found.value < best.value:
+                best = _Above(found.value, settled, found.weights, zero)
+    assert best is not None  # noqa: S101 - the point itself is one of the zeros
+    return best
+
+
+def _monomials(coordinates: Coordinates) -> list[Exponents]:
+    return smallest(e for g in coordinates.generators for e in terms_of(g))
+
+
+def _zeros(start: Coordinates) -> Iterator[tuple[tuple[int, ...] | None, Coordinates]]:
+    """Yield the point, and, of homogeneous generators, other zeros: multiples of them are as near as one likes."""
+    yield None, start
+    if any(len({sum(e) for e in terms_of(g)}) > 1 for g in start.generators):
+        return
+    ring, size = start.ring, len(start.numerators)
+    tried = 0
+    for count in (1, 2):
+        for ones in combinations(range(size), count):
+            if tried == MOST_ZEROS:
+                return
+            zero = tuple(int(i in ones) for i in range(size))
+            moved = [u + ring.constant(x) for u, x in zip(ring.generators, zero, strict=True)]
+            there = [ring.substituted(g, moved) for g in start.generators]
+            if all((0,) * size not in terms_of(g) for g in there):
+                tried += 1
+                yield zero, Coordinates.of(ring, there)
+
+
+def _best_below(start: Coordinates, above: _Above) -> _Below:
+    """Return the largest bound from below that is found, until it meets the one from above."""
+    settled = straightened(start).of_these(start.generators)
+    roads = [settled] if above.zero is not None or above.coordinates == settled else [above.coordinates, settled]
+    best: _Below | None = None
+    for coordinates in roads:
+        hidden = [i for i in range(len(start.numerators)) if i not in coordinates.seen.values()]
+        unseen = {
+            k: t for k, g in enumerate(coordinates.generators) if k not in coordinates.seen and (t := terms_of(g))
+        }
+        for degree in range(MOST_DEGREE + 1):
+            for order in _orders(above, len(start.numerators)):
+                found = elements(unseen, order, degree, hidden)
+                if found is None:
+                    break
+                bound = _bound_of(found, coordinates, order)
+                if best is None or bound.value > best.value:
+                    best = bound
+                if best.value == above.value:
+                    return best
+    assert best is not None  # noqa: S101 - the generators themselves are few enough
+    return best
+
+
+def _orders(above: _Above, size: int) -> Iterator[tuple[int, ...]]:
+    """Yield orders: by the weights from above, by degree, and others, none with two terms alike but by chance."""
+    draw = Random(1)
+
+    def small() -> list[int]:
+        return [draw.randrange(1, 1000) for _ in range(size)]
+
+    by_weights = [int(w * 27720) * 100_000 for w in above.weights]
+    yield tuple(a + b for a, b in zip(by_weights, small(), strict=True))
+    yield tuple(100_000 + b for b in small())
+    for _ in range(ORDERS - 2):
+        yield tuple(small())
+
+
+def _bound_of(found: Sequence[IdealElement], coordinates: Coordinates, order: tuple[int, ...]) -> _Below:
+    """Return the best bound that these elements give."""
+    size = len(order)
+    least = {tuple(m) for m in smallest(each.monomial for each in found)}
+    used = [each for each in found if each.monomial in least]
+    solution = best_weights([each.monomial for each in used], size)
+    pairs = tuple((e, y) for e, y in zip(used, solution.multipliers, strict=True) if y)
+    units = [tuple(int(i == j) for j in range(size)) for i in coordinates.seen.values()]
+    monomials = tuple(e.monomial for e in found if e.is_monomial)
+    return _Below(len(units) + solution.value, coordinates, order, pairs, (*units, *monomials))
+
+
+def _multiplicity(above: _Above, below: _Below) -> int | None:
+    """Return the order of the pole, where monomials in the ideal and monomials of its generators have the same."""
+    size = len(above.weights)
+    inside, outside = smallest(below.monomials), _monomials(above.coordinates)
+    if below.value != above.value or above.zero is not None or not inside:
+        return None
+    if best_weights(inside, size).value != above.value:
+        return None
+    most, least = multiplicity(inside, size), multiplicity(outside, size)
+    return most if most == least else None

@@ -1,0 +1,135 @@
+"""Learning coefficients of models by their sizes, for coefficients.py beside it.
+
+The theorems of docs/learning-coefficients-linear-attention.md say that a coefficient is the value of a linear program,
+or the smallest of a few numbers: solutions of the program are looked at, numbers are computed anew."""
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+from proofs_check.checker.verify import COUNT, SIZE, need, rational, spend, take
+
+HALVES = Fraction(0), Fraction(1, 2), Fraction(1)
+
+
+def chains(length: int) -> Any:
+    """Yield the chains of 0, 1/2 and 1 that do not fall."""
+    spend(20 * (length + 1) ** 2 * length)
+    for k in range(length + 1):
+        for m in range(length + 1 - k):
+            yield [HALVES[0]] * k + [HALVES[1]] * m + [HALVES[2]] * (length - k - m)
+
+
+def over(*terms: Fraction) -> Fraction:
+    """Return what the terms lack to 1, if they do."""
+    return max(Fraction(0), 1 - sum(terms, Fraction(0)))
+
+
+def products(p: int, h: int, n: int) -> int:
+    """Return twice the coefficient of the entries of a p x h times an h x n matrix at zero."""
+    return min(h * n + t * (p - h - n) + t * t for t in range(min(h, n, p) + 1))
+
+
+def zero_above(v: int, e: int, data: Any) -> Fraction:
+    """Return the cost of weights of pivots x, of their products q and of outputs u."""
+    k = min(v, e)
+    x, q, u = take(data, "above", {"x": [rational, k], "q": [[rational, k], k], "u": [rational, k]})
+    good = all(a <= b for a, b in itertools.pairwise([Fraction(0), *x])) and min(*u, *itertools.chain(*q)) >= 0
+    need(good, "weights must not be negative, and those of pivots must not fall")
+    last = min(a + b for a, b in zip(x, u, strict=True))
+    need(all(x[i] + q[i][j] + x[j] + last >= 1 for i in range(k) for j in range(k)), "every term must have weight 1")
+    return Fraction(sum((v + e - 2 * j - 1) * a for j, a in enumerate(x)) + v * sum(u) + sum(map(sum, q)))
+
+
+def rows_below(v: int, e: int, rows: Any) -> Fraction:
+    """Return the sum of multipliers of x_i + q_ij + 2 x_j + u_j >= 1, for v <= e."""
+    (y,) = take(rows, "multipliers", {"rows": [[rational, v], v]})
+    spend(10 * v * v)
+    need(all(0 <= a <= 1 for row in y for a in row), "multipliers must be from 0 to 1")
+    for j in range(v):
+        most = v + e - 2 * j - 1
+        need(sum(y[j]) + 2 * sum(row[j] for row in y) <= most, "multipliers must fit the costs")
+    return Fraction(sum(map(sum, y)))
+
+
+def triple_below(e: int, data: Any) -> Fraction:
+    """Return the bound at three times as many tokens as the width, of two families of pivots."""
+    a, b, c = take(data, "averages", {"a": [rational, e], "b": [rational, e], "c": [rational, e]})
+    falls = all(x >= y for each in (a, b) for x, y in itertools.pairwise(each))
+    good = falls and all(0 <= x <= 1 for x in a) and all(y >= 0 <= z and y + z <= 1 for y, z in zip(b, c, strict=True))
+    need(good, "a and b must fall, all must be from 0 to 1, and b + c too")
+    for j in range(e):
+        x = 2 * e - 2 * j - 1 + j - sum(a) - sum(1 - t for t in a) - e * a[j] - 3 * e * b[j]
+        z = 3 * e - 2 * j - 1 - (e - 1 - j) - e * (1 - a[j]) - 3 * e * c[j]
+        need(x == z == 0 and e * a[j] == 3 * e * b[j], "all coefficients must cancel")
+    need(e * sum(1 - t for t in a) == 3 * e * sum(c), "all coefficients must cancel")
+    return Fraction(3 * e * (sum(b) + sum(c)))
+
+
+def linear_attention(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tuple[Fraction, Fraction, str]:
+    """Return twice both bounds, and by which theorem."""
+    if teacher is None and v <= e:
+        return rows_below(v, e, below), zero_above(v, e, above), "Theorem 3"
+    if teacher is None:  # between the ends the coefficient is concave, beyond them it does not fall
+        ends = take(below, "below", {"first": object, "last": object})
+        first, last = rows_below(e, e, ends[0]), triple_below(e, ends[1])
+        share = min(Fraction(v - e, 2 * e), Fraction(1))
+        return first + share * (last - first), zero_above(v, e, above), "Theorem 4"
+    take(below, "below", {"chain": str})
+    (k,) = take(above, "above", {"rank": COUNT})
+    if teacher >= v:
+        need(k == 0, "the rank must be 0")
+        return Fraction(2 * v * v - v), Fraction(2 * v * v - v), "Theorem 5"
+    p, h = v - teacher, e - teacher
+    least = min(
+        sum((p + h - 2 * i - 1) * t for i, t in enumerate(chain))
+        + sum((v * over(t) for t in chain), Fraction(0))
+        + sum((over(s, t) for s in chain for t in chain), Fraction(0))
+        for chain in chains(min(p, h))
+    )
+    need(k <= min(p, h), "the rank must be one of p x h matrices")
+    most = v - 1 + (p - k) * (h - k) + k * (v + teacher + k)
+    most = min(most, k * (v + teacher + k)) if k == p else most
+    most = v - 1 + least if p == 1 else most
+    return 2 * teacher * v - 1 + least, Fraction(2 * teacher * v - v + most), "Theorem 5"
+
+
+def one_head(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tuple[Fraction, Fraction, str]:
+    """Return twice both bounds, which are the same number, and by which theorem."""
+    take(above, "above", {"chain": str})
+    take(below, "below", {"chain": str})
+    if teacher is None:
+        value, theorem = Fraction(products(v, e, v - 1)), "Theorem 6"
+    elif teacher >= v:
+        value, theorem = Fraction(2 * v * (v - 1)), "Theorem 7"
+    else:
+        p, h, theorem, best = v - teacher, e - teacher, "Theorem 7", list[Fraction]()
+        a, b = min(p, h), min(p - 1, h)
+        for chain in chains(a + b):  # s_1 <= t_1 <= s_2 <= ...
+            s, t = chain[::2][:a], chain[1::2][:b]
+            spend(20 * a * b + 100)
+            best.append(
+                sum(((h - j) * x for j, x in enumerate(s)), Fraction(0))
+                + sum(((p - 1 - i) * x for i, x in enumerate(t)), Fraction(0))
+                + sum(((v - 1) * over(x) for x in s), Fraction(0))
+                + sum((teacher * over(x) for x in t), Fraction(0))
+                + sum((over(x, y) for x in s for y in t), Fraction(0))
+            )
+        value = teacher * (2 * v - 1) + min(best)
+    return value, value, theorem
+
+
+MODELS: dict[str, Any] = {"linear attention": linear_attention, "one head": one_head}
+
+
+def proved(data: Any, above: Any, below: Any) -> tuple[Fraction, Fraction, str, str]:
+    """Return twice both bounds of a model, what it is, and by which theorem."""
+    small = range(1, 10**4)
+    form = {"model": str, "vocabulary": small, "width": small, "teacher": (small,), "tokens": (SIZE,)}
+    model, v, e, teacher, tokens = take(data, "of", form)
+    need(model in MODELS, f"the model must be one of {', '.join(MODELS)}")
+    need(v > 1 and (tokens is None or tokens > 1), "there must be two words and two tokens, or more")
+    need(teacher is None or teacher < e, "the teacher must be narrower than the network")
+    low, high, theorem = MODELS[model](v, e, teacher, above, below)
+    truth = "the zero function, at zero weights" if teacher is None else f"generic teachers of width {teacher}"
+    return low, high, f"{model} of {v} words and width {e}, {truth}", theorem

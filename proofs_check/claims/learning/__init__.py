@@ -1,0 +1,1 @@
+"""How singular models are: learning coefficients."""

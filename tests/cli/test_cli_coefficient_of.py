@@ -1,0 +1,97 @@
+"""`lightning-sym coefficient` of polynomials, and of models by their sizes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import run
+
+from lightning_sym import linear_attention_coefficient, polynomial_coefficient
+
+
+def test_polynomials_as_text_and_in_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "coefficient", "--of", "x*y, x^2")
+    assert (code, out) == (0, str(polynomial_coefficient("x*y, x^2")) + "\n")
+    path = tmp_path / "ideal.txt"
+    path.write_text("x*y\nx^2\n", encoding="utf-8")
+    assert run(capsys, "coefficient", "--of", str(path)) == (code, out, "")
+
+
+def test_json_has_fractions_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "coefficient", "--linear-attention", "2,6", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert [found[key] for key in ("lambda", "multiplicity", "lower", "upper", "certified")] == [
+        "11/6",
+        1,
+        "11/6",
+        "11/6",
+        True,
+    ]
+    code, out, _ = run(capsys, "coefficient", "--linear-attention", "4,8", "--teacher", "1", "--json")
+    found = json.loads(out)
+    assert code == 3
+    assert [found[key] for key in ("lambda", "multiplicity", "lower", "upper", "certified")] == [
+        None,
+        None,
+        "47/4",
+        "25/2",
+        False,
+    ]
+
+
+def test_a_point_and_a_certificate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = str(tmp_path / "c.json")
+    code, _, err = run(capsys, "coefficient", "--of", "x^2 - 1/4, x*y", "--at", "x=1/2,y=0", "--certificate", path)
+    assert (code, err) == (0, f"certificate: {path}\n")
+    code, out, _ = run(capsys, "verify", path)
+    assert code == 0
+    assert "proved: lambda = 1, for 2 polynomials in 2 variables" in out
+
+
+def test_one_head_prints_its_tokens_nowhere_else(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = [run(capsys, "coefficient", "--one-head", f"3,{t},4", "--teacher", "1") for t in (2, 7)]
+    assert answers[0] == answers[1]
+    assert answers[0][1].startswith("coefficient  lambda = 5, multiplicity 1  certified\n")
+
+
+WRONG = [
+    ((), "give FILES of weights or one of --of, --linear-attention, --one-head, got none"),
+    (("--of", "x", "--linear-attention", "2,2"), "got --of and --linear-attention"),
+    (("--linear-attention", "2"), "--linear-attention must be V,E, got 2"),
+    (("--linear-attention", "2,2,2"), "--linear-attention must be V,E, got 2,2,2"),
+    (("--linear-attention", "1,2"), "the vocabulary must be an integer of at least 2, got 1"),
+    (("--linear-attention", "a,b"), "positive integers"),
+    (("--one-head", "2,1,2"), "tokens must be an integer of at least 2, got 1"),
+    (("--one-head", "2,2,2", "--teacher", "2"), "the width of the teacher must be less than the width, 2; got 2"),
+    (("--one-head", "2,2,2", "--teacher", "1,1"), "--teacher must be E0, got 1,1"),
+    (("--of", "x", "--teacher", "1"), "--teacher is of --linear-attention or --one-head, which are not given"),
+    (("--linear-attention", "2,2", "--at", "x=0"), "--at is a point of --of, which is not given"),
+    (("--of", "x", "--at", "x"), "must be coordinates such as x=0,y=1/2, each once, got 'x'"),
+    (("--of", "x", "--at", "x=a"), "x must be an integer or a fraction such as 1/2, got 'a'"),
+    (("--of", "x + 1"), "all polynomials must be zero at the point, number 1 is 1"),
+    (("--linear-attention", "300,300", "--certificate", "c.json"), "a certificate is written of smaller sizes only"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=[" ".join(w) for w, _ in WRONG])
+def test_bad_input_is_one_line(
+    words: tuple[str, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "coefficient", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_large_sizes_are_answered_without_a_certificate() -> None:
+    found = linear_attention_coefficient(10**6, 10**6)
+    assert found.certified
+    assert found.certificate is None
