@@ -153,9 +153,9 @@ class Table(NamedTuple):
 def take(value: Any, what: str, form: Any) -> Any:
     """Return a value that must be of this form.
 
-    A form is a range of integers, or a set of words; a list [form] of any size, or [form, size], or [form, sizes]; an
-    object {key: form}, of which the values are given back; (form,) or null; a type; what a function makes of the value;
-    or what tells that the value is read later.
+    A form is a range of integers, or a set of words; a list [form] of any size, [form, size], or [form, SOME], not an
+    empty one; an object {key: form}, of which the values are given back; (form,) or null; a type; what a function makes
+    of the value; or what tells that the value is read later.
     """
     if type(form) is {int: range, str: frozenset}.get(type(value)) and value in form:
         return value
@@ -163,10 +163,10 @@ def take(value: Any, what: str, form: Any) -> Any:
     if type(form) is tuple:
         return None if value is None else take(value, what, form[0])
     if type(form) is list:
-        size = form[1] if len(form) > 1 else range(BRACKETS + 1)
-        good = type(value) is list and len(value) in (size if type(size) is range else [size])
-        length = f" of {size}" if type(size) is int else f" of {size[0]} to {size[-1]:,}"
-        need(good, f"{what} must be a list{length}, {found}")
+        sizes = [range(x, x + 1) if type(x) is int else x for x in form[1:]]
+        good = type(value) is list and all(len(value) in size for size in sizes)
+        said = (" that is not empty" if size == SOME else f" of {size[-1]}" for size in sizes)
+        need(good, f"{what} must be a list{''.join(said)}, {found}")
         plain = type(form[0]) is range and all(type(x) is int and x in form[0] for x in value)
         keep(0 if plain else 112 + 9 * len(value))
         return value if plain else [take(x, what, form[0]) for x in value]
@@ -214,7 +214,7 @@ def rational(value: Any) -> Fraction:
     return Fraction(value if type(value) is str else take(value, "a rational number", INTEGER))
 
 
-SERIES = {"name": str, "taylor": [rational, range(1, 1001)]}
+SERIES = {"name": str, "taylor": [rational, SOME]}
 NETWORK: dict[str, Any] = {"widths": [SIZE], "attention_ranks": [SIZE], "tokens": SIZE}
 NETWORK |= {"normalization": (Later({"name": frozenset({"softmax"})}, SERIES),), "heads": SIZE}
 NETWORK |= {"value_ranks": ([SIZE],), "skip": bool, "causal": bool, "embed": (SIZE,), "unembed": (SIZE,)}
@@ -234,7 +234,7 @@ class Network:
         self.name = "softmax attention" if self.normalized else "lightning attention"
         if self.normalized and g != {"name": "softmax"}:
             name, self.g = take(g, "a normalization other than softmax", SERIES)
-            need(name != "softmax" and any(self.g), "taylor must not be of softmax, nor 0")
+            need(name != "softmax" and any(self.g) and len(self.g) <= 1000, "taylor must not be of softmax, nor 0")
             series = ", ".join(map(str, self.g))
             series = series[:200] + "..." * (len(series) > 200)
             self.name = f"attention normalized by {name[:40]!a} (taylor {series})"

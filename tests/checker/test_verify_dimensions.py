@@ -126,7 +126,7 @@ BENT = [
     ("rows", lambda c: c["lower_bound"]["rows"].pop(), "rows must be a list of"),
     ("minor", lambda c: c["lower_bound"]["rows"].__setitem__(0, c["lower_bound"]["rows"][1]), "minor must not be 0"),
     ("functional", lambda c: c["lower_bound"]["rows"][0]["functional"].append([[1]]), "functional must be a list of"),
-    ("none", lambda c: c.update(upper_bounds=[]), "upper_bounds must be a list of 1 to"),
+    ("none", lambda c: c.update(upper_bounds=[]), "upper_bounds must be a list that is not empty"),
     ("upper", lambda c: c.update(upper=39), "upper must be the smallest bound"),
     ("bound", lambda c: (c.update(upper=2), c["upper_bounds"][0].update(bound=2)), "the bound must be at least"),
     (

@@ -42,7 +42,7 @@ NOT_SAME = [
         same(TWO, {**RESCALED, "V2": TWO["V2"]}, {"step": "rescaling", "factors": [2, 1], "value_factor": "1/8"}),
         "values",
     ),
-    (same(LAYER, OTHER), "steps must be a list of 1 to"),
+    (same(LAYER, OTHER), "steps must be a list that is not empty"),
     (same(LAYER, OTHER, {**GROUP, "to": OTHER}), "missing or unknown: ['to']"),
     (same(LAYER, OTHER, {"step": "guess"}), '"step" of a step must be one of zero, layer, group, rescaling, found'),
     (same({**LAYER, "Q1": [["1/0", 1]]}, OTHER, GROUP), "a rational number must look like"),
