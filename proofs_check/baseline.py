@@ -70,7 +70,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def as_baseline(results: Mapping[str, ClaimResult], quick: bool) -> dict[str, Any]:
+def as_baseline(results: Mapping[str, ClaimResult], *, quick: bool) -> dict[str, Any]:
     """What is kept of a run: nothing that depends on the machine.
 
     Raises:
@@ -111,7 +111,7 @@ def write_baseline(path: str | os.PathLike[str], results: Mapping[str, ClaimResu
     Raises:
         BadInput: the file cannot be written, or a claim ended in an error.
     """
-    text = json.dumps(as_baseline(results, quick), indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(as_baseline(results, quick=quick), indent=1, ensure_ascii=False) + "\n"
     try:
         with replacing(path) as file:
             file.write_text(text, encoding="utf-8")
@@ -204,7 +204,7 @@ def compare(baseline: Mapping[str, Any], results: Mapping[str, ClaimResult], qui
         notes.append(
             f"only verdicts are compared: the baseline is of the {baseline['size']} size, this run of the {size} one"
         )
-    differences = list(_differences(before, now, same_size))
+    differences = list(_differences(before, now, same_size=same_size))
     absent = [name for name in before if name not in now]
     if everything:
         differences += [Difference(name, "", "claim", before[name]["verdict"], None) for name in absent]
@@ -227,7 +227,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:3])} and {len(names) - 3} more" if len(names) > 4 else ", ".join(names)
 
 
-def _differences(before: Mapping[str, Any], now: Mapping[str, Any], same_size: bool) -> Iterator[Difference]:
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any], *, same_size: bool) -> Iterator[Difference]:
     for name in now:
         if name not in before:
             continue

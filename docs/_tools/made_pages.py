@@ -23,6 +23,7 @@ from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layouts import LAYOUTS
 from lightning_sym.rings import protocol
+from proofs_check.checker.verify import KINDS
 from proofs_check.claim import Claim, Scope, Verdict
 from proofs_check.instances import reach
 from proofs_check.registry import all_claims, claims_by_module
@@ -121,6 +122,19 @@ def schemas() -> Iterator[str]:
         yield from ("", f"[The schema](schemas/{name}.schema.json)", "")
 
 
+def kinds() -> Iterator[str]:
+    """Every kind of certificate: what the file that reads it says of it, and which fields stand beside the kind."""
+    yield from ("| kind | fields | read by |", "|---|---|---|")
+    notes = []
+    for word in KINDS.words():
+        path = "verify.py" if word in KINDS.own() else f"{KINDS.folder}/{word}.py"
+        module = import_module(f"proofs_check.checker.{path.removesuffix('.py').replace('/', '.')}")
+        every = (", ".join(f"`{field}`" for field in form) for form, _ in KINDS.rows(word))
+        yield f"| `{word}` | {'; or '.join(every)} | `proofs_check/checker/{path}` |"
+        notes += ["", f"*{word}:* {getdoc(module)}"] if word not in KINDS.own() else []
+    yield from (*notes, "", "[The schema](reference/schemas/certificate.schema.json)")
+
+
 def ring() -> Iterator[str]:
     """The contract of a ring, which is the docstring of its module."""
     yield getdoc(protocol) or ""
@@ -160,6 +174,7 @@ PIECES: dict[str, Callable[[], Iterator[str]]] = {
     "table-of-claims": table_of_claims,
     "scopes": scopes,
     "schemas": schemas,
+    "kinds": kinds,
     "house": _floors,
     "ring": ring,
     "layouts": layouts,
@@ -178,7 +193,7 @@ def made(text: str) -> str:
 
 def _write_schemas(app: Sphinx) -> None:
     SCHEMAS.mkdir(exist_ok=True)
-    for name in _of_answers():
+    for name in (*_of_answers(), "certificate"):
         text = json.dumps(schema(name), indent=1, ensure_ascii=False)
         (SCHEMAS / f"{name}.schema.json").write_text(text + "\n", encoding="utf-8")
 

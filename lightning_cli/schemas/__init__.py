@@ -1,6 +1,7 @@
 """What answers of commands, certificates and baselines look like as JSON: JSON Schemas, which are data.
 
-Those of answers follow from their fields, those of files stand beside this module.
+Those of answers follow from their fields, that of certificates from the forms of the checker, others stand beside this
+module.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from lightning_cli.main import COMMANDS, module_of
+from lightning_cli.schemas.certificates import certificate_schema
 from lightning_cli.writing.fields import COMMON, JsonAnswer, Schema, common_schema
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
@@ -30,6 +32,7 @@ def _schemas() -> dict[str, Schema]:
     """Return all schemas by name: first those of answers, then those of files."""
     found = {answer.name: answer.schema() for answer in all_answers()} | {COMMON.removesuffix(_END): common_schema()}
     beside = (file for file in files(__name__).iterdir() if file.name.endswith(_END))
+    found["certificate"] = certificate_schema()
     return found | {file.name.removesuffix(_END): json.loads(file.read_text(encoding="utf-8")) for file in beside}
 
 

@@ -40,12 +40,12 @@ def _pad(text: str, width: int) -> str:
     return text + " " * (width - _size(text))
 
 
-def _terms(polynomial: Polynomial, unicode: bool) -> list[str]:
+def _terms(polynomial: Polynomial, *, unicode: bool) -> list[str]:
     return [plain(term, unicode) for term in terms_latex(polynomial)]
 
 
 def _entry(value: Number, unicode: bool) -> str:
-    return str(value) if isinstance(value, Fraction) else " ".join(_terms(value, unicode))
+    return str(value) if isinstance(value, Fraction) else " ".join(_terms(value, unicode=unicode))
 
 
 def matrix_lines(matrix: Matrix, unicode: bool) -> Block:
@@ -81,7 +81,7 @@ def shown_lines(shown: Shown, unicode: bool, width: int) -> Block:
             block = [head.strip(), *lines]  # better without the indent than torn apart
         return block
     if isinstance(shown.value, Polynomial):
-        terms = [term.replace(" ", NO_BREAK) for term in _terms(shown.value, unicode)]
+        terms = [term.replace(" ", NO_BREAK) for term in _terms(shown.value, unicode=unicode)]
         text = " ".join(terms)
     else:
         text = str(shown.value) if isinstance(shown.value, Fraction) else plain(shown.value, unicode)

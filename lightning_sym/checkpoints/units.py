@@ -8,7 +8,7 @@ what such distances of all the numbers that it was made of make of it: the root 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -77,7 +77,7 @@ class Residual:
     difference: float = 0.0
     differing: int | None = None
     own: float | None = None
-    blocks: str = ""
+    blocks: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def of(

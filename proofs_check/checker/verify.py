@@ -4,8 +4,8 @@
 
 prints 'FILE: proved: ...' or 'FILE: rejected: ...' for each file. The exit code is 0 only if all prove what they claim,
 1 if one does not, 2 if nothing was given to check. The theorems named in the answers are taken as given; all arithmetic
-is redone. This file alone checks dimensions with upper bounds by orbits; other bounds, large transformers, and what is
-said of the functions of given weights need what lies beside it.
+is redone. This file alone checks dimensions with upper bounds by orbits. Certificates of another kind are checked by
+the file of this name in the folder `kinds` beside it, bounds of another kind by that in `bounds`.
 """
 
 import importlib
@@ -16,10 +16,11 @@ import re
 import signal
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from functools import partial
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - much older ones can read this fi
 BYTES, STEPS, BITS = 2**24, 2 * 10**9, 2**18  # of a file; of about 0.1 microseconds, for a file; of a rational number
 TERMS, LAYERS, HEADS, LONG = 512, 64, 4096, 10**20
 ROOM, BRACKETS = 2**29, 2**21  # bytes of numbers that are made, for a file; lists and, four times, objects in it
-SIZE, COUNT, SLOT, SIDE = range(1, 10**6 + 1), range(LONG), 2**64 - 1, 128
+SIZE, COUNT, SOME, SLOT, SIDE = range(1, 10**6 + 1), range(LONG), range(1, BRACKETS + 1), 2**64 - 1, 128
 Matrix = list[Any]
 Key = tuple[str, int, int]
 """A weight by its letter, its layer and its head: ("Q", i, k)."""
@@ -77,12 +78,12 @@ def keep(size: int) -> None:
 
 
 @contextmanager
-def scratch() -> Iterator[None]:
-    """Give back the bytes of what is made inside, which is gone afterwards."""
-    budget = BUDGET.get()
+def scratch(echelon: "Echelon | None" = None) -> Iterator[None]:
+    """Give back the bytes of what is made inside, which is gone afterwards, but for rows of an echelon form."""
+    budget, kept = BUDGET.get(), echelon.kept if echelon else 0
     before = budget.room
     yield
-    budget.room = before
+    budget.room = before - (echelon.kept - kept if echelon else 0)
 
 
 # ---- what stands in a file
@@ -105,18 +106,67 @@ def read(path: str) -> Any:
     return json.loads(data.decode(), object_pairs_hook=unique)  # no form below admits floats
 
 
+class Later:
+    """A value that is left as it is, to be read by one of these forms: which, or how large, is not known before."""
+
+    def __init__(self, *forms: Any) -> None:
+        self.forms = forms
+
+
+Rows = tuple[tuple[dict[str, Any], Callable[..., str]], ...]
+"""What objects hold besides the word that names them, by forms, and what says what is proved, given all that."""
+
+
+class Table(NamedTuple):
+    """Objects of several kinds, left as they are, to be read by one of the rows of the word that stands at `key`.
+
+    Files in a `folder` beside this one have rows too, of their names. What all objects `begin` with is read before.
+    """
+
+    name: str
+    key: str
+    own: Callable[[], dict[str, Rows]]
+    folder: str = "-"
+    begin: Mapping[str, Any] = {}
+
+    def words(self) -> list[str]:
+        """Return all that may stand at the key."""
+        there = pathlib.Path(__file__).resolve().parent.glob(f"{self.folder}/[a-z]*")
+        return [*self.own(), *sorted(path.name.removesuffix(".py") for path in there)]
+
+    def rows(self, word: str) -> Rows:
+        """Return the rows of a word; a file beside this one imports it, however that was started."""
+        own = self.own()
+        if word in own:
+            return own[word]
+        for name in ("proofs_check", "proofs_check.checker"):
+            sys.modules.setdefault(name, type(sys)(name))
+        sys.modules[name].__path__ = [str(pathlib.Path(__file__).resolve().parent)]
+        sys.modules.setdefault(f"{name}.verify", sys.modules[__name__])
+        try:
+            rows: Rows = importlib.import_module(f"{name}.{self.folder}.{word}").ROWS
+        except ImportError as error:
+            raise Rejected(f"all of the folder of verify.py must lie beside it: {error}") from error
+        return rows
+
+
 def take(value: Any, what: str, form: Any) -> Any:
     """Return a value that must be of this form.
 
-    A form is a range of integers; a list [form] of any size, or [form, size]; an object {key: form}, of which the
-    values are given back; (form,) or null; a type; or what a function makes of the value.
+    A form is a range of integers, or a set of words; a list [form] of any size, [form, size], or [form, SOME], not an
+    empty one; an object {key: form}, of which the values are given back; (form,) or null; a type; what a function makes
+    of the value; or what tells that the value is read later.
     """
+    if type(form) is {int: range, str: frozenset}.get(type(value)) and value in form:
+        return value
     found = f"found a {type(value).__name__}" if type(value) in (list, dict) else f"found {str(value)[:40]!a}"
     if type(form) is tuple:
         return None if value is None else take(value, what, form[0])
     if type(form) is list:
-        good = type(value) is list and len(value) in (form[1:] or [len(value)])
-        need(good, f"{what} must be a list" + "".join(f" of {size}" for size in form[1:]) + f", {found}")
+        sizes = [range(x, x + 1) if type(x) is int else x for x in form[1:]]
+        good = type(value) is list and all(len(value) in size for size in sizes)
+        said = (" that is not empty" if size == SOME else f" of {size[-1]}" for size in sizes)
+        need(good, f"{what} must be a list{''.join(said)}, {found}")
         plain = type(form[0]) is range and all(type(x) is int and x in form[0] for x in value)
         keep(0 if plain else 112 + 9 * len(value))
         return value if plain else [take(x, what, form[0]) for x in value]
@@ -125,10 +175,24 @@ def take(value: Any, what: str, form: Any) -> Any:
         need(odd == "[]", f"{what} must be an object with {', '.join(form)[:200]}; missing or unknown: {odd}")
         return [take(value[key], key, each) for key, each in form.items()]
     if type(form) is range:
-        need(type(value) is int and value in form, f"{what} must be an integer from {form[0]} to {form[-1]}, {found}")
-    elif form in (bool, str, dict):
+        need(False, f"{what} must be an integer from {form[0]} to {form[-1]}, {found}")
+    if type(form) is frozenset:
+        need(False, f"{what} must be one of {', '.join(sorted(form))}, {found}")
+    if form in (bool, str, dict):
         need(type(value) is form, f"{what} must be of type {form.__name__}, {found}")
-    return value if type(form) is range or form in (bool, str, dict, object) else form(value)
+        return value
+    return value if form is object or type(form) in (Later, Table) else form(value)
+
+
+def proved(table: Table, data: Any, *given: Any) -> str:
+    """Say what an object proves: it is read by the first row whose first key stands there, or by the last one."""
+    word, words = str(take(data, table.name, dict).get(table.key)), table.words()
+    others = f"; others need the folder {table.folder} beside verify.py" * (len(words) == 1)
+    must = f'"{table.key}" of {table.name} must be one of'
+    need(word in words, f"{must} {', '.join(words)}, found {word[:40]!a}{others}")
+    rows = table.rows(word)
+    form, prove = next((row for row in rows if {*[*row[0]][:1]} <= data.keys()), rows[-1])
+    return prove(*given, *take(data, table.name, {table.key: str} | form)[1:])
 
 
 def any_prime(value: Any, least: int = 2) -> int:
@@ -138,27 +202,30 @@ def any_prime(value: Any, least: int = 2) -> int:
     return p
 
 
-def odd_prime(value: Any) -> int:
-    """Return an odd prime below 2^22."""
-    return any_prime(value, 3)
+odd_prime = partial(any_prime, least=3)
+INTEGER, RATIONAL = range(1 - LONG, LONG), re.compile(r"-?[0-9]{1,4000}(/(?!0+$)[0-9]{1,4000})?")
 
 
 def rational(value: Any) -> Fraction:
     """Return a rational number, which is an integer or a string."""
-    good = type(value) is not str or re.fullmatch(r"-?[0-9]{1,4000}(/(?!0+$)[0-9]{1,4000})?", value)
+    good = type(value) is not str or RATIONAL.fullmatch(value)
     need(good, f'a rational number must look like "-2/3", found {str(value)[:40]!a}')
     keep(112 + len(value) // 2 if type(value) is str else 48)
-    return Fraction(value if type(value) is str else take(value, "a rational number", range(1 - LONG, LONG)))
+    return Fraction(value if type(value) is str else take(value, "a rational number", INTEGER))
+
+
+SERIES = {"name": str, "taylor": [rational, SOME]}
+NETWORK: dict[str, Any] = {"widths": [SIZE], "attention_ranks": [SIZE], "tokens": SIZE}
+NETWORK |= {"normalization": (Later({"name": frozenset({"softmax"})}, SERIES),), "heads": SIZE}
+NETWORK |= {"value_ranks": ([SIZE],), "skip": bool, "causal": bool, "embed": (SIZE,), "unembed": (SIZE,)}
 
 
 class Network:
     """The shape. Layers count from 1: a[0], b[0] stand for nothing. b[i] is d[i-1] where there are no value ranks."""
 
     def __init__(self, data: Any) -> None:
-        form: Any = {"widths": [SIZE], "attention_ranks": [SIZE], "tokens": SIZE, "normalization": (dict,)}
-        form |= {"heads": SIZE, "value_ranks": ([SIZE],), "skip": bool, "causal": bool}
         self.d, a, self.t, g, self.h, b, self.skip, self.causal, self.embed, self.unembed = take(
-            data, "network", form | {"embed": (SIZE,), "unembed": (SIZE,)}
+            data, "network", NETWORK
         )
         d, self.l, self.normalized, self.g = self.d, len(self.d) - 1, g is not None, list[Fraction]()
         need(0 < self.l * self.h <= HEADS, f"there must be from 1 to {HEADS:,} heads in all layers")
@@ -166,7 +233,7 @@ class Network:
         need(not self.skip or len(set(d)) == 1, "with skip connections all widths must be equal")
         self.name = "softmax attention" if self.normalized else "lightning attention"
         if self.normalized and g != {"name": "softmax"}:
-            name, self.g = take(g, "a normalization other than softmax", {"name": str, "taylor": [rational]})
+            name, self.g = take(g, "a normalization other than softmax", SERIES)
             need(name != "softmax" and any(self.g) and len(self.g) <= 1000, "taylor must not be of softmax, nor 0")
             series = ", ".join(map(str, self.g))
             series = series[:200] + "..." * (len(series) > 200)
@@ -245,11 +312,6 @@ def parities(number: int, slot: int = 64) -> int:
 def transposed(a: Matrix) -> Matrix:
     """Return the transposed matrix."""
     return list(map(list, zip(*a, strict=True)))
-
-
-def of_rank(r: int, c: int, k: int) -> int:
-    """Return the dimension of the r x c matrices of rank at most k."""
-    return min(r, c, k) * (r + c - min(r, c, k))
 
 
 class Echelon:
@@ -484,10 +546,21 @@ class Point:
 # ---- bounds of dimensions
 
 
+def of_row(p: int, t: Any = SOME, n: Any = SOME, m: Any = SOME, terms: Any = SOME, tables: Any = 0) -> dict[str, Any]:
+    """Return the form of a row: for a network of these sizes, or, as far as they are left out, of any sizes."""
+    form = {"input": [[range(p), t], n], "functional": [[[range(p), t], m], terms]}
+    return form | ({"exponentials": [[[range(p), t], t], tables]} if tables else {})  # of scores: any numbers
+
+
+WEIGHTS = Later([[[range(2**22), SOME], SOME], SOME])
+LOWER = {"prime": any_prime, "terms": (range(2, TERMS + 1),), "weights": WEIGHTS}
+LOWER |= {"rows": [Later(of_row(2**22), of_row(2**22, tables=SOME))], "columns": [COUNT]}
+
+
 def lower_bound(net: Network, r: int, data: Any) -> str:
     """Say what shows a minor of the differential that is not zero modulo p."""
-    form = {"prime": any_prime, "terms": (range(2, TERMS + 1),), "weights": object}
-    p, terms, weights, rows, columns = take(data, "lower_bound", form | {"rows": [object, r], "columns": [COUNT, r]})
+    of_size = {"rows": [object, r], "columns": [COUNT, r]}
+    p, terms, weights, rows, columns = take(data, "lower_bound", LOWER | of_size)
     n, g, free = terms or 1, net.g, net.normalized and not net.g
     need(g or not terms, "terms must be null without Taylor coefficients of a normalization")
     good = p > max(net.t, 2 * n) and all(c.denominator % p for c in g) and (not terms or g[0].numerator % p)
@@ -498,114 +571,91 @@ def lower_bound(net: Network, r: int, data: Any) -> str:
     most = max(2 * max(*net.d, *net.a, *net.b, net.t, net.n, net.m), net.m * net.t)
     need(n * most * p * p < 2**tape.slot, f"sizes and terms must be smaller, so that sums fit into {tape.slot} bits")
     need(all(a < b for a, b in itertools.pairwise([*columns, point.size])), "columns must increase, and be parameters")
-    of_row: Any = {"input": [[range(p), net.t], net.n], "functional": [[[range(p), net.t], net.m], n]}
-    of_row |= {"exponentials": [[[range(p), net.t], net.t], len(net.heads)]} if free else {}  # of scores: any numbers
-    taken, echelon = (take(row, "a row", of_row) for row in rows), (Bits if p == 2 else Echelon)(p, r)
+    form = of_row(p, net.t, net.n, net.m, n, len(net.heads) if free else 0)
+    taken, echelon = (take(row, "a row", form) for row in rows), (Bits if p == 2 else Echelon)(p, r)
     for (x, *given), group in itertools.groupby(taken, lambda row: [row[0], *row[2:]]):
-        before = echelon.kept
-        with scratch():  # what the tape makes is gone afterwards, and what it makes on each way back
+        with scratch(echelon):  # what the tape makes is gone afterwards, and what it makes on each way back
             tape.ways, functionals = [], [row[1] for row in group]
             out = point.output(transposed(x), residues, tape, *given)
             for j in range(0, len(functionals), tape.side):
-                kept = echelon.kept
-                with scratch():
+                with scratch(echelon):
                     for row in point.gradients(out, tape, functionals[j : j + tape.side], columns):
                         echelon.add(row)
-                keep(echelon.kept - kept)
-        keep(echelon.kept - before)
     need(len(echelon.rows) == r, "the minor must not be 0")
     return f"a minor of the differential modulo {p}" + " (docs/transformers.md, section 1)" * bool(free or terms)
 
 
-def beside(name: str, what: str) -> Any:
-    """Return the module that lies beside this file; it imports this one, however that was started."""
-    folder = pathlib.Path(__file__).resolve().parent
-    need((folder / name).exists(), f"{what} needs {name} beside verify.py")
-    sys.modules.setdefault("proofs_check.checker", type(sys)("checker")).__path__ = [str(folder)]
-    sys.modules.setdefault("proofs_check.checker.verify", sys.modules[__name__])
-    return importlib.import_module(f"proofs_check.checker.{name.removesuffix('.py')}")
+ORBIT: dict[str, Callable[[Network], bool]] = {
+    "query-key": lambda net: True,
+    "value-output": lambda net: "O" in net.letters,
+    "stream": lambda net: True,
+    "scale": lambda net: not net.normalized,
+    "homogeneous": lambda net: sum(map(bool, net.g)) == 1,
+}
+"""Families of symmetries, and which networks have them."""
 
 
-def counted(net: Network, data: Any) -> str:
-    """Say what shows the dimension of a variety, or of a space, with all functions."""
-    return str(beside("counts.py", "a bound by a count").prove(net, data))
-
-
-def orbit(net: Network, data: Any) -> str:
-    """Say what shows that parameters less the rank of directions are a bound."""
-    form = {"kind": str, "bound": COUNT, "prime": any_prime, "weights": object, "families": [str]}
-    kind, bound, p, weights, families = take(data, "an upper bound", form)
-    need(p > 2 or kind == "orbit", "the prime of directions must be odd")
-    more: Any = beside("directions", "a bound of kind directions") if kind == "directions" else None
-    point, unseen = Point(net, weights, p), more.families(net) if more else {}
-    has = {**unseen, "query-key": True, "value-output": "O" in net.letters, "stream": True, "scale": not net.normalized}
-    has["homogeneous"] = sum(map(bool, net.g)) == 1
+def orbit(has: Any, along: Any, net: Network, bound: int, p: int, weights: Any, families: list[str]) -> str:
+    """Say what shows that parameters less the rank of directions, those along families, are a bound."""
+    point = Point(net, weights, p)
     for name in families:
-        good = has.get(name) and families.count(name) == 1
-        need(good, f"families must be ones of this network, each once, {name[:40]!a} is none")
+        good = has[name](net) and families.count(name) == 1
+        need(good, f"families must be ones of this network, each once, {name!a} is none")
     echelon = Bits(p, point.size) if p == 2 else Echelon(p, point.size)
-    makers = (more.directions if x in unseen else Point.tangents for x in families)
-    every = (x for make, name in zip(makers, families, strict=True) for x in make(point, name))
-    slots = parities if p == 2 else int
+    every, slots = (x for name in families for x in along(point, name)), parities if p == 2 else int
     while point.size - len(echelon.rows) > bound and any(echelon.add(slots(x)) is None for x in every):
         pass  # as many directions as the bound needs
     found = point.size - len(echelon.rows)
     need(found <= bound, f"the bound must be at least {found}, parameters less the rank found, it is {bound}")
-    return f"orbits (docs/upper-bound.md, Proposition 2){' and others (docs/transformers.md)' * (kind == 'directions')}"
+    return "orbits (docs/upper-bound.md, Proposition 2)"
 
 
-BOUNDS = {"orbit": orbit, "directions": orbit, "factorization": counted, "span": counted}
+BY_ORBIT = {"bound": COUNT, "prime": any_prime, "weights": WEIGHTS, "families": [frozenset(ORBIT)]}
+ORBITS = ((BY_ORBIT, partial(orbit, ORBIT, Point.tangents)),)
+BOUNDS = Table("an upper bound", "kind", lambda: {"orbit": ORBITS}, "bounds")
 
 
-def fields(data: Any, form: dict[str, Any]) -> list[Any]:
-    """Return what stands in a certificate besides what all of them begin with."""
-    return list(take(data, "a certificate", {"format": str, "version": COUNT, "kind": str} | form)[3:])
-
-
-def dimension(data: Any) -> str:
+def dimension(net: Network, r: int, u: int, below: Any, above: list[Any]) -> str:
     """Say what a certificate proves of the dimension of a network."""
-    form = {"network": Network, "lower": COUNT, "upper": COUNT, "lower_bound": object, "upper_bounds": [dict]}
-    net, r, u, below, above = fields(data, form)
-    good = all(str(x.get("kind")) in BOUNDS for x in above)
-    need(good, f"there must be upper bounds of the kinds {', '.join(BOUNDS)}")
-    proofs = [lower_bound(net, r, below), *(BOUNDS[x["kind"]](net, x) for x in above)]
-    need(above and r <= u == min(x["bound"] for x in above), "upper must be the smallest bound, and lower not larger")
+    proofs = [lower_bound(net, r, below), *(proved(BOUNDS, x, net) for x in above)]
+    need(r <= u == min(x["bound"] for x in above), "upper must be the smallest bound, and lower not larger")
     claim = f"dim M = {u}" if r == u else f"{r} <= dim M <= {u}"
     return f"{claim}, for {net.name}, over the real and over the complex numbers, by {'; '.join(proofs)}"
 
 
 # ---- certificates of all kinds
 
-FUNCTIONS = dict.fromkeys(("same", "different", "fiber"), "functions")
-KINDS = {"dimension": "", **FUNCTIONS, "transformer": "transformers.py", "coefficient": "coefficients.py"}
-"""By kind of certificate, what proves it beside this file."""
+DIMENSION = {"network": Network, "lower": COUNT, "upper": COUNT, "lower_bound": Later(LOWER)}
+DIMENSIONS = ((DIMENSION | {"upper_bounds": [BOUNDS, SOME]}, dimension),)
+OPENING = {"format": frozenset({"lightning-sym/certificate"}), "version": range(1, 2)}
+KINDS = Table("a certificate", "kind", lambda: {"dimension": DIMENSIONS}, "kinds", OPENING)
 
 
 def check(data: Any, budget: Budget | None = None) -> str:
     """Say what a certificate proves; what `budget` has left is what checking did not take."""
     BUDGET.set(budget or Budget())
-    of = take(data, "a certificate", dict).get("format") == "lightning-sym/certificate", str(data.get("version")) == "1"
-    need(all(of), "the format must be lightning-sym/certificate, and the version must be 1")
-    kind = str(data.get("kind"))
-    need(kind in KINDS, f"the kind must be one of {', '.join(KINDS)}")
-    return dimension(data) if not KINDS[kind] else str(beside(KINDS[kind], f"the kind {kind}").prove(data))
+    rest = dict(take(data, "a certificate", dict))
+    of = rest.pop("format", None), repr(rest.pop("version", None))
+    good = of == ("lightning-sym/certificate", "1")
+    need(good, "the format must be lightning-sym/certificate, and the version must be 1")
+    return proved(KINDS, rest)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print one line for each file; return whether all are proved."""
-    files, proved = sys.argv[1:] if arguments is None else arguments, 0
+    files, good = sys.argv[1:] if arguments is None else arguments, 0
     if not files or files[0] in ("-h", "--help"):
         print(__doc__)
         return 2
     for path in files:
         try:
             answer = f"proved: {check(read(path))}"
-            proved += 1
+            good += 1
         except (ValueError, ArithmeticError, OSError, MemoryError, RecursionError) as error:
             general = f"it must be JSON in UTF-8, not nested too deeply or too large, {ascii(error)[:200]}"
             answer = f"rejected: {error if type(error) is Rejected else general}"
         print(f"{path if path.isprintable() and path.isascii() else ascii(path)}: {answer}", flush=True)
-    return 0 if proved == len(files) else 1
+    return 0 if good == len(files) else 1
 
 
 if __name__ == "__main__":

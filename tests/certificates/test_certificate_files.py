@@ -11,6 +11,7 @@ import pytest
 from bad_certificates import BAD, TEXTS
 from bad_fibers import FIBER_REASONS
 from checker import CORPUS, GOOD, REJECTED, SCHEMA, checked_alone, copied_checker, matches
+from made_pages import made
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,10 +44,11 @@ def test_the_schema_refuses_what_it_can_see(name: str) -> None:
 
 def test_the_schema_names_what_the_grammar_names() -> None:
     """Every key and every name of the schema is spelled in the page on certificates, and the other way round."""
-    grammar = (ROOT / "docs" / "certificate.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "certificate.md").read_text(encoding="utf-8")
+    grammar = made(page)
     families = {family for definition in SCHEMA["$defs"]["upper_bound"]["anyOf"] for family in
                 definition["properties"].get("families", {}).get("items", {}).get("enum", ())}  # fmt: skip
-    in_tables = set(re.findall(r"^\| `([^`]+)` \|", grammar, flags=re.MULTILINE))
+    in_tables = set(re.findall(r"^\| `([^`]+)` \|", page, flags=re.MULTILINE))
     varieties = set(SCHEMA["$defs"]["upper_bound"]["anyOf"][2]["properties"]["variety"]["enum"])
     assert families | varieties == in_tables
 
@@ -58,11 +60,15 @@ def test_the_schema_names_what_the_grammar_names() -> None:
         return set(schema.get("properties", {})) | set().union(*map(keys, schema.values()))
 
     for key in keys(SCHEMA):
-        assert f'"{key}"' in grammar, key
+        assert f'"{key}"' in grammar or f"`{key}`" in grammar, key
 
 
 # ---- files that others may send
 
+SAME_BY = (
+    '"by" of a proof of the same function must be one of visible weights, one layer, streams, levels, through, found'
+)
+DIFFERENT_BY = '"by" of a proof of different functions must be one of visible weights, one layer, input, found'
 REASONS = {
     **FIBER_REASONS,
     "a_list": "a certificate must be of type dict",
@@ -81,7 +87,7 @@ REASONS = {
     "even_modulus": "the modulus must be a prime",
     "factors_that_do_not_cancel": "the factors must multiply to 1",
     "family_not_of_this_network": "families must be ones of this network, each once, 'homogeneous' is none",
-    "family_of_another_kind": "families must be ones of this network, each once, 'unwritten' is none",
+    "family_of_another_kind": "must be one of homogeneous, query-key, scale, stream, value-output, found 'unwritten'",
     "float_entry": "Q of layer 1 must be an integer from 0 to 4194300, found '1.0'",
     "functional_missing": "functional must be a list of",
     "input_of_wrong_shape": "input must be a list of 4",
@@ -99,9 +105,9 @@ REASONS = {
     "modulus_too_large": "the prime must be an integer from 2 to 4194303",
     "negative_entry": "Q of layer 1 must be an integer from 0 to 4194300, found '-1'",
     "no_constant_term": "divide no denominator of g, and not g_0",
-    "no_steps": "there must be a step",
+    "no_steps": "steps must be a list that is not empty",
     "no_such_layer": "other layers must be equal",
-    "no_upper_bound": "upper must be the smallest bound, and lower not larger",
+    "no_upper_bound": "upper_bounds must be a list that is not empty",
     "not_a_number": "lower must be an integer from 0",
     "not_a_symmetry": "the group element must map one network to the other",
     "not_an_exchange": "the forms of layer 1 must be equal",
@@ -143,12 +149,12 @@ REASONS = {
     "twenty_one_digits": "lower must be an integer from 0 to",
     "two_documents": "must be JSON",
     "unequal_widths_with_skip": "with skip connections all widths must be equal",
-    "unknown_family": "families must be ones of this network, each once, 'magic' is none",
+    "unknown_family": "families must be one of homogeneous, query-key, scale, stream, value-output, found 'magic'",
     "unknown_key": "'comment'",
     "unknown_key_inside": "'dropout'",
-    "unknown_kind": "the kind must be one of dimension, same, different, fiber, transformer, coefficient",
+    "unknown_kind": '"kind" of a certificate must be one of dimension, coefficient, ',
     "unknown_normalization": "'taylor'",
-    "unknown_variety": "the pieces of 'all maps' must be []",
+    "unknown_variety": "variety must be one of head forms, linear maps, virtual weights, found 'all maps'",
     "unsorted_columns": "columns must increase",
     "upper_not_proved": "upper must be the smallest bound, and lower not larger",
     "weight_missing": "weights must be a list of 3",
@@ -159,9 +165,9 @@ REASONS = {
     "zero_of_other_widths": "step 1 must keep the input and output width",
     "zero_denominator": 'a rational number must look like "-2/3"',
     "family_twice": "families must be ones of this network, each once, 'query-key' is none",
-    "step_that_is_none": "there must be a step of this name",
+    "step_that_is_none": '"step" of a step must be one of zero, layer, group, rescaling, found',
     "form_of_another_network": "the functions must be same, the theorem says that they are not",
-    "form_unknown": "the normalization must be none or softmax, and the mask none or causal",
+    "form_unknown": "mask must be one of causal, none, found 'diagonal'",
     "form_missing_key": "'skip'",
     "form_in_words": "form must be an object with normalization, mask, skip",
     "streams_apart": "must agree on all that their streams have in common",
@@ -179,11 +185,11 @@ REASONS = {
     "through_another_function": "must agree on all that their streams have in common",
     "through_to_another_function": "must agree on all that their streams have in common",
     "through_nothing": "there must be a level, or null, for each head of each layer",
-    "through_by_trust": "there is no proof of this kind by 'merging'",
-    "through_for_different": "there is no proof of this kind by 'through'",
-    "levels_for_different": "there is no proof of this kind by 'levels'",
-    "streams_for_different": "there is no proof of this kind by 'streams'",
-    "input_for_same": "there is no proof of this kind by 'input'",
+    "through_by_trust": SAME_BY,
+    "through_for_different": DIFFERENT_BY,
+    "levels_for_different": DIFFERENT_BY,
+    "streams_for_different": DIFFERENT_BY,
+    "input_for_same": SAME_BY,
     "head_missing": "layers and heads must be counted from 1 with none left out",
     "head_named_twice": "Q of a head must stand once",
     "name_of_no_weight": "weights must be named Q1, K1, V1, Q1.1, ..., O1, E, U, found 'W1'",
@@ -199,8 +205,8 @@ REASONS = {
     "theorem_on_one_layer_for_two": "the theorem on one layer is about one softmax layer and two tokens or more",
     "one_layer_with_one_token": "the theorem on one layer is about one softmax layer and two tokens or more",
     "one_layer_the_same": "the functions must be different, the theorem says that they are not",
-    "proof_by_trust": "there is no proof of this kind by 'words'",
-    "words_for_different": "there is no proof of this kind by 'words'",
+    "proof_by_trust": SAME_BY,
+    "words_for_different": DIFFERENT_BY,
     "intervals_that_meet": "the outputs must differ, they are equal or not known to differ",
     "intervals_too_wide": "the outputs must differ, they are equal or not known to differ",
     "intervals_of_too_many_bits": "bits must be an integer from 16 to 4096",
@@ -220,7 +226,7 @@ REASONS = {
     "embedding_too_narrow": "embed and unembed must reach the width",
     "tied_ends_of_two_widths": "tied embeddings must be embedding and unembedding of one width",
     "tied_without_ends": "tied embeddings must be embedding and unembedding of one width",
-    "large_without_layers": "there must be a layer",
+    "large_without_layers": "layers must be a list that is not empty",
     "seed_too_large": "seed must be an integer from 0 to 18446744073709551615",
     "no_seed": "seed must be an integer from 0",
     "large_with_a_mask": "missing or unknown: ['causal']",

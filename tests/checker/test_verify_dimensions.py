@@ -76,7 +76,7 @@ BENT = [
     ("version", lambda c: c.update(version=2), "version must be 1"),
     ("version", lambda c: c.update(version=True), "version must be 1"),
     ("format", lambda c: c.update(format="other"), "format must be"),
-    ("kind", lambda c: c.update(kind=["dimension"]), "kind must be one of"),
+    ("kind", lambda c: c.update(kind=["dimension"]), '"kind" of a certificate must be one of'),
     ("unknown", lambda c: c.update(extra=1), "missing or unknown: ['extra']"),
     ("missing", lambda c: c.pop("lower"), "missing or unknown: ['lower']"),
     ("size", lambda c: c["network"].update(tokens=10**6 + 1), "tokens must be an integer from 1 to 1000000"),
@@ -126,20 +126,20 @@ BENT = [
     ("rows", lambda c: c["lower_bound"]["rows"].pop(), "rows must be a list of"),
     ("minor", lambda c: c["lower_bound"]["rows"].__setitem__(0, c["lower_bound"]["rows"][1]), "minor must not be 0"),
     ("functional", lambda c: c["lower_bound"]["rows"][0]["functional"].append([[1]]), "functional must be a list of"),
-    ("none", lambda c: c.update(upper_bounds=[]), "upper must be the smallest bound"),
+    ("none", lambda c: c.update(upper_bounds=[]), "upper_bounds must be a list that is not empty"),
     ("upper", lambda c: c.update(upper=39), "upper must be the smallest bound"),
     ("bound", lambda c: (c.update(upper=2), c["upper_bounds"][0].update(bound=2)), "the bound must be at least"),
     (
         "unknown bound",
         lambda c: c["upper_bounds"][0].update(kind="wish"),
-        "there must be upper bounds of the kinds orbit",
+        '"kind" of an upper bound must be one of orbit',
     ),
     (
         "family",
         lambda c: c["upper_bounds"][0]["families"].append("value-output"),
         "families must be ones of this network",
     ),
-    ("orbit", lambda c: c["upper_bounds"][0].update(kind="orbit", families=["unread"]), "each once, 'unread' is none"),
+    ("orbit", lambda c: c["upper_bounds"][0].update(kind="orbit", families=["unread"]), "families must be one of"),
     ("few", lambda c: c["upper_bounds"][0].update(families=["stream"]), "the bound must be at least"),
 ]
 

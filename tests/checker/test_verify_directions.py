@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from small_certificates import GOOD, RATIONAL, SOFTMAX, SQUARE, Document, P, answer, gradients, point, shape
 
-from proofs_check.checker import directions as unseen
 from proofs_check.checker import verify
+from proofs_check.checker.bounds import directions as unseen
 
 ORBIT = ("query-key", "value-output", "stream", "scale", "homogeneous")
 
 
 def directions(at: verify.Point, family: str) -> Iterable[int]:
-    return at.tangents(family) if family in ORBIT else unseen.directions(at, family)
+    return at.tangents(family) if family in ORBIT else unseen.along(at, family)
 
 
 FAMILIES = [

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from bent_certificates import leaves, put
+from checker import checked_alone, copied_checker
 from small_certificates import GOOD, LIGHTNING, Document, answer
 from small_pairs import DIFFERENT, SAME
 
@@ -83,6 +84,46 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert (both.returncode, both.stdout.count("\n"), both.stderr) == (1, 2, "")
     assert [run().returncode, run("--help").returncode] == [2, 2]
     assert "for example" in run("--help").stdout
-    assert "directions needs directions beside verify.py" in run("directions.json").stdout
-    shutil.copytree(Path(verify.__file__).with_name("directions"), tmp_path / "directions")
+    assert "others need the folder bounds beside verify.py" in run("directions.json").stdout
+    for folder, missing in (("bounds", "No module named 'proofs_check.checker.functions'"), ("functions", "")):
+        shutil.copytree(Path(verify.__file__).with_name(folder), tmp_path / folder)
+        result = run("directions.json")
+        assert (missing in result.stdout, result.stderr) == (True, "")
     assert run("directions.json").returncode == 0
+
+
+PRIME = '''"""A number without a divisor from 2 up to its root is a prime."""
+
+from proofs_check.checker.verify import need
+
+
+def prove(number: int) -> str:
+    need(all(number % k for k in range(2, int(number**0.5) + 1)), f"the number must be prime, {number} is not")
+    return f"{number} is prime"
+
+
+ROWS = (({"number": range(2, 10**9)}, prove),)
+'''
+
+
+def test_a_kind_is_found_by_the_name_of_its_file(tmp_path: Path) -> None:
+    alone, files = copied_checker(tmp_path / "checker"), list[Path]()
+    (alone.parent / "kinds" / "prime.py").write_text(PRIME, encoding="utf-8")
+    head: Document = {"format": "lightning-sym/certificate", "version": 1}
+    kinds: dict[str, Document] = {
+        "good": {"kind": "prime", "number": 101},
+        "false": {"kind": "prime", "number": 91},
+        "of_another_form": {"kind": "prime", "number": "101"},
+        "of_no_file": {"kind": "__init__"},
+        "outside": {"kind": "../bounds/span"},
+        "in_capitals": {"kind": "PRIME", "number": 101},
+    }
+    for name, rest in kinds.items():
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps(head | rest), encoding="utf-8")
+    _, lines = checked_alone(alone, files)
+    assert lines.pop("good") == "proved: 101 is prime"
+    assert lines.pop("false") == "rejected: the number must be prime, 91 is not"
+    assert lines.pop("of_another_form") == "rejected: number must be an integer from 2 to 999999999, found '101'"
+    said = '"kind" of a certificate must be one of dimension, coefficient, different, fiber, prime'
+    assert all(said in line for line in lines.values())

@@ -20,25 +20,27 @@ from checker import GOOD as GOOD_FILES
 from small_certificates import GOOD, LIGHTNING, SOFTMAX, P, certificate, shape
 from small_pairs import GROUP, LAYER, OTHER, RESCALED, TWO, same
 
-from proofs_check.checker import directions, transformers, verify
-from proofs_check.checker.functions import matrices, rings, steps
+from proofs_check.checker import verify
+from proofs_check.checker.bounds import directions
+from proofs_check.checker.functions import matrices, rings
+from proofs_check.checker.functions.proofs import plain_weights
+from proofs_check.checker.kinds import same as steps
 
-MODULES = {
-    name: import_module(f"proofs_check.checker.directions.{name}") for name in ("spaces", "cancelling", "frames")
-}
+MODULES = {name: import_module(f"proofs_check.checker.bounds.directions.{name}") for name in ("spaces", "frames")}
 FUNCTIONS = [
-    import_module(f"proofs_check.checker.functions.{name}")
+    import_module(f"proofs_check.checker.{name}")
     for name in (
-        "levels",
-        "matrices",
-        "outputs",
-        "rings",
-        "steps",
-        "streams",
-        "theorems",
-        "fibers.points",
-        "fibers.conditions",
-        "fibers.exact",
+        "functions.levels",
+        "functions.matrices",
+        "functions.outputs",
+        "functions.rings",
+        "functions.streams",
+        "functions.theorems",
+        "functions.fibers.points",
+        "functions.fibers.conditions",
+        "functions.fibers.exact",
+        "kinds.different",
+        "kinds.transformer",
     )
 ]
 
@@ -227,8 +229,8 @@ def test_what_a_step_makes_is_gone_with_it() -> None:
     assert room(3) - room(2) == room(2) - room(1) < 200_000
 
 
-SITES = {"verify.py": 6, "spaces.py": 6, "mixing.py": 3, "cancelling.py": 1, "frames.py": 3, "first_layers.py": 1,
-         "transformers.py": 1, "matrices.py": 4, "rings.py": 2, "steps.py": 1, "outputs.py": 1, "streams.py": 3,
+SITES = {"verify.py": 4, "spaces.py": 6, "mixing.py": 3, "frames.py": 3, "first_layers.py": 1,
+         "transformer.py": 1, "matrices.py": 4, "rings.py": 2, "different.py": 1, "outputs.py": 1, "streams.py": 3,
          "levels.py": 1, "exact.py": 1, "conditions.py": 2, "points.py": 3, "theorems.py": 3}  # fmt: skip
 """Lines that count bytes, by file."""
 
@@ -246,7 +248,7 @@ def test_every_line_that_counts_bytes_counts_some(monkeypatch: pytest.MonkeyPatc
             counted.add((Path(frame.f_code.co_filename).name, frame.f_lineno))
         plain(size)
 
-    for module in (verify, transformers, *MODULES.values(), *FUNCTIONS):
+    for module in (verify, *MODULES.values(), *FUNCTIONS):
         monkeypatch.setattr(module, "keep", keep)
     networks = [
         (shape([2, 3, 2], [2, 1], 2, h=2), 20),
@@ -257,9 +259,9 @@ def test_every_line_that_counts_bytes_counts_some(monkeypatch: pytest.MonkeyPatc
     ]
     for network, _ in networks:
         at = verify.Point(net := verify.Network(network), certificate(network, 0)["lower_bound"]["weights"], P)
-        for family in (name for name, has in directions.families(net).items() if has):
+        for family in (name for name, (_, has) in directions.UNSEEN.items() if has(net)):
             verify.BUDGET.set(verify.Budget())
-            assert list(directions.directions(at, family)) is not None
+            assert list(directions.along(at, family)) is not None
     different = same(LAYER, LAYER) | {"kind": "different", "second": LAYER | {"Q1": [["1/2", 7]]}}
     different |= {"input": [[1, 2], [3, 4]], "prime": None}
     del different["steps"]
@@ -285,7 +287,7 @@ def test_each_file_has_all_the_room_and_time(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_forms_of_a_layer_take_steps() -> None:
-    first, second = (steps._weights(one_wide_layer(30)[side]) for side in ("first", "second"))
+    first, second = (plain_weights(one_wide_layer(30)[side]) for side in ("first", "second"))
     verify.BUDGET.set(verify.Budget())
     with pytest.raises(verify.Rejected, match="forms of layer 1"):
         steps._layer(2, first, second, 1)

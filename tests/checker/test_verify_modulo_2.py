@@ -228,7 +228,7 @@ def test_series_and_directions_are_modulo_odd_primes(tmp_path: Path, capsys: pyt
         row["functional"] = [[[x % 2 for x in line] for line in m] for m in row["functional"]]
         row["exponentials"] = [[[1, 0, 0], [0, 1, 0], [0, 0, 1]]] * 2
     data["lower_bound"] |= {"rows": [], "columns": []}
-    assert "the prime of directions must be odd" in answer(data | {"lower": 0}, tmp_path, capsys)
+    assert "the prime must be an integer from 3" in answer(data | {"lower": 0}, tmp_path, capsys)
     for g in (RATIONAL, SQUARE):
         network = shape([2, 2], [1], 2, g)
         weights = [[[0, 0]], [[0, 0]], [[0, 0], [0, 0]]]

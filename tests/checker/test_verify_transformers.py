@@ -12,10 +12,11 @@ import pytest
 from checker import CORPUS
 from flint import nmod_mat
 
-from proofs_check.checker import transformers, verify
-from proofs_check.checker.transformers import Row, add_product, draw, numbers, rank
+from proofs_check.checker import verify
+from proofs_check.checker.kinds import transformer
+from proofs_check.checker.kinds.transformer import Sparse, add_product, draw, numbers, rank
 
-P = transformers.P
+P = transformer.P
 Document = dict[str, Any]
 
 
@@ -29,7 +30,7 @@ def good(name: str) -> Document:
     return found
 
 
-def dense(matrix: list[Row], d: int) -> nmod_mat:
+def dense(matrix: list[Sparse], d: int) -> nmod_mat:
     return nmod_mat([[row.get(c, 0) for c in range(d)] for row in matrix], P)
 
 
@@ -58,7 +59,7 @@ def test_ranks_are_those_of_flint(seed: int) -> None:
 
 def test_products_are_those_of_flint() -> None:
     outputs, values = draw(numbers(1), 3, 5, 0), draw(numbers(2), 3, 5, 1)
-    total: list[Row] = [{r: 1} for r in range(5)]
+    total: list[Sparse] = [{r: 1} for r in range(5)]
     assert add_product(total, outputs, values)
     unit = nmod_mat([[int(i == j) for j in range(5)] for i in range(5)], P)
     assert dense(total, 5) == unit + dense(outputs, 5).transpose() * dense(values, 5)
@@ -79,9 +80,9 @@ def test_products_are_those_of_flint() -> None:
     ],
 )
 def test_each_condition_is_looked_at(monkeypatch: pytest.MonkeyPatch, name: str, change: Any, reason: str) -> None:
-    document, plain, count = good(name), transformers.draw, iter(range(10**6))
+    document, plain, count = good(name), transformer.draw, iter(range(10**6))
     assert verify.check(copy.deepcopy(document))
-    monkeypatch.setattr(transformers, "draw", lambda *given: change(next(count), plain(*given)))
+    monkeypatch.setattr(transformer, "draw", lambda *given: change(next(count), plain(*given)))
     with pytest.raises(verify.Rejected, match=reason):
         verify.check(document)
 
@@ -90,9 +91,9 @@ def test_the_last_layer_may_be_singular(monkeypatch: pytest.MonkeyPatch) -> None
     document = good("values_of_full_rank")
     document["network"]["layers"][0]["count"] = 1
     document["dimension"] -= 2 * (9 + 8)
-    plain = transformers.draw
-    singular: list[Row] = [{r: (P - 1) // 2} for r in range(3)]
-    monkeypatch.setattr(transformers, "draw", lambda *given: singular if given[1] == 3 else plain(*given))
+    plain = transformer.draw
+    singular: list[Sparse] = [{r: (P - 1) // 2} for r in range(3)]
+    monkeypatch.setattr(transformer, "draw", lambda *given: singular if given[1] == 3 else plain(*given))
     assert verify.check(document).startswith(f"dim M = {document['dimension']}, ")
 
 

@@ -118,7 +118,7 @@ FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
         (("conditions.0.layer", 3),),
         "there must be conditions of this network, each once, 'a', 3 is none",
     ),
-    "fiber_condition_unknown": ("fiber_residual", (("conditions.0.name", "d"),), "'d', 1 is none"),
+    "fiber_condition_unknown": ("fiber_residual", (("conditions.0.name", "d"),), "name must be one of"),
     "fiber_condition_without_a_mask": ("fiber_residual", (("conditions.0.name", "a'"),), '"a\'", 1 is none'),
     "fiber_evidence_of_another_kind": (
         "fiber_residual",
@@ -149,7 +149,7 @@ FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
         "'b unmasked', 1 is none",
     ),
     "fiber_words_at_three_tokens": ("fiber_two_tokens", (("tokens", 3),), "'c', 1 is none"),
-    "fiber_of_one_token": ("fiber_residual", (("tokens", 1),), "fibers are those of softmax networks and two tokens"),
+    "fiber_of_one_token": ("fiber_residual", (("tokens", 1),), "tokens must be an integer from 2"),
     "fiber_without_softmax": ("fiber_residual", (("form.normalization", "none"),), "fibers are those of softmax"),
     "fiber_of_another_mask": ("fiber_residual", (("form.mask", "none"),), "not shown: [(\"a'\", 1)]"),
     "fiber_theorem_of_another_mask": ("fiber_blind", (("form.mask", "causal"),), "must be a theorem about"),
@@ -164,7 +164,7 @@ FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
         "Theorem 4' must be a theorem about this network",
     ),
     "fiber_one_layer_of_two": ("fiber_equal_heads", (("theorem", f"{PAGE}, Theorem 8"),), "must be a theorem about"),
-    "fiber_theorem_unknown": ("fiber_residual", (("theorem", f"{PAGE}, Theorem 99"),), "must be a theorem about"),
+    "fiber_theorem_unknown": ("fiber_residual", (("theorem", f"{PAGE}, Theorem 99"),), "theorem must be one of"),
     "fiber_without_a_theorem": (
         "fiber_residual",
         (("theorem", None), ("minimal", False), ("dimension", None)),
@@ -183,7 +183,7 @@ FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
     "fiber_relation_zero": (
         "fiber_equal_heads",
         (("conditions", _instead("a", 1, relation=[0, 0])),),
-        "a relation must not be zero",
+        "relation must be a list of 2 numbers, not all of them 0",
     ),
     "fiber_relation_false": (
         "fiber_equal_heads",
@@ -230,8 +230,8 @@ FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
         (("another.weights", lambda w: w | {name: [[2 * x for x in r] for r in m] for name, m in w.items() if name[0] == "V"}),),  # noqa: E501
         "must agree on all that their streams have in common",
     ),
-    "fiber_another_by_trust": ("fiber_equal_heads", (("another.proof", {"by": "search"}),), "no proof of this kind"),
-    "fiber_another_by_outputs": ("fiber_equal_heads", (("another.proof", {"by": "input"}),), "no proof of this kind"),
+    "fiber_another_by_trust": ("fiber_equal_heads", (("another.proof", {"by": "search"}),), "found 'search'"),
+    "fiber_another_by_outputs": ("fiber_equal_heads", (("another.proof", {"by": "input"}),), "found 'input'"),
     "fiber_heads_of_two_shapes": (
         "fiber_residual",
         (("weights", lambda w: w | {"Q1.2": [*w["Q1.2"], [1, 1]], "K1.2": [*w["K1.2"], [1, 1]]}),),

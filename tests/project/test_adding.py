@@ -66,15 +66,14 @@ def test_a_claim_is_named_in_no_other_file() -> None:
 
 
 def test_a_kind_of_certificate_is_named_in_no_other_file() -> None:
-    """Where most kinds are named, a new one must be named as well."""
+    """Where most kinds are named, a new one would have to be named as well."""
     naming = set()
     for room in ("lightning_sym", "proofs_check", "lightning_cli"):
         for path in [*(ROOT / room).rglob("*.py"), *(ROOT / room).rglob("*.json")]:
             text = path.read_text(encoding="utf-8")
-            if sum(f'"{kind}"' in text for kind in KINDS) >= len(KINDS) - 1:
+            if sum(f'"{kind}"' in text for kind in KINDS.words()) >= len(KINDS.words()) - 1:
                 naming.add(path.relative_to(ROOT).as_posix())
-    assert naming == {"proofs_check/checker/verify.py", "lightning_cli/schemas/certificate.schema.json"}
-    assert naming <= set(paths(section("A kind of certificate")))
+    assert naming == set()
 
 
 NETWORKS = {

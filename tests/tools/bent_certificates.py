@@ -15,9 +15,10 @@ from small_certificates import (
 )
 
 from proofs_check.checker import verify
-from proofs_check.checker.functions import matrices, network, rings, steps
+from proofs_check.checker.functions import matrices, network, proofs, rings
+from proofs_check.checker.kinds import same
 
-MODULES = (verify, matrices, network, rings, steps)
+MODULES = (verify, matrices, network, proofs, rings, same)
 """Where limits are read."""
 
 

@@ -5,12 +5,12 @@ what another one writes does not see whether this stands in front of it.
 """
 
 from copy import copy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from proofs_check.checker.functions.matrices import Span, dots, integral, through, zero
 from proofs_check.checker.functions.network import Form, Head, Network
 from proofs_check.checker.functions.streams import Layer, alone, behind, streams
-from proofs_check.checker.verify import LAYERS, Matrix, keep, need, scratch, spend, take
+from proofs_check.checker.verify import LAYERS, Matrix, keep, need, scratch, spend
 
 
 class Placed(NamedTuple):
@@ -63,10 +63,12 @@ def moved(form: Form, t: int, w: Network, levels: list[list[int | None]]) -> Net
     return levelled
 
 
-def levels(form: Form, t: int, first: Network, second: Network, data: Any) -> str:
+PLACES = {side: [[(range(1, LAYERS + 1),)]] for side in ("first", "second")}
+
+
+def levels(form: Form, t: int, first: Network, second: Network, *places: list[list[int | None]]) -> str:
     """Say what shows common streams of both networks with their heads in other layers."""
     need(form.skip, "heads can stand in other layers with skip connections only")
-    places = take(data, "the proof", {side: [[(range(1, LAYERS + 1),)]] for side in ("first", "second")})
     keep(16 * (first.heads + second.heads) + 64 * LAYERS)
     one, other = (moved(form, t, w, each) for w, each in zip((first, second), places, strict=True))
     return f"heads in other layers, and {streams(form, t, one, other)}"

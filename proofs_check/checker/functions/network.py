@@ -4,9 +4,13 @@ import re
 from typing import Any, NamedTuple
 
 from proofs_check.checker.functions.matrices import dots, integral, table, through
-from proofs_check.checker.verify import HEADS, LAYERS, Matrix, need, take, transposed
+from proofs_check.checker.verify import HEADS, LAYERS, Later, Matrix, need, take, transposed
 
 NAME = re.compile(r"([QKVO])([1-9][0-9]{0,3})(?:\.([1-9][0-9]{0,3}))?")
+NAMED = Later({NAME: table, re.compile("[EU]"): table})
+
+
+FORM = {"normalization": frozenset({"none", "softmax"}), "mask": frozenset({"none", "causal"}), "skip": bool}
 
 
 class Form(NamedTuple):
@@ -19,9 +23,7 @@ class Form(NamedTuple):
     @classmethod
     def read(cls, data: Any) -> "Form":
         """Return the form that weight files name so."""
-        normalization, mask, skip = take(data, "form", {"normalization": str, "mask": str, "skip": bool})
-        good = normalization in ("none", "softmax") and mask in ("none", "causal")
-        need(good, "the normalization must be none or softmax, and the mask none or causal")
+        normalization, mask, skip = take(data, "form", FORM)
         return cls(normalization == "softmax", mask == "causal", skip)
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from proofs_check.checker.functions.matrices import foresee, table
 from proofs_check.checker.functions.network import Form, Network
 from proofs_check.checker.functions.rings import RATIONALS, Intervals, Rationals, Residues, is_multiple
-from proofs_check.checker.verify import Matrix, keep, need, odd_prime, spend, take, transposed
+from proofs_check.checker.verify import Matrix, keep, need, odd_prime, spend, transposed
 
 GUARD = 64
 """Bits that are computed with beyond those that a certificate asks for."""
@@ -49,9 +49,11 @@ def _output(w: Network, form: Form, x: Matrix, ring: Rationals) -> Matrix:
     return times(taken(w.U), x)
 
 
-def outputs(form: Form, t: int, first: Network, second: Network, data: Any) -> str:
+INPUT = {"input": table, "prime": (odd_prime,), "bits": (range(16, 4097),)}
+
+
+def outputs(form: Form, t: int, first: Network, second: Network, x: Matrix, p: int | None, bits: int | None) -> str:
     """Say where outputs for an input differ: exactly, modulo a prime, or, with softmax, in intervals."""
-    x, p, bits = take(data, "the proof", {"input": table, "prime": (odd_prime,), "bits": (range(16, 4097),)})
     fits = len(x[0]) == t or (form.causal and len(x[0]) < t)  # the first tokens of a causal network see these alone
     need(len(x) == first.n and fits, f"the input must have {first.n} rows, and {t} columns")
     good = form.softmax is (bits is not None) and not (p and bits)

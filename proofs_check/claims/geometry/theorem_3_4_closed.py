@@ -38,7 +38,7 @@ def hypotheses_hold(shape: Shape) -> bool:
     return tokens >= 2
 
 
-def symbolic_shapes(quick: bool) -> Iterator[Shape]:
+def symbolic_shapes(*, quick: bool) -> Iterator[Shape]:
     for d in (1, 2) if quick else (1, 2, 3):
         for d_out in (1, 2):
             for tokens in (2,) if quick else (2, 3):
@@ -73,7 +73,7 @@ def bilinear_in_weights(phi: PolynomialMap, shape: Shape) -> None:
                 raise Refutation(f"d, d', t = {shape}: the coefficient {coefficient} is not bilinear")
 
 
-def ideal_shapes(quick: bool) -> Iterator[Shape]:
+def ideal_shapes(*, quick: bool) -> Iterator[Shape]:
     yield from [(1, 1, 2), (2, 1, 2), (2, 2, 2)]
     if not quick:
         yield from [(1, 2, 3), (2, 1, 3), (2, 2, 3), (3, 1, 2)]
@@ -134,7 +134,7 @@ CLAIM = Claim(
         Part(
             "(A_pk V_mq)^2 is in the ideal of the coefficients, with cofactors",
             Scope.IDENTITY,
-            lambda quick: filter(hypotheses_hold, symbolic_shapes(quick)),
+            lambda quick: filter(hypotheses_hold, symbolic_shapes(quick=quick)),
             squares_in_the_ideal,
             {
                 "first powers": partial(squares_in_the_ideal, power=1),
@@ -145,7 +145,7 @@ CLAIM = Claim(
         Part(
             "the base locus is {A = 0} and {V = 0}, by Groebner bases",
             Scope.IDENTITY,
-            lambda quick: filter(hypotheses_hold, ideal_shapes(quick)),
+            lambda quick: filter(hypotheses_hold, ideal_shapes(quick=quick)),
             base_locus,
             {"one token": lambda shape: base_locus((*shape[:2], 1))},
             instance="d, d', t",

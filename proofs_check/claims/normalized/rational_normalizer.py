@@ -95,7 +95,7 @@ def values(
 
 
 def jacobian_of_values(
-    network: Architecture, shift: int, inputs: int, all_outputs: bool = False
+    network: Architecture, shift: int, inputs: int, *, all_outputs: bool = False
 ) -> npt.NDArray[np.int64]:
     """The gradients alone."""
     return values(network, shift, inputs, all_outputs)[1].rows

@@ -33,7 +33,7 @@ def _lift(matrix: ObjectArray) -> DualBalls:
     return DualBalls.of(as_array(moving.matrix), moving.directions)
 
 
-def moving_entries(network: Network, ends: bool) -> tuple[Network, int]:
+def moving_entries(network: Network, *, ends: bool) -> tuple[Network, int]:
     """All weights move, one in each batch, and how many; `E` and `U` do not if not `ends`."""
     matrices = matrices_of(network)
     places = range(len(matrices)) if ends else range(1, len(matrices) - 1)
@@ -70,13 +70,13 @@ def orbit(network: Network, ends: bool) -> tuple[int, list[list[Any]]]:
     return len(vectors), vectors
 
 
-def rank_of_differential(network: Network, ends: bool) -> tuple[int, int, Bounds]:
+def rank_of_differential(network: Network, *, ends: bool) -> tuple[int, int, Bounds]:
     """The number of weights, of directions of basis changes, and bounds of the rank at these very weights.
 
     The kernel contains the tangent space of the orbit, so the number of weights minus its rank is an upper bound.
     """
     mask = network.attended.astype(int).astype(object)
-    moving, weights = moving_entries(network, ends)
+    moving, weights = moving_entries(network, ends=ends)
     group, vectors = orbit(network, ends)
     outputs = len(network.unembed) * network.tokens
     inputs = points(len(network.embed[0]), network.tokens, 3 * weights // (2 * outputs) + 2)

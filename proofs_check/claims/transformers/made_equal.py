@@ -67,14 +67,14 @@ class Maker:
                 as_rows(g[i + 1] @ as_array(head.value) @ inverse[i]),
             )
 
-        def all_moved(transposed: bool) -> Network:
+        def all_moved(*, transposed: bool) -> Network:
             layers = tuple(
                 tuple(moved(i, head, transposed) for head in reversed(heads)) for i, heads in enumerate(one.layers)
             )
             ends = as_rows(g[0] @ as_array(one.embed)), as_rows(as_array(one.unembed) @ inverse[2])
             return one._replace(embed=ends[0], layers=layers, unembed=ends[1])
 
-        return Pair("other bases, heads in another order", one, all_moved(True), all_moved(False))
+        return Pair("other bases, heads in another order", one, all_moved(transposed=True), all_moved(transposed=False))
 
     def merged(self) -> Pair:
         """Two heads with the same scores."""

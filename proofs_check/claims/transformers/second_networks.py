@@ -45,12 +45,12 @@ def network(*layers: tuple[Head, ...], tokens: int, causal: bool, skip: bool) ->
 def second_networks(quick: bool) -> Iterator[Case]:
     """All of them, masked and not, with skips and without, where the hypothesis is one."""
     for causal, skip in product((False, True), repeat=2):
-        yield from _of_two_tokens(causal, skip)
-        yield from _of_any_tokens(causal, skip)
+        yield from _of_two_tokens(causal=causal, skip=skip)
+        yield from _of_any_tokens(causal=causal, skip=skip)
     yield from _without_skip()
 
 
-def _of_two_tokens(causal: bool, skip: bool) -> Iterator[Case]:
+def _of_two_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
     bottom = (Head(C, V),)
 
     def pair(tokens: int, ours: tuple[Head, ...], theirs: tuple[Head, ...]) -> tuple[Network, Network]:
@@ -66,7 +66,7 @@ def _of_two_tokens(causal: bool, skip: bool) -> Iterator[Case]:
         yield Case(condition, pair(2, ours, theirs), pair(3, ours, theirs), finding)
 
 
-def _of_any_tokens(causal: bool, skip: bool) -> Iterator[Case]:
+def _of_any_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
     for tokens in (2, 3):
 
         def pair(*layers: tuple[tuple[Head, ...], ...], tokens: int = tokens) -> tuple[Network, Network]:

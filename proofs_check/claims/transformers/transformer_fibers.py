@@ -77,7 +77,7 @@ def given_weights(quick: bool) -> Iterator[Given]:
 
 def kernel_is_the_orbit(given: Given, bases: int = 1, rescaled: int = 0) -> None:
     """The rank of the differential: all weights but the basis changes."""
-    weights, group, bounds = rank_of_differential(given.network, given.ends)
+    weights, group, bounds = rank_of_differential(given.network, ends=given.ends)
     heads = sum(map(len, given.network.layers))
     expect_value(bounds, weights - bases * group - rescaled * heads, at=f"{given.network}: rank of the differential")
 
@@ -201,7 +201,7 @@ def sufficient_only(given: Given, more: int = 0) -> Kind:
     """The condition fails, and the kernel is the tangent space of the orbit all the same."""
     if given.fails not in failing(given.network).split(", "):
         raise Undecided(f"{given.network}: failing are {failing(given.network)}, not {given.fails}")
-    weights, group, bounds = rank_of_differential(given.network, given.ends)
+    weights, group, bounds = rank_of_differential(given.network, ends=given.ends)
     expect_value(bounds, weights - group - more, at=f"{given.network}: rank of the differential")
     if not given.fails:
         return Kind("no second network for V_1 + V_2 = 0 and three tokens: the kernel is the orbit's")

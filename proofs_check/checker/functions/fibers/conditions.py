@@ -150,16 +150,19 @@ def _differences(net: Points, head: Residues, stream: Matrix, pairs: list[tuple[
 # ---- that do not hold, over the rationals
 
 
+RANK, RELATION = {"rank": COUNT}, {"relation": [rational]}
+
+
 def fails(spaces: Spaces, name: str, i: int, evidence: Any) -> str:
     """Say why a condition of layer i fails; rejected if that is not so."""
     if name in RANKS:
-        (most,) = take(evidence, "the evidence", {"rank": COUNT})
+        (most,) = take(evidence, "the evidence", RANK)
         found, width = len(Span(spaces.at[name][i]).basis), spaces.w.widths[i]
         short = f"the rank of {name} of layer {i} must be at most {most} < {width}, it is {found}"
         need(found <= most < width, short)
         return f"{name} of layer {i} (rank {found} of {width})"
-    (c,) = take(evidence, "the evidence", {"relation": [rational, len(spaces.w.layers[i - 1])]})
-    need(any(c), "a relation must not be zero")
+    (c,), heads = take(evidence, "the evidence", RELATION), len(spaces.w.layers[i - 1])
+    need(len(c) == heads and any(c), f"relation must be a list of {heads} numbers, not all of them 0")
     good = name != "e" and _may_relate(spaces, name, i, c) and _vanishes(spaces, name, i, c)
     need(good, f"the relation must show that {name} of layer {i} fails")
     terms = ", ".join(f"{x} of head {h}" for h, x in enumerate(c, 1) if x)

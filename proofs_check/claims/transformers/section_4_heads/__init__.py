@@ -99,7 +99,7 @@ def hypotheses_hold(network: Architecture) -> bool:
     return network.depth == 1 and network.tokens >= 2
 
 
-def softmax_networks(quick: bool) -> Iterator[Architecture]:
+def softmax_networks(*, quick: bool) -> Iterator[Architecture]:
     for d, d_out, t in product((1, 2, 3), (1, 2, 3), (2,) if quick else (2, 3)):
         for shape in shapes(d, d_out, 2 if quick else 3):
             yield network_of(shape, SOFTMAX, t)
@@ -244,7 +244,7 @@ CLAIM = Claim(
         Part(
             "softmax: the heads are independent",
             Scope.GENERIC,
-            lambda quick: filter(hypotheses_hold, softmax_networks(quick)),
+            lambda quick: filter(hypotheses_hold, softmax_networks(quick=quick)),
             partial(certified, stated=all_heads_free),
             {"a rescaling in every head": partial(certified, stated=rescaled_heads)},
             certifies=itself,

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from proofs_check.checker.directions.frames import side_by_side
-from proofs_check.checker.directions.spaces import Unseen, holding, line, symmetric_of_rank
-from proofs_check.checker.verify import Key, Matrix, of_rank, spend, transposed
+from proofs_check.checker.bounds import of_rank, symmetric_of_rank
+from proofs_check.checker.bounds.directions.frames import side_by_side
+from proofs_check.checker.bounds.directions.spaces import Unseen, holding, line
+from proofs_check.checker.verify import Key, Matrix, spend, transposed
 
 Dual = tuple[Matrix, Matrix]
 """A matrix, and its derivative."""

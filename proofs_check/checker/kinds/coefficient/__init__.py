@@ -1,16 +1,29 @@
-"""Learning coefficients between two bounds, for verify.py beside it.
+"""A learning coefficient lambda between two bounds: of polynomials at one of their zeros, or of a model by its sizes.
 
-verify.py imports this file when it meets a certificate of kind `coefficient` (docs/certificate.md); nothing else needs
-it. Models by their sizes are in coefficient_models.py. The statements of docs/learning-coefficients-linear-attention.md
-are taken as given; all arithmetic is redone, in fractions: a sum of weights is twice a bound from above, a sum of
-multipliers twice one from below."""
+The statements of docs/learning-coefficients-linear-attention.md are taken as given; all arithmetic is redone, in
+fractions: a sum of weights is twice a bound from above, a sum of multipliers twice one from below. Models by their
+sizes are in models.py. What stands where is in docs/certificate.md.
+"""
 
 import itertools
 from fractions import Fraction
 from typing import Any
 
-from proofs_check.checker.coefficient_models import proved
-from proofs_check.checker.verify import COUNT, LONG, fields, keep, need, rational, scratch, spend, take
+from proofs_check.checker.kinds.coefficient.models import MODEL, proved
+from proofs_check.checker.verify import (
+    COUNT,
+    INTEGER,
+    LONG,
+    RATIONAL,
+    SOME,
+    Later,
+    keep,
+    need,
+    rational,
+    scratch,
+    spend,
+    take,
+)
 
 VARIABLES, DEGREES, TERMS = range(1, 257), range(257), 10**5
 Polynomial = dict[tuple[int, ...], Fraction]
@@ -150,11 +163,9 @@ def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     return total
 
 
-def prove(data: Any) -> str:
+def prove(of: dict[str, Any], lower: Fraction, upper: Fraction, above: Any, below: Any) -> str:
     """Say what a certificate proves of a learning coefficient."""
-    of, lower, upper, above, below = fields(
-        data, {"of": dict, "lower": rational, "upper": rational, "above": dict, "below": dict}
-    )
+    take(of, "of", dict)
     if "model" in of:
         low, high, about, theorem = proved(of, above, below)
     else:
@@ -166,3 +177,18 @@ def prove(data: Any) -> str:
     need(lower == low / 2 and upper == high / 2, f"the bounds must be {low / 2} and {high / 2}")
     claim = f"lambda = {lower}" if lower == upper else f"{lower} <= lambda <= {upper}"
     return f"{claim}, for {about}, by docs/learning-coefficients-linear-attention.md, {theorem}"
+
+
+TERM = [Later(INTEGER, RATIONAL, [DEGREES]), 2]
+ROWS = (
+    (
+        {
+            "of": Later({"polynomials": [[TERM]], "point": [rational, SOME]}, MODEL),
+            "lower": rational,
+            "upper": rational,
+            "above": Later(dict),
+            "below": Later(dict),
+        },
+        prove,
+    ),
+)

@@ -37,11 +37,6 @@ def unit(size: int) -> Matrix:
     return [[int(i == j) for j in range(size)] for i in range(size)]
 
 
-def symmetric_of_rank(r: int, k: int) -> int:
-    """Return the dimension of the symmetric r x r matrices of rank at most k."""
-    return min(r, k) * r - min(r, k) * (min(r, k) - 1) // 2
-
-
 def line(net: Network) -> bool:
     """Whether the stream is y z^T, with scores that are not normalized."""
     return net.t == 1 or (net.n == 1 and not net.causal)

@@ -4,12 +4,13 @@ import itertools
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from proofs_check.checker.directions.spaces import Unseen, unit
-from proofs_check.checker.verify import Matrix, keep, need, of_rank, spend, transposed
+from proofs_check.checker.bounds import of_rank
+from proofs_check.checker.bounds.directions.spaces import Unseen, unit
+from proofs_check.checker.functions.matrices import Span, dots
+from proofs_check.checker.verify import Matrix, need, spend, transposed
 
 Equations = dict[Any, list[tuple[int, int]]]
 """Pairs of words by their equation, whose name begins with its kind."""
@@ -97,35 +98,14 @@ def rational_rank(at: Unseen, i: int, s: int, size: int, sums: Equations) -> int
     def small(rows: int, columns: int) -> Matrix:
         return [[source.randint(-4, 4) for _ in range(columns)] for _ in range(rows)]
 
-    def times(a: Matrix, b: Matrix) -> Matrix:
-        return [[sum(map(mul, row, column)) for column in transposed(b)] for row in a]
-
     for _ in range(8):
         words = [small(net.d[s - 1], len(at.F[s - 1]))]
         for j in range(s, i):
             ranks = [min(net.b[j], net.d[j - 1])] * net.h
-            values = [times(small(net.d[j], b), small(b, net.d[j - 1])) for b in ranks]
-            words = longer(words, values, times, skip=net.skip)
+            values = [dots(small(net.d[j], b), small(net.d[j - 1], b)) for b in ranks]
+            words = longer(words, values, lambda value, word: dots(value, transposed(word)), skip=net.skip)
         columns = [transposed(W) for W in words]
         if generic(at, [[[x % at.p for x in w] for w in W] for W in columns], size, len(at.F[i - 1])):
-            return len(reduced(coefficients(columns, sums)))
+            return len(Span(coefficients(columns, sums)).basis)
     need(False, "words of small integers must be found in the open orbit, there are none")
     return 0
-
-
-def reduced(forms: Iterator[list[int]]) -> dict[int, list[Fraction]]:
-    """Return rows in echelon form over the rationals, by their pivots."""
-    rows = dict[int, list[Fraction]]()
-    for form in forms:
-        spend(len(form) * len(rows) * 16)
-        rest = [Fraction(x) for x in form]
-        for pivot, row in rows.items():
-            if factor := rest[pivot]:
-                rest = [x - factor * y for x, y in zip(rest, row, strict=True)]
-        bits = max(x.numerator.bit_length() + x.denominator.bit_length() for x in rest)
-        spend(len(form) * (1 + len(rows) * (bits // 256) ** 2))
-        if any(rest):
-            keep(len(form) * (120 + bits // 3))
-            first = next(j for j, x in enumerate(rest) if x)
-            rows[first] = [x / rest[first] for x in rest]
-    return rows

@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from proofs_check.checker.directions.spaces import Unseen, holding, line, symmetric_of_rank, unit
-from proofs_check.checker.verify import Matrix, of_rank, spend, transposed
+from proofs_check.checker.bounds import of_rank, symmetric_of_rank
+from proofs_check.checker.bounds.directions.spaces import Unseen, holding, line, unit
+from proofs_check.checker.verify import Matrix, spend, transposed
 
 
 class Layer:

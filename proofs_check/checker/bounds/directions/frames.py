@@ -3,8 +3,9 @@
 import itertools
 from collections.abc import Iterator, Sequence
 
-from proofs_check.checker.directions.spaces import Unseen, Vector, holding, unit
-from proofs_check.checker.verify import Matrix, keep, of_rank, spend, transposed, unpack
+from proofs_check.checker.bounds import of_rank
+from proofs_check.checker.bounds.directions.spaces import Unseen, Vector, holding, unit
+from proofs_check.checker.verify import Matrix, keep, spend, transposed, unpack
 
 
 def combinations(at: Unseen, i: int, k: int, W: Matrix, forms: Sequence[Matrix]) -> Iterator[int]:

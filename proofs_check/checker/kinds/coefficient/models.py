@@ -1,4 +1,4 @@
-"""Learning coefficients of models by their sizes, for coefficients.py beside it.
+"""Learning coefficients of models by their sizes.
 
 The theorems of docs/learning-coefficients-linear-attention.md say that a coefficient is the value of a linear program,
 or the smallest of a few numbers: solutions of the program are looked at, numbers are computed anew."""
@@ -122,12 +122,13 @@ def one_head(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tup
 MODELS: dict[str, Any] = {"linear attention": linear_attention, "one head": one_head}
 
 
+SMALL = range(1, 10**4)
+MODEL = {"model": frozenset(MODELS), "vocabulary": SMALL, "width": SMALL, "teacher": (SMALL,), "tokens": (SIZE,)}
+
+
 def proved(data: Any, above: Any, below: Any) -> tuple[Fraction, Fraction, str, str]:
     """Return twice both bounds of a model, what it is, and by which theorem."""
-    small = range(1, 10**4)
-    form = {"model": str, "vocabulary": small, "width": small, "teacher": (small,), "tokens": (SIZE,)}
-    model, v, e, teacher, tokens = take(data, "of", form)
-    need(model in MODELS, f"the model must be one of {', '.join(MODELS)}")
+    model, v, e, teacher, tokens = take(data, "of", MODEL)
     need(v > 1 and (tokens is None or tokens > 1), "there must be two words and two tokens, or more")
     need(teacher is None or teacher < e, "the teacher must be narrower than the network")
     low, high, theorem = MODELS[model](v, e, teacher, above, below)

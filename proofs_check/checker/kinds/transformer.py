@@ -1,17 +1,17 @@
-"""Dimensions of residual softmax transformers of any size, for verify.py beside it.
+"""The dimension of a residual softmax transformer of any size.
 
-verify.py imports this file when it meets a certificate of kind `transformer` (docs/certificate.md); nothing else needs
-it. Weights come from a seed. They are sparse, so that ranks of them take no time; the theorem, docs/transformers.md,
-Proposition 18, asks for one point, and any will do."""
+Weights come from a seed. They are sparse, so that ranks of them take no time; the theorem, docs/transformers.md,
+Proposition 18, asks for one point, and any will do.
+"""
 
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from proofs_check.checker.verify import COUNT, SIZE, fields, keep, need, spend
+from proofs_check.checker.verify import COUNT, SIZE, SOME, keep, need, spend
 
 P, SEEDS, WORD = 2**61 - 1, range(2**64), 2**64 - 1
-Row = dict[int, int]  # entries that are not zero, by column
+Sparse = dict[int, int]  # entries that are not zero, by column
 
 
 def numbers(seed: int) -> Iterator[int]:
@@ -23,7 +23,7 @@ def numbers(seed: int) -> Iterator[int]:
         yield (z ^ z >> 31) % P
 
 
-def draw(drawn: Iterator[int], rows: int, d: int, group: int) -> list[Row]:
+def draw(drawn: Iterator[int], rows: int, d: int, group: int) -> list[Sparse]:
     """Return rows of length d with two entries side by side, one column further from row to row."""
     matrix = []
     for j in range(group * rows, group * rows + rows):
@@ -33,9 +33,9 @@ def draw(drawn: Iterator[int], rows: int, d: int, group: int) -> list[Row]:
     return matrix
 
 
-def rank(matrix: list[Row]) -> int:
+def rank(matrix: list[Sparse]) -> int:
     """Return the rank, by elimination."""
-    pivots: dict[int, Row] = {}
+    pivots: dict[int, Sparse] = {}
     for old in matrix:
         row = {c: x for c, x in old.items() if x}
         while row:
@@ -54,7 +54,7 @@ def rank(matrix: list[Row]) -> int:
     return len(pivots)
 
 
-def add_product(total: list[Row], outputs: list[Row], values: list[Row]) -> bool:
+def add_product(total: list[Sparse], outputs: list[Sparse], values: list[Sparse]) -> bool:
     """Add O V, where O is the transpose of `outputs`; return whether it is not zero."""
     spend(20 * len(values))
     seen: dict[tuple[int, int], int] = {}
@@ -67,7 +67,7 @@ def add_product(total: list[Row], outputs: list[Row], values: list[Row]) -> bool
     return any(seen.values())
 
 
-def _full(matrix: list[Row], d: int) -> int:
+def _full(matrix: list[Sparse], d: int) -> int:
     """Return the rank, which must be the largest one."""
     found = rank(matrix)
     need(found == min(len(matrix), d), f"Q, K, V, O must have full rank modulo 2^61 - 1, {found} was found")
@@ -96,15 +96,9 @@ def _layer(drawn: Iterator[int], d: int, a: int, b: int | None, share: int, grou
     return found
 
 
-LAYERS_ALIKE = {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,)}
-NETWORK = {"width": SIZE, "layers": [LAYERS_ALIKE], "heads": SIZE, "groups": SIZE, "embed": (SIZE,), "unembed": (SIZE,)}
-
-
-def prove(data: Any) -> str:
+def prove(network: list[Any], claimed: int, seed: int) -> str:
     """Prove the dimension: the rank of the differential at one point, and as many parameters of products from above."""
-    form = {"network": NETWORK | {"tied": bool}, "dimension": COUNT, "seed": SEEDS}
-    (d, layers, heads, groups, n, m, tied), claimed, seed = fields(data, form)
-    need(layers, "there must be a layer")
+    d, layers, heads, groups, n, m, tied = network
     need(heads % groups == 0, "the heads must be a multiple of the groups")
     need(groups == heads or all(b for _, _, b in layers), "values are shared only where there are value ranks")
     need((n or d) >= d <= (m or d), "embed and unembed must reach the width")
@@ -132,3 +126,9 @@ def prove(data: Any) -> str:
         f"layers {shape}, {', '.join(words)}, over the real and over the complex numbers, by full ranks modulo "
         f"2^61 - 1 at the weights of seed {seed} (docs/transformers.md, Proposition 18)"
     )
+
+
+LAYERS_ALIKE = {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,)}
+NETWORK: dict[str, Any] = {"width": SIZE, "layers": [LAYERS_ALIKE, SOME], "heads": SIZE, "groups": SIZE}
+NETWORK |= {"embed": (SIZE,), "unembed": (SIZE,), "tied": bool}
+ROWS = (({"network": NETWORK, "dimension": COUNT, "seed": SEEDS}, prove),)

@@ -1,0 +1,195 @@
+"""Which weights of a softmax network have the same function as given ones, by a theorem whose hypotheses they fulfil.
+
+In the folder `functions/fibers` (docs/certificate.md, section 4.2) `conditions` has what the theorems ask of weights,
+`points` and `exact` what the answers are read off, `sizes` counts dimensions.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from proofs_check.checker.functions.fibers.conditions import (
+    BLOCKS,
+    RANK,
+    RANKS,
+    RELATION,
+    WORDS,
+    Place,
+    fails,
+    holds,
+    places,
+)
+from proofs_check.checker.functions.fibers.exact import Spaces
+from proofs_check.checker.functions.fibers.points import Points
+from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
+from proofs_check.checker.functions.network import NAMED, Form, Network
+from proofs_check.checker.functions.proofs import SAME, shown
+from proofs_check.checker.verify import COUNT, LAYERS, SIZE, Later, need, odd_prime, scratch, take
+
+PLACE, MANY = range(LAYERS + 1), "docs/transformer-fibers.md"
+ONE, EXACT = "docs/softmax-fibers.md", f"{MANY}, Corollary 5"
+ACTING = ("heads", "query-key", "value-output", "stream")
+Case = tuple[Form, int, Network]
+
+
+class Theorem(NamedTuple):
+    """What it is about, the conditions that it needs, and what it says of the fiber."""
+
+    about: Callable[[Form, int, Network], bool]
+    needs: tuple[str, ...]
+    says: str
+
+
+class Condition(NamedTuple):
+    """A condition that is listed: whether it holds, in words, and the points that show it."""
+
+    holds: bool
+    place: Place
+    said: str
+    points: Points | None
+
+
+def _plain(form: Form, w: Network) -> bool:
+    return not form.skip and all(len(heads) == 1 for heads in w.layers)
+
+
+THEOREMS = {
+    f"{ONE}, Theorem 1": Theorem(
+        lambda form, t, w: _plain(form, w) and not form.causal,
+        (),
+        "those with the same V~ and the same A~_i up to the first blind layer",
+    ),
+    f"{ONE}, Theorem 4": Theorem(
+        lambda form, t, w: _plain(form, w) and form.causal,
+        (),
+        "those with the same V~ and the same A~_i, but for t = 2 zero ones may move past skew ones, B -> 2^(z' - z) B",
+    ),
+    EXACT: Theorem(
+        lambda form, t, w: True,
+        (*WORDS, *RANKS),
+        "those that differ by permutations of heads, bases of the stream, and factors of the same K^T Q and O V, also "
+        "among weights of smaller widths and with fewer heads",
+    ),
+    f"{MANY}, Theorem 7": Theorem(
+        lambda form, t, w: t == 2, WORDS, "those with the same words U W E and formal scores, heads permuted"
+    ),
+    f"{MANY}, Theorem 8": Theorem(
+        lambda form, t, w: len(w.layers) == 1,
+        (),
+        "those with the same e U E and, with the sums M_m of U V E over the heads with E^T A E = m, the same M_m for "
+        "every m, or for t = 2 the same sum of all M_m and the same M_m - M_-m",
+    ),
+    f"{MANY}, Theorem 11": Theorem(
+        lambda form, t, w: t > 2,
+        (*WORDS, *BLOCKS),
+        "those with the same words U W E and blocks E^T W^T A W E, heads permuted",
+    ),
+}
+
+
+def _symmetries(form: Form, w: Network) -> list[str]:
+    """Return the names of what acts on the weights of every network of this shape."""
+    many = any(len(heads) > 1 for heads in w.layers)
+    stream = bool(w.E and w.U) if form.skip else bool(w.E or w.U or len(w.layers) > 1)
+    projected = any(head.o for heads in w.layers for head in heads)
+    return [name for name, there in zip(ACTING, (many, True, projected, stream), strict=True) if there]
+
+
+def _alike(w: Network) -> bool:
+    """Whether the heads of a layer have matrices of the same shapes."""
+    return all(len({tuple((len(m), len(m[0]) if m else 0) for m in h) for h in heads}) == 1 for heads in w.layers)
+
+
+def _conditions(case: Case, listed: list[Any]) -> Iterator[Condition]:
+    """Yield each one, shown."""
+    form, t, w = case
+    known = set(places((*WORDS, *RANKS, *BLOCKS), form, t, len(w.layers)))
+    points, spaces = dict[tuple[int, int], Points](), list[Spaces]()
+    for name, i, true, evidence in (take(x, "a condition", CONDITION) for x in listed):
+        need((name, i) in known, f"there must be conditions of this network, each once, {name!a}, {i} is none")
+        known.remove((name, i))
+        if true:
+            p, seed = take(evidence, "the evidence", RESIDUES)
+            points[p, seed] = points.get((p, seed)) or Points(*case, p, seed)
+            need(holds(points[p, seed], name, i), f"residues modulo {p} must show that {name} of layer {i} holds")
+            yield Condition(True, (name, i), name, points[p, seed])
+        else:
+            spaces = spaces or [Spaces(*case)]
+            with scratch():
+                said = fails(spaces[0], name, i, evidence)
+            yield Condition(False, (name, i), said, None)
+
+
+def _from_theorem(case: Case, name: str | None, found: list[Condition]) -> tuple[str, int | None, int | None]:
+    """Return what is known of the fiber, its dimension, and the first blind layer."""
+    form, t, w = case
+    claim = f"{t} tokens, for {form}, of {w}"
+    if name is None:
+        need(not all(each.holds for each in found), "without a theorem there must be a condition that fails")
+        return f"conditions of {MANY} that do not hold for {claim}; nothing is said of other weights", None, None
+    need(THEOREMS[name].about(*case), f"{name!a} must be a theorem about this network")
+    shown = {each.place for each in found if each.holds}
+    missing = [place for place in places(THEOREMS[name].needs, form, t, len(w.layers)) if place not in shown]
+    need(not missing, f"{name} needs conditions that are not shown: {str(missing)[:100]}")
+    told = f"all real weights of this shape with the function of these, of {claim}: {THEOREMS[name].says}"
+    if name == EXACT:
+        return told, orbit(form, w, next(each.points for each in found if each.points)), None
+    if not name.startswith(ONE):
+        return told, None, None
+    one = OneHead(*case)
+    return told, one.dimension, one.blind
+
+
+def prove(
+    form: Form,
+    t: int,
+    weights: Any,
+    name: str | None,
+    listed: list[Any],
+    symmetries: list[str],
+    blind: int | None,
+    minimal: bool,
+    dimension: int | None,
+    another: list[Any] | None,
+) -> str:
+    """Say which weights have the same function as these."""
+    w = Network(weights, form)
+    need(form.softmax, "fibers are those of softmax networks")
+    need(_alike(w), "the heads of a layer must have matrices of the same shapes")
+    want = _symmetries(form, w)
+    need(symmetries == want, f"the symmetries of this network must be {', '.join(want)}")
+    found = list(_conditions((form, t, w), listed))
+    told, size, seen = _from_theorem((form, t, w), name, found)
+    need(blind == seen, f"the first blind layer must be {seen}, it is {blind}")
+    need(minimal is (name == EXACT), "minimal must be true with Corollary 5, and only then")
+    need(dimension == size, f"the dimension must be {size}, it is {dimension}")
+    parts = [told, f"layer {seen} is blind" if seen else "", "" if size is None else f"dimension {size}"]
+    parts.append("minimal in heads, widths and ranks" if minimal else "")
+    held = defaultdict[str, list[int]](list)
+    for _, (each, i), _, _ in (x for x in found if x.holds):
+        held[each].append(i)
+    if held:
+        primes = ", ".join(dict.fromkeys(str(each.points.p) for each in found if each.points))
+        names = "; ".join(f"{each} {','.join(map(str, sorted(at)))}" for each, at in held.items())
+        page = f"{MANY}, Proposition{'s 13 and 15' if t > 2 else ' 13'}"
+        parts.append(f"conditions, with their layers, that hold by residues modulo {primes}: {names} ({page})")
+    failing = ", ".join(each.said for each in found if not each.holds)
+    parts.append(f"that do not hold over the rationals: {failing}" if failing else "")
+    if another is not None:
+        other, proof = Network(another[0], form), another[1]
+        said = shown(SAME, form, t, w, other, proof)
+        parts.append(f"the same function is that of another one of {other}, by {said}")
+    return "; ".join(part for part in [*parts, name or ""] if part)
+
+
+RESIDUES = {"prime": odd_prime, "seed": range(2**64)}
+CONDITION = {
+    "name": frozenset((*WORDS, *RANKS, *BLOCKS)),
+    "layer": PLACE,
+    "holds": bool,
+    "evidence": Later(RESIDUES, RELATION, RANK),
+}
+FORM = {"form": Form.read, "tokens": SIZE[1:], "weights": NAMED, "theorem": (frozenset(THEOREMS),)}
+FORM |= {"conditions": [Later(CONDITION)], "symmetries": [frozenset(ACTING)], "blind": (PLACE,), "minimal": bool}
+FORM |= {"dimension": (COUNT,), "another": ({"weights": NAMED, "proof": SAME},)}
+ROWS = ((FORM, prove),)
