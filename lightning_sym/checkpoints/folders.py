@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.foreign_features import with_features
 from lightning_sym.checkpoints.gguf_file import BLOCK_TYPES, BlockTensor, read_gguf
 from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, tensor_shape
 from lightning_sym.checkpoints.model import CheckpointForm
@@ -76,9 +79,9 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _family(name: Any, what: str, known: Collection[str]) -> ModelFamily:
+def _family(name: Any, what: str, known: Collection[str], values: Mapping[str, Any]) -> ModelFamily:
     if not isinstance(name, str) or name not in known:
-        raise FileFormatError(f"{what} must be one of {', '.join(known)}, got {shown(name)}")
+        raise FileFormatError(f"{what} must be one of {', '.join(known)}, got {shown(name)}{with_features(values)}")
     return FAMILIES[name]
 
 
@@ -93,7 +96,7 @@ def _open_folder(folder: Path, memory: int) -> StoredCheckpoint:
         if not isinstance(values, dict):
             raise FileFormatError("it must hold one JSON object")
         config = Config(values)
-        family = _family(config.get("model_type"), "model_type", FAMILIES)
+        family = _family(config.get("model_type"), "model_type", FAMILIES, values)
         form, biases = family.read(config)
         config.finish()
     except BadInput as error:
@@ -119,7 +122,7 @@ def _open_gguf(path: Path, memory: int) -> StoredCheckpoint:
     file = read_gguf(path)
     layouts = {name: family.gguf_layout for name, family in FAMILIES.items() if family.gguf_layout is not None}
     name = file.values.get("general.architecture")
-    family = _family(name, "general.architecture", layouts)
+    family = _family(name, "general.architecture", layouts, {"model_type": name})
     if file.values.get("general.type", "model") != "model" or file.values.get("split.count", 1) not in (0, 1):
         raise FileFormatError("it must hold a whole model, no adapter and no part of several files")
     unembedding, embedding = (layouts[family.model_type].ends[piece].tensor for piece in ("unembedding", "embedding"))
@@ -130,6 +133,11 @@ def _open_gguf(path: Path, memory: int) -> StoredCheckpoint:
         if key.startswith(f"{name}."):
             short = key.removeprefix(f"{name}.")
             said[family.gguf_keys.get(short, key)] = value
+    for key in file.tensors.keys() & family.gguf_keys.keys():  # a tensor that belongs to the configuration
+        numbers = file.tensors.pop(key).read().reshape(-1).tolist()
+        if not all(map(isfinite, numbers)):
+            raise FileFormatError(f"{key} must hold finite numbers")
+        said[family.gguf_keys[key]] = tuple(map(Fraction, numbers))
     config = Config(said)
     form, biases = family.read(config)
     config.finish()

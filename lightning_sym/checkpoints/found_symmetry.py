@@ -143,9 +143,7 @@ class Gathered:
         except (BadInput, TooLarge) as error:
             self._refuse(str(error))
             return None
-        if (
-            exact
-            and replace(form, context=self.second.form.context, family=self.second.form.family) != self.second.form
-        ):
+        wanted = self.second.form  # whether its frequencies are the same is told by a residual
+        if exact and replace(form, context=wanted.context, family=wanted.family, scaling=wanted.scaling) != wanted:
             self._refuse("it makes another form of network")
         return None if self.why_not else symmetry

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import Array, CheckpointForm
 from lightning_sym.checkpoints.pieces import CheckpointTable, table
 from lightning_sym.errors import BadInput
@@ -26,11 +27,13 @@ class Place:
         tensor: its name, `{}` for the layer.
         turned: stored as (in, out).
         interleaved: row `2i + s` of a head is row `s a/2 + i` of the piece.
+        less: the tensor is the piece less this number.
     """
 
     tensor: str
     turned: bool = False
     interleaved: bool = False
+    less: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,6 @@ class ModelFamily:
         write: the configuration that states both.
         layout: the names in folders; where `prefix` stands before all tensors, or before none of them, it is left out.
         biases: those that a model has whose configuration says nothing.
-        gated: whether the MLP has a gate.
         prefix: see there.
         ignored: the names of tensors beyond the layout that say nothing about the function.
         gguf_keys: by the key of a GGUF file, without the name of its architecture, the key of `config.json`.
@@ -88,7 +90,6 @@ class ModelFamily:
     write: Callable[[CheckpointForm, Biases], dict[str, Any]]
     layout: Layout
     biases: Biases = frozenset()
-    gated: bool = True
     prefix: str = ""
     ignored: re.Pattern[str] | None = None
     gguf_keys: Mapping[str, str] = field(default_factory=dict)
@@ -103,7 +104,7 @@ class ModelFamily:
         """The pieces of a layer: all but biases that are not there, and gates where there are none."""
         pieces = table(form).layer.values()
         there = {piece.name for piece in pieces if not piece.added_to or piece.added_to in biases}
-        return frozenset(there if self.gated else there - {"gate", "gate_bias"})
+        return frozenset(there if form.has_gate else there - {"gate", "gate_bias"})
 
 
 def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tuple[int, ...]:
@@ -130,7 +131,8 @@ def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tens
     if place.interleaved:
         count, width = piece.shape[:2]
         rows = rows.reshape(count, width // 2, 2, *rows.shape[1:]).swapaxes(1, 2)
-    return piece.of_matrix(rows)
+    array = piece.of_matrix(rows)
+    return Exact().plus(np.asarray(array, dtype=np.float64), np.full(1, float(place.less))) if place.less else array
 
 
 def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> Array:
@@ -142,6 +144,11 @@ def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> 
     for name, array in arrays.items():
         if array.shape != pieces[name].shape:
             raise BadInput(f"{name} must have the shape {pieces[name].shape}, got {array.shape}")
-    flat = [pieces[name].as_matrix(array) for name, array in arrays.items()]
+    stored = arrays
+    if place.less:
+        stored = {
+            n: Exact().plus(Exact().numbers(array), np.full(1, -float(place.less))) for n, array in arrays.items()
+        }
+    flat = [pieces[name].as_matrix(array) for name, array in stored.items()]
     matrix = flat[0] if len(flat) == 1 else np.concatenate(flat)
     return matrix.T if place.turned else matrix

@@ -7,7 +7,7 @@ float32, which holds it exactly. A family (one file each) says how its tensors b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
+from lightning_sym.rings.rotary import RotaryScaling
 
 Array = npt.NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckpointForm:
-    """Everything about a transformer that is not a weight.
+    """Everything about a transformer that is not a weight; what stands last is `None` where the network lacks it.
 
     Attributes:
         family: which family's file it was read by, such as `gpt2` or `llama`.
@@ -39,6 +40,16 @@ class CheckpointForm:
         theta: base of the rotary frequencies `theta^(-2k/a)`, in the rotate-half layout; `None`: learned positions.
         activation: of the MLP; `gelu_new` is the form with tanh.
         tied: the unembedding is the embedding.
+        gated: the MLP has a gate; `None`: with SiLU it has.
+        scaling: of the rotary frequencies.
+        window: tokens that a token attends to, itself among them.
+        local: the layers that have the window; `None`: all of them.
+        unturned: the layers without rotary positions.
+        score_width: scores are divided by its root; `None`: by that of the head width.
+        embedding_square: embeddings are multiplied by its root.
+        residual: what is added to the stream is multiplied by it.
+        logit_divisor: logits are divided by it.
+        score_cap, logit_cap: scores, or logits, `z` become `cap tanh(z / cap)`.
     """
 
     family: str
@@ -55,6 +66,41 @@ class CheckpointForm:
     theta: Fraction | None
     activation: Literal["gelu", "gelu_new", "silu"]
     tied: bool
+    gated: bool | None = None
+    scaling: RotaryScaling | None = None
+    window: int | None = None
+    local: tuple[int, ...] | None = None
+    unturned: tuple[int, ...] | None = None
+    score_width: Fraction | None = None
+    embedding_square: Fraction | None = None
+    residual: Fraction | None = None
+    logit_divisor: Fraction | None = None
+    score_cap: Fraction | None = None
+    logit_cap: Fraction | None = None
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether the MLP has a gate."""
+        return self.activation == "silu" if self.gated is None else self.gated
+
+    def window_of(self, layer: int) -> int | None:
+        """How many tokens a token of a layer attends to; `None`: all before it, and itself."""
+        return self.window if self.local is None or layer in self.local else None
+
+    def rotation_of(self, layer: int) -> tuple[Fraction, RotaryScaling | None] | None:
+        """Base and scaling of the rotary positions of a layer, if it has any."""
+        turned = self.theta is not None and layer not in (self.unturned or ())
+        return (self.theta, self.scaling) if turned and self.theta is not None else None
+
+    def features(self) -> Iterator[tuple[str, Any]]:
+        """What it has of the parts that most networks lack, by name."""
+        for field in fields(self):
+            if field.default is None and (value := getattr(self, field.name)) is not None:
+                yield field.name, value
+
+    def __repr__(self) -> str:
+        basic = ((field.name, getattr(self, field.name)) for field in fields(self) if field.default is MISSING)
+        return f"CheckpointForm({', '.join(f'{name}={value!r}' for name, value in (*basic, *self.features()))})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -234,10 +234,10 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
 
 
 def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
-    """Neurons; what a gate multiplies, with SiLU, may be rescaled, neuron by neuron."""
+    """Neurons; what a gate multiplies may be rescaled, neuron by neuron."""
     neurons = WeightSpace("neurons", (), form.inner)
     ups = WeightSpace("ups", (), 1, over=(neurons,))
-    more, less = ([(ups, exponent)] if form.activation == "silu" else [] for exponent in (1, -1))
+    more, less = ([(ups, exponent)] if form.has_gate else [] for exponent in (1, -1))
     rows, read, taken = Axis(neurons, up=True), stream(form, up=False), (behind(form, "norm2"), -1)
     yield from affine("gate", (rows, read), (1,), taken)
     yield from affine("up", (rows, read), (1,), taken, *more)

@@ -28,11 +28,17 @@ CENTRED = Need(
     lambda form: form.norm == "layer", "shifts along the vector of ones need LayerNorm, this network has RMSNorm"
 )
 NORM_BIAS = Need(lambda form: form.norm == "layer", "RMSNorm has no bias")
-LEARNED = Need(lambda form: form.theta is None, "this network has no learned positions")
+LEARNED = Need(
+    lambda form: form.theta is None and form.embedding_square is None,
+    "this network has no learned positions beside embeddings as they are stored",
+)
 NO_TURNS = Need(lambda form: form.theta is None, "with rotary positions queries and keys allow turns only, no matrices")
-UNSEEN_KEYS = Need(lambda form: form.theta is None, "with rotary positions the function depends on key biases")
+UNSEEN_KEYS = Need(
+    lambda form: form.theta is None and form.score_cap is None,
+    "with rotary positions, or caps on scores, the function depends on key biases",
+)
 ROTARY = Need(lambda form: form.theta is not None, "turns belong to rotary positions, this network has none")
-GATED = Need(lambda form: form.activation == "silu", "only the up map of a gated MLP may be scaled")
+GATED = Need(lambda form: form.has_gate, "only the up map of a gated MLP may be scaled")
 UNTIED = Need(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
 
 

@@ -124,13 +124,7 @@ def _type_of_all(kinds: set[str]) -> str:
 def _config(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
     """The configuration that states a form and its pieces; it is read back, and must state the same."""
     for name, number in (("epsilon", form.epsilon), ("theta", form.theta)):
-        denominator = Fraction(number or 1).denominator
-        while denominator % 2 == 0:
-            denominator //= 2
-        while denominator % 5 == 0:
-            denominator //= 5
-        if denominator != 1:
-            raise BadInput(f"{name} must be a decimal to be written, got {said(number)}")
+        _require_decimal(name, Fraction(number or 1))
     config = family.write(form, frozenset(table(form)[name].added_to for name in parts))
     back, biases = family.read(Config(parse(_spelled(config).encode(), ExactNumbers())))
     for name, value in vars(form).items():
@@ -141,15 +135,28 @@ def _config(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) ->
     return config
 
 
+def _require_decimal(name: str, number: Fraction) -> None:
+    """Refuse a number that no decimal is."""
+    denominator = number.denominator
+    for prime in (2, 5):
+        while denominator % prime == 0:
+            denominator //= prime
+    if denominator != 1:
+        raise BadInput(f"{name} must be a decimal to be written, got {said(number)}")
+
+
 def _spelled(config: dict[str, Any]) -> str:
-    lines = (f"  {json.dumps(key)}: {_decimal(value)}" for key, value in config.items())
+    lines = (f"  {json.dumps(key)}: {_decimal(key, value)}" for key, value in config.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _decimal(value: Any) -> str:
-    """A value in JSON, fractions as exact decimals."""
+def _decimal(key: str, value: Any) -> str:
+    """The value of a key in JSON, fractions as exact decimals."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)}: {_decimal(name, each)}" for name, each in value.items()) + "}"
     if not isinstance(value, Fraction):
         return json.dumps(value)
+    _require_decimal(key, value)
     digits = 0
     while (value * 10**digits).denominator != 1:
         digits += 1
