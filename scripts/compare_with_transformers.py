@@ -59,6 +59,8 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "Qwen2": ("Qwen2", _SMALL),
     "Qwen2, tied": ("Qwen2", _SMALL | {"tie_word_embeddings": True}),
     "Qwen2, windows": ("Qwen2", _SMALL | _WINDOW | {"use_sliding_window": True, "max_window_layers": 1}),
+    "Qwen3": ("Qwen3", _SMALL | {"head_dim": 10, "attention_bias": True}),
+    "Qwen3, tied": ("Qwen3", _SMALL | {"head_dim": 8, "tie_word_embeddings": True}),
     "Phi-3": ("Phi3", _SMALL | _WINDOW | {"pad_token_id": 0}),
     "Granite": (
         "Granite",

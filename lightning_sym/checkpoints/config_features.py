@@ -181,6 +181,14 @@ EMBEDDINGS_TIMES_ROOT = Feature(_read_scaled, lambda form: {})
 """Of Gemma: embeddings are multiplied by the root of the width."""
 
 
+def _read_head_norms(config: Config, form: CheckpointForm) -> CheckpointForm:
+    return replace(form, head_norms="head")
+
+
+HEAD_NORMS = Feature(_read_head_norms, lambda form: {})
+"""Of Qwen3: queries and keys of each head go through a norm."""
+
+
 def silent(*keys: str) -> Feature:
     """Keys that say nothing in this family."""
 

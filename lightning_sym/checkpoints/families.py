@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.relatives import ATTENTION, MLP, RELATIVES
 from lightning_sym.checkpoints.rotary_config import FACTORS
 
 NORMS = frozenset(("norm1", "norm2"))
+WITH_GAINS = NORMS | {"query_norm", "key_norm"}
 AFFINE = ATTENTION | MLP
 
 Names = Mapping[str, tuple[str, str]]
@@ -40,7 +41,7 @@ def layouts(
         block: dict[str, Place] = {}
         for name, called in layer.items():
             mixed, tensor = kind == 1 and name in interleaved, f"{start}.{called[kind]}"
-            weight = f"{name}_gain" if name in NORMS else name
+            weight = f"{name}_gain" if name in WITH_GAINS else name
             block[weight] = Place(f"{tensor}.weight", turned and kind == 0 and weight == name, mixed)
             block[f"{name}_bias"] = Place(f"{tensor}.bias", interleaved=mixed)
         outer = {
@@ -151,6 +152,11 @@ GRANITE_GGUF_KEYS = LLAMA_GGUF_KEYS | {
     "embedding_scale": "embedding_multiplier", "attention.scale": "attention_multiplier",
     "residual_scale": "residual_multiplier", "logit_scale": "logits_scaling",
 }  # fmt: skip
+QWEN3_LAYER: Names = {
+    **LLAMA_LAYER,
+    "query_norm": ("self_attn.q_norm", "attn_q_norm"),
+    "key_norm": ("self_attn.k_norm", "attn_k_norm"),
+}
 PHI3_LAYER: Names = {
     **LLAMA_LAYER,
     **dict.fromkeys(("query", "key", "value"), ("self_attn.qkv_proj", "attn_qkv")),
@@ -168,6 +174,7 @@ _FREQUENCIES = re.compile(r"model\.layers\.[0-9]+\.self_attn\.rotary_emb\.inv_fr
 _GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=True)
 _LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))
 _, _HALVES_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")  # as they are in folders
+_QWEN3, _QWEN3_GGUF = layouts(LLAMA_ENDS, QWEN3_LAYER, "model.layers.{}")
 _PHI3, _PHI3_GGUF = layouts(LLAMA_ENDS, PHI3_LAYER, "model.layers.{}")
 
 
@@ -202,6 +209,7 @@ _ROWS = (
     relative("llama", gguf=_LLAMA_GGUF, gguf_keys=LLAMA_GGUF_KEYS | {FACTORS: FACTORS}),
     relative("mistral"),  # llama in GGUF files
     relative("qwen2", gguf=_HALVES_GGUF),
+    relative("qwen3", _QWEN3, _QWEN3_GGUF),
     relative("phi3", _PHI3, _PHI3_GGUF),
     relative("granite", gguf=_LLAMA_GGUF, gguf_keys=GRANITE_GGUF_KEYS),
     relative("smollm3", gguf=_LLAMA_GGUF),

@@ -45,7 +45,7 @@ OF_TYPES: dict[str, tuple[str, ...]] = {
     ),
     LATENT: ("deepseek_v2", "deepseek_v3", "minicpm3"),
     RECURRENT: ("mamba", "mamba2", "rwkv", "jamba", "recurrent_gemma", "zamba", "qwen3_next", "falcon_mamba"),
-    GAINS: ("qwen3", "qwen3_moe", "gemma3", "gemma3_text", "olmo2", "olmo3", "chameleon", "qwen3_next"),
+    GAINS: ("qwen3_moe", "gemma3", "gemma3_text", "olmo2", "olmo3", "chameleon", "qwen3_next"),
     AFTER: ("gemma2", "gemma3", "gemma3_text", "olmo2", "olmo3", "glm4"),
     CAPS: ("gemma2",),
     BESIDE: ("gpt_neox", "gptj", "phi", "falcon", "cohere", "cohere2"),

@@ -7,7 +7,7 @@ float32, which holds it exactly. A family (one file each) says how its tensors b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
@@ -50,6 +50,7 @@ class CheckpointForm:
         residual: what is added to the stream is multiplied by it.
         logit_divisor: logits are divided by it.
         score_cap, logit_cap: scores, or logits, `z` become `cap tanh(z / cap)`.
+        head_norms: queries and keys of each head go through a norm, with gains that all heads have in common.
     """
 
     family: str
@@ -77,6 +78,7 @@ class CheckpointForm:
     logit_divisor: Fraction | None = None
     score_cap: Fraction | None = None
     logit_cap: Fraction | None = None
+    head_norms: Literal["head"] | None = None
 
     @property
     def has_gate(self) -> bool:
@@ -94,12 +96,12 @@ class CheckpointForm:
 
     def features(self) -> Iterator[tuple[str, Any]]:
         """What it has of the parts that most networks lack, by name."""
-        for field in fields(self):
-            if field.default is None and (value := getattr(self, field.name)) is not None:
-                yield field.name, value
+        for part in fields(self):
+            if part.default is None and (value := getattr(self, part.name)) is not None:
+                yield part.name, value
 
     def __repr__(self) -> str:
-        basic = ((field.name, getattr(self, field.name)) for field in fields(self) if field.default is MISSING)
+        basic = ((part.name, getattr(self, part.name)) for part in fields(self) if part.default is MISSING)
         return f"CheckpointForm({', '.join(f'{name}={value!r}' for name, value in (*basic, *self.features()))})"
 
 
@@ -109,9 +111,9 @@ class Pieces:
 
     def present(self) -> Iterator[tuple[str, Array]]:
         """Name and array of each that is there, in the order of the fields."""
-        for field in fields(self):
-            if (array := getattr(self, field.name)) is not None:
-                yield field.name, array
+        for part in fields(self):
+            if (array := getattr(self, part.name)) is not None:
+                yield part.name, array
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +122,8 @@ class Block(Pieces):
 
     Shapes, with the letters of `CheckpointForm`: gains and `norm*_bias`, `output_bias`, `down_bias` `(d,)`; `query`
     `(H, a, d)`, `query_bias` `(H, a)`; `key`, `value` `(G, a, d)`, their biases `(G, a)`; `output` `(H, d, a)`; `gate`,
-    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`. Without `gate` the MLP is `down act(up x)`, with it
-    `down (act(gate x) * up x)`.
+    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`; `query_norm_gain`, `key_norm_gain` `(a,)`. Without `gate` the
+    MLP is `down act(up x)`, with it `down (act(gate x) * up x)`.
     """
 
     norm1_gain: Array
@@ -134,6 +136,8 @@ class Block(Pieces):
     value_bias: Array | None
     output: Array
     output_bias: Array | None
+    query_norm_gain: Array | None = field(default=None, kw_only=True)
+    key_norm_gain: Array | None = field(default=None, kw_only=True)
     norm2_gain: Array
     norm2_bias: Array | None
     gate: Array | None

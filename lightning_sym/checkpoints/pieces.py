@@ -227,10 +227,14 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     scores = WeightSpace("query-key", (), form.head_width, over=(groups,))
     value = WeightSpace("value-output", (), form.head_width, over=(groups,))
     shared, read, taken = Axis(groups, up=True), stream(form, up=False), (behind(form, "norm1"), -1)
-    yield from affine("query", (heads, Axis(scores, up=True), read), (2,), taken)
-    yield from affine("key", (shared, Axis(scores, up=False), read), (2,), taken)
+    grown = () if form.head_norms is None else ((LENGTH, 1),)  # their norm has the same epsilon as the others
+    yield from affine("query", (heads, Axis(scores, up=True), read), (2,), taken, *grown)
+    yield from affine("key", (shared, Axis(scores, up=False), read), (2,), taken, *grown)
     yield from affine("value", (shared, Axis(value, up=True), read), (2,), taken)
     yield from affine("output", (heads, stream(form, up=True), Axis(value, up=False)), (0, 2), (LENGTH, 1))
+    if form.head_norms is not None:
+        yield CheckpointPiece("query_norm_gain", (Axis(scores, up=True, sized=True),))
+        yield CheckpointPiece("key_norm_gain", (Axis(scores, up=False, sized=True),))
 
 
 def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
@@ -259,7 +263,9 @@ def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
         yield CheckpointPiece("unembedding", (ids, stream(form, up=False)), (1,), ((behind(form, "final"), -1),))
 
 
-SHAPELESS_FORM = CheckpointForm("", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "silu", tied=False)
+SHAPELESS_FORM = CheckpointForm(
+    "", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "silu", tied=False, head_norms="head"
+)
 SHAPELESS = table(SHAPELESS_FORM)
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer

@@ -10,6 +10,7 @@ from typing import Any
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.config_features import (
     EMBEDDINGS_TIMES_ROOT,
+    HEAD_NORMS,
     MULTIPLIERS,
     NO_WINDOW,
     UNPADDED,
@@ -83,6 +84,12 @@ RELATIVES: dict[str, Relative] = {
     "mistral": Relative("MistralForCausalLM", {"groups": 8}, features=(everywhere(4096),)),
     "qwen2": Relative(
         "Qwen2ForCausalLM", {"groups": 32}, biases=ATTENTION - {"output"}, features=(of_last_layers(28),)
+    ),
+    "qwen3": Relative(
+        "Qwen3ForCausalLM",
+        {"groups": 32, "head_width": 128},
+        bias_keys={"attention_bias": ATTENTION},
+        features=(of_last_layers(28), HEAD_NORMS),
     ),
     "phi3": Relative(
         "Phi3ForCausalLM",

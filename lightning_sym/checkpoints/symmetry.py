@@ -37,6 +37,11 @@ UNSEEN_KEYS = Need(
     lambda form: form.theta is None and form.score_cap is None,
     "with rotary positions, or caps on scores, the function depends on key biases",
 )
+NO_GAINS = Need(
+    lambda form: form.head_norms is None,
+    "with gains on queries and keys no turns or matrices are known",
+)
+GAINS = Need(lambda form: form.head_norms is not None, "this network has no gains on queries and keys")
 ROTARY = Need(lambda form: form.theta is not None, "turns belong to rotary positions, this network has none")
 GATED = Need(lambda form: form.has_gate, "only the up map of a gated MLP may be scaled")
 UNTIED = Need(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
@@ -110,6 +115,8 @@ class LayerSymmetry(_Parts):
         turns: `(G, a / 2, 2)`, only with rotary positions: `x, y`, not both 0, for each frequency. Rows `k` and
             `k + a/2` of the queries become `x row_k - y row_k'` and `y row_k + x row_k'`, those of the keys the same
             with `(x, y) / (x^2 + y^2)`; biases too.
+        gain_factors: `(2, a)`, only with gains on queries and keys: what the two are multiplied with, `c, 1/c` up to
+            signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
         key_bias: `(G, a)`, the one to be had; only without rotary positions.
         value_bias: `(G, a)`, the one to be had; the difference goes through the outputs into the output bias.
         neurons: `(m,)`, new neuron `i` is the old neuron `neurons[i]`; -1: one that does nothing. Old neurons that are
@@ -128,8 +135,9 @@ class LayerSymmetry(_Parts):
 
     heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
     values: Part | None = field(default=None, metadata=made_of("G", "a", "a"))
-    queries: Part | None = field(default=None, metadata=made_of("G", "a", "a", needs=(NO_TURNS,)))
-    turns: Part | None = field(default=None, metadata=made_of("G", "a/2", "2", needs=(ROTARY,)))
+    queries: Part | None = field(default=None, metadata=made_of("G", "a", "a", needs=(NO_TURNS, NO_GAINS)))
+    turns: Part | None = field(default=None, metadata=made_of("G", "a/2", "2", needs=(ROTARY, NO_GAINS)))
+    gain_factors: Part | None = field(default=None, metadata=made_of("2", "a", needs=(GAINS,)))
     key_bias: Part | None = field(default=None, metadata=made_of("G", "a", needs=(UNSEEN_KEYS,)))
     value_bias: Part | None = field(default=None, metadata=made_of("G", "a"))
     neurons: Part | None = field(default=None, metadata=made_of("m", integers=True))

@@ -212,6 +212,18 @@ def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
     return x if bias is None else x + spread(bias, x)
 
 
+@dataclass(frozen=True, eq=False)
+class Normed:
+    """A factor behind a norm of its own."""
+
+    part: Any
+    form: CheckpointForm
+    gain: Array
+
+    def __matmul__(self, x: Any) -> Any:
+        return norm(self.part @ x, self.form, self.gain, None)
+
+
 def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
     """`down act(up x)`, gated `down (act(gate x) * up x)`, each with its bias."""
     up = Affine(block.up, block.up_bias) @ x
@@ -226,7 +238,8 @@ def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
 def heads(block: Block, form: CheckpointForm, rotary: Rotary | None) -> Iterator[Layer]:
     """The heads as the attention layer takes them: factors that multiply the stream behind the norm."""
 
-    def positioned(part: Any) -> Any:
+    def positioned(part: Any, gain: Array | None) -> Any:
+        part = part if gain is None else Normed(part, form, gain)
         return part if rotary is None else Rotated(part, rotary)
 
     def affine(weight: Array, bias: Array | None, number: int) -> Affine:
@@ -234,10 +247,11 @@ def heads(block: Block, form: CheckpointForm, rotary: Rotary | None) -> Iterator
 
     each, square = form.heads // form.groups, form.score_width or Fraction(form.head_width)
     for group in range(form.groups):
-        key = Shared(positioned(affine(block.key, block.key_bias, group)))
+        key = Shared(positioned(affine(block.key, block.key_bias, group), block.key_norm_gain))
         value = Shared(affine(block.value, block.value_bias, group))
         for head in range(group * each, (group + 1) * each):
-            query = Scaled(positioned(affine(block.query, block.query_bias, head)), square)
+            part = positioned(affine(block.query, block.query_bias, head), block.query_norm_gain)
+            query = Scaled(part, square)
             yield Layer(query, key, Then(value, block.output[head]))
 
 

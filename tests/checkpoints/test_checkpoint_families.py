@@ -14,10 +14,21 @@ from compared_checkpoints import IDS, KEPT, TOKENS, small_checkpoints, spelled
 from plain_checkpoints import logits as plain_logits
 from test_reading_checkpoints import assert_equal
 
-from lightning_sym import apply, compare_logits, logits, open_checkpoint, same_checkpoints, save_checkpoint
+from lightning_sym import (
+    BadInput,
+    apply,
+    circuits,
+    compare_logits,
+    fingerprint,
+    logits,
+    open_checkpoint,
+    same_checkpoints,
+    save_checkpoint,
+)
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.model import CheckpointForm, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import FEATURES
 from lightning_sym.rings.rotary import RotaryScaling
 
@@ -71,7 +82,7 @@ OTHERS: dict[str, Any] = {
 
 
 def test_every_feature_is_tried() -> None:
-    assert OTHERS.keys() | {"gated"} == FEATURES.keys()
+    assert OTHERS.keys() | {"gated", "head_norms"} == FEATURES.keys()
     assert FEATURES.keys() == {field.name for field in fields(CheckpointForm) if field.default is None}
 
 
@@ -91,6 +102,35 @@ def test_a_feature_that_differs_is_seen(name: str) -> None:
         assert np.abs(logits(other, IDS.tolist()).middle.T - plain_logits(other, IDS)).max() < 1e-11
         found = same_checkpoints(one, other, ids=IDS.tolist())
         assert found.answer is CheckpointAnswer.DIFFERENT, name
+
+
+def test_gains_on_queries_and_keys_are_no_option() -> None:
+    """Without the norms the gains are no pieces; without the gains the norms have none; and turns are refused."""
+    one = CHECKPOINTS["qwen3"]
+    bare = replace(one, form=replace(one.form, head_norms=None))
+    lost = replace(one, blocks=tuple(replace(block, key_norm_gain=None) for block in one.blocks))
+    for wrong, said in ((bare, "query_norm_gain"), (lost, "missing is key_norm_gain")):
+        for call in (lambda wrong=wrong: logits(wrong, [1]), lambda wrong=wrong: same_checkpoints(wrong, wrong)):
+            with pytest.raises(BadInput, match=said):
+                call()
+    for walk in (fingerprint, circuits):
+        with pytest.raises(BadInput, match="form, not known: head_norms"):
+            walk(one)
+    none = LayerSymmetry()
+    factors = np.ones((2, 6))
+    for wrong_factors in (factors * 2, factors * [1, 2, 1, 1, 1, 1], 0 * factors):
+        with pytest.raises(BadInput, match="gain_factors must be c and 1/c up to signs, c the same for both rows"):
+            apply(Symmetry((LayerSymmetry(gain_factors=wrong_factors), none)), one)
+    with pytest.raises(BadInput, match=r"0.turns: with gains on queries and keys no turns or matrices are known"):
+        apply(Symmetry((LayerSymmetry(turns=np.ones((2, 3, 2))), none)), one)
+    with pytest.raises(BadInput, match=r"0.gain_factors: this network has no gains on queries and keys"):
+        apply(Symmetry((LayerSymmetry(gain_factors=factors), none)), CHECKPOINTS["llama"])
+
+
+def test_gains_that_change_places_are_seen() -> None:
+    one = CHECKPOINTS["qwen3"]
+    blocks = tuple(replace(b, query_norm_gain=b.key_norm_gain, key_norm_gain=b.query_norm_gain) for b in one.blocks)
+    assert same_checkpoints(one, replace(one, blocks=blocks)).answer is CheckpointAnswer.DIFFERENT
 
 
 def in_other_words(one: MadeCheckpoint, family: str) -> MadeCheckpoint:

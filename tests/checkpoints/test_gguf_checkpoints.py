@@ -192,7 +192,10 @@ def test_other_architectures_are_refused(tmp_path: Path) -> None:
     writer.write_kv_data_to_file()
     writer.close()
     said = refusal(tmp_path / "a.gguf")
-    assert "general.architecture must be one of gpt2, llama, qwen2, phi3, granite, smollm3, gemma, got 'bert'" in said
+    assert (
+        "general.architecture must be one of gpt2, llama, qwen2, qwen3, phi3, granite, smollm3, gemma, got 'bert'"
+        in said
+    )
     assert said.endswith("which means attention to both sides")
 
 

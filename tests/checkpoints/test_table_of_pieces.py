@@ -44,6 +44,7 @@ NETWORKS = {
     "llama": small_checkpoint("llama", 3, biases=True, tied=False, stored="F64"),
     "mistral, tied": small_checkpoint("mistral", 4, tied=True, stored="F64"),
     "qwen2": small_checkpoint("qwen2", 5, tied=False, stored="F64"),
+    "qwen3": small_checkpoint("qwen3", 10, biases=True, tied=False, stored="F64"),
     "phi3": small_checkpoint("phi3", 6, stored="F64"),
     "granite, tied": small_checkpoint("granite", 8, tied=True, stored="F64"),
     "smollm3": small_checkpoint("smollm3", 9, biases=True, tied=False, stored="F64"),

@@ -78,8 +78,11 @@ def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
     def heads(matrix: Any, bias: Any) -> Any:
         return _plus(np.einsum("had,td->hta", matrix, n), None if bias is None else bias[:, None])
 
-    q = _turned(form, layer, heads(b.query, b.query_bias))
-    k = np.repeat(_turned(form, layer, heads(b.key, b.key_bias)), r, axis=0)
+    def gained(part: Any, gain: Any) -> Any:
+        return part if gain is None else gain * part / np.sqrt((part**2).mean(-1, keepdims=True) + float(form.epsilon))
+
+    q = _turned(form, layer, gained(heads(b.query, b.query_bias), b.query_norm_gain))
+    k = np.repeat(_turned(form, layer, gained(heads(b.key, b.key_bias), b.key_norm_gain)), r, axis=0)
     v = np.repeat(heads(b.value, b.value_bias), r, axis=0)
     scores = np.einsum("hia,hja->hij", q, k) / np.sqrt(float(form.score_width or form.head_width))
     scores = _capped(scores, form.score_cap)
