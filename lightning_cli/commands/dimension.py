@@ -84,12 +84,12 @@ Examples:
 \b
 --config reads model_type, hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and
 where given head_dim, v_head_dim, num_key_value_heads, tie_word_embeddings and is_decoder (or the
-names that GPT-2 and others have for them). model_type is one of bert, gemma, gpt2, gpt_neox,
-llama, mistral, opt, qwen2, roberta, or attention-only for embedding, residual layers of softmax
-attention, unembedding and no more. A model that has more (MLPs, layer norms, positions, rotary
-positions, biases), by a key or because its type implies it, or a key not understood, is refused;
-with --attention-only these parts are left out and listed. Tied embeddings and shared keys and
-values are counted as they are.
+names that GPT-2 and others have for them). model_type is one of bert, gemma, gemma2, gemma3_text,
+gpt2, gpt_neox, granite, llama, mistral, olmo2, opt, phi3, qwen2, qwen3, roberta, smollm3, or
+attention-only for embedding, residual layers of softmax attention, unembedding and no more. A
+model that has more (MLPs, layer norms, positions, rotary positions, biases), by a key or because
+its type implies it, or a key not understood, is refused; with --attention-only these parts are
+left out and listed. Tied embeddings and shared keys and values are counted as they are.
 The dimension is a theorem at every size; what makes it so is printed. Ranks of matrices of the
 model's own shape prove it once more, and --certificate writes what an independent checker needs.
 
