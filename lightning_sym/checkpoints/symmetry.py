@@ -115,8 +115,6 @@ class LayerSymmetry(_Parts):
         turns: `(G, a / 2, 2)`, only with rotary positions: `x, y`, not both 0, for each frequency. Rows `k` and
             `k + a/2` of the queries become `x row_k - y row_k'` and `y row_k + x row_k'`, those of the keys the same
             with `(x, y) / (x^2 + y^2)`; biases too.
-        gain_factors: `(2, a)`, only with gains on queries and keys: what the two are multiplied with, `c, 1/c` up to
-            signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
         key_bias: `(G, a)`, the one to be had; only without rotary positions.
         value_bias: `(G, a)`, the one to be had; the difference goes through the outputs into the output bias.
         neurons: `(m,)`, new neuron `i` is the old neuron `neurons[i]`; -1: one that does nothing. Old neurons that are
@@ -131,13 +129,14 @@ class LayerSymmetry(_Parts):
             the shifts of readers, LayerNorm only: `W -> W + u (1/gain)^T`, bias `-> bias - u sum(norm bias / gain)`.
         output_shift, down_shift: `(H, a)`, `(m,)`, LayerNorm only: added to all entries of a column.
         output_bias_shift, down_bias_shift: numbers, LayerNorm only: added to all entries.
+        gain_factors: `(2, a)`, only with gains on queries and keys: what the two are multiplied with, `c, 1/c` up to
+            signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
     """
 
     heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
     values: Part | None = field(default=None, metadata=made_of("G", "a", "a"))
     queries: Part | None = field(default=None, metadata=made_of("G", "a", "a", needs=(NO_TURNS, NO_GAINS)))
     turns: Part | None = field(default=None, metadata=made_of("G", "a/2", "2", needs=(ROTARY, NO_GAINS)))
-    gain_factors: Part | None = field(default=None, metadata=made_of("2", "a", needs=(GAINS,)))
     key_bias: Part | None = field(default=None, metadata=made_of("G", "a", needs=(UNSEEN_KEYS,)))
     value_bias: Part | None = field(default=None, metadata=made_of("G", "a"))
     neurons: Part | None = field(default=None, metadata=made_of("m", integers=True))
@@ -160,6 +159,7 @@ class LayerSymmetry(_Parts):
     output_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
     down_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
     down_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
+    gain_factors: Part | None = field(default=None, metadata=made_of("2", "a", needs=(GAINS,)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -143,3 +143,25 @@ def test_relatives_are_compared_with_each_other() -> None:
     for family in ("llama", "mistral", "qwen2", "phi3"):
         assert same_checkpoints(llama, in_other_words(llama, family)).answer is CheckpointAnswer.SAME
     assert llama.form == replace(CHECKPOINTS["mistral"].form, family="phi3")
+
+
+def test_a_bias_that_is_absent_is_zero() -> None:
+    """Qwen2 with biases of zeros is Llama without any, in disguise too; with others it is not."""
+    qwen = CHECKPOINTS["qwen2"]
+    names = [name for name, _ in qwen.block(0).present() if name.endswith("_bias")]
+    assert names == ["query_bias", "key_bias", "value_bias"]
+    none: dict[str, Any] = dict.fromkeys(names)
+    zeros: dict[str, Any] = {name: np.zeros_like(getattr(qwen.block(0), name)) for name in names}
+    llama = in_other_words(replace(qwen, blocks=tuple(replace(block, **none) for block in qwen.blocks)), "llama")
+    still = replace(qwen, blocks=tuple(replace(block, **zeros) for block in qwen.blocks))
+    moved = apply(random_symmetry(still, seed=5), still)
+    for pair in ((llama, still), (still, llama), (llama, moved), (moved, llama)):
+        found = same_checkpoints(*pair)
+        assert (found.answer, found.residuals) == (CheckpointAnswer.SAME, ())
+        assert found.symmetry is not None
+        again = apply(found.symmetry, pair[0]).block(1)
+        for name, array in pair[1].block(1).present():
+            made = getattr(again, name)
+            assert (array == 0).all() if made is None else np.array_equal(made, array), name
+    for pair in ((llama, qwen), (qwen, llama), (still, qwen)):
+        assert same_checkpoints(*pair).answer is CheckpointAnswer.DIFFERENT
