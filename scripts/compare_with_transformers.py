@@ -4,7 +4,9 @@ Folders written by the library are read here, folders written here are read by t
 second by the plain forward pass of the tests. It needs `torch` and `transformers`, which nothing else here does:
 
     python -m venv beside && beside/bin/pip install torch transformers -e .
-    PYTHONPATH=tests/tools beside/bin/python scripts/compare_with_transformers.py
+    PYTHONPATH=tests/tools beside/bin/python scripts/compare_with_transformers.py [FILE]
+
+Some of the library's logits of the second kind are written into the file, if one is named: tests compare them again.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from compared_checkpoints import IDS, KEPT, TOKENS, small_checkpoints, spelled
 from plain_checkpoints import logits
 
 from lightning_sym import open_checkpoint, save_checkpoint
-from lightning_sym.testing import small_checkpoint
 
 _ROPE = {"rope_theta": 12345.5, "rope_type": "default"}
 _SMALL = {
@@ -32,18 +34,48 @@ _OLD = {
     "layer_norm_epsilon": 1e-3,
 }  # fmt: skip
 _UNTIED = {"tie_word_embeddings": False, "reorder_and_upcast_attn": True}
+_WINDOW = {"sliding_window": 5}
+
+
+def _scaled(kind: str, factor: float, **more: Any) -> dict[str, Any]:
+    """The sizes, with scaled rotary frequencies."""
+    return _SMALL | {"rope_parameters": {"rope_theta": 12345.5, "rope_type": kind, "factor": factor, **more}}
+
+
 CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "GPT-2": ("GPT2", _OLD),
     "GPT-2, gelu, untied": ("GPT2", _OLD | {"activation_function": "gelu", "n_inner": 100, **_UNTIED}),
     "Llama": ("Llama", _SMALL),
     "Llama, biases, head_dim 10": ("Llama", _SMALL | {"attention_bias": True, "mlp_bias": True, "head_dim": 10}),
     "SmolLM2 (Llama, tied)": ("Llama", _SMALL | {"tie_word_embeddings": True, "rms_norm_eps": 1e-2}),
+    "Llama 3 (scaled frequencies)": (
+        "Llama",
+        _scaled("llama3", 8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=40),
+    ),
+    "Llama, linear": ("Llama", _scaled("linear", 2.5)),
+    "Llama, yarn": ("Llama", _scaled("yarn", 4.0, original_max_position_embeddings=16)),
     "Mistral": ("Mistral", _SMALL | {"sliding_window": 64}),
+    "Mistral, a window": ("Mistral", _SMALL | _WINDOW),
     "Qwen2": ("Qwen2", _SMALL),
     "Qwen2, tied": ("Qwen2", _SMALL | {"tie_word_embeddings": True}),
+    "Qwen2, windows": ("Qwen2", _SMALL | _WINDOW | {"use_sliding_window": True, "max_window_layers": 1}),
+    "Qwen3": ("Qwen3", _SMALL | {"head_dim": 10, "attention_bias": True}),
+    "Qwen3, tied": ("Qwen3", _SMALL | {"head_dim": 8, "tie_word_embeddings": True}),
+    "Phi-3": ("Phi3", _SMALL | _WINDOW | {"pad_token_id": 0}),
+    "Granite": (
+        "Granite",
+        _SMALL
+        | {
+            "embedding_multiplier": 12.0,
+            "attention_multiplier": 0.4,
+            "residual_multiplier": 0.22,
+            "logits_scaling": 8.0,
+        }
+        | {"mlp_bias": True},
+    ),
+    "SmolLM3": ("SmolLM3", _SMALL | {"no_rope_layer_interval": 2, "pad_token_id": 0}),
+    "Gemma": ("Gemma", _SMALL | {"head_dim": 10, "pad_token_id": 0}),
 }
-IDS = np.random.default_rng(0).integers(0, 40, 16)
-"""Token ids, below the vocabulary of all checkpoints."""
 
 
 @contextmanager
@@ -70,8 +102,9 @@ def _theirs(folder: Path) -> Any:
     if any(about[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys")):
         raise SystemExit(f"{folder.name}: {about}")
     with torch.no_grad(), _double_throughout():
-        if hasattr(model, "model"):  # of the rotary families; its frequencies were made in float32
-            model.model.rotary_emb = type(model.model.rotary_emb)(model.config)
+        for module in list(model.modules()):  # the frequencies were made in float32
+            if hasattr(module, "rotary_emb"):
+                module.rotary_emb = type(module.rotary_emb)(model.config)
         return model.eval()(torch.tensor(IDS)[None]).logits[0].numpy()
 
 
@@ -88,6 +121,7 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     torch.manual_seed(0)
+    kept: dict[str, list[list[float]]] = {}
     with tempfile.TemporaryDirectory() as name:
         for number, (label, (kind, keys)) in enumerate(CONFIGS.items()):
             for stored, shards in (("float32", "50GB"), ("bfloat16", "40KB")):
@@ -100,12 +134,14 @@ def main() -> None:
                 files = len(list(folder.glob("*.safetensors")))
                 ours = logits(open_checkpoint(folder), IDS)
                 _tell(f"{label}, {stored}, {files} files", _theirs(folder), ours)
-        for family in ("gpt2", "llama", "mistral", "qwen2"):
-            for tied in (False, True):
-                made = small_checkpoint(family, tied=tied, heads=6, groups=6 if family == "gpt2" else 3)
-                folder = Path(name) / f"ours{family}{tied}"
-                save_checkpoint(made, folder)
-                _tell(f"written here: {family}{', tied' * tied}", _theirs(folder), logits(made, IDS))
+        for number, (label, made) in enumerate(small_checkpoints()):
+            folder = Path(name) / f"ours{number}"
+            save_checkpoint(made, folder)
+            theirs = _theirs(folder)
+            _tell(f"written here: {label}", theirs, logits(made, IDS))
+            kept[label] = [[float(x) for x in row] for row in theirs[TOKENS][:, :KEPT]]
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(spelled(kept), encoding="utf-8")
 
 
 if __name__ == "__main__":

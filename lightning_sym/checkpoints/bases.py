@@ -94,6 +94,27 @@ class Turns:
 
 
 @dataclass(frozen=True, eq=False)
+class GainFactors:
+    """What gains on queries, and on keys, are multiplied with, `(2, a)`; rows move by the signs of these."""
+
+    factors: Any
+    positive: Any
+
+    @classmethod
+    def of(cls, part: Any, ring: Arithmetic) -> GainFactors:
+        """Those of a part of a symmetry."""
+        return cls(ring.numbers(part), np.asarray(np.asarray(part) > 0, dtype=bool))
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        axis = piece.axes[place]
+        side = 0 if axis.up else 1
+        if axis.sized:
+            return ring.times(array, self.factors[side])
+        signs = self.positive[side].reshape(-1, *[1] * (len(piece.axes) - 1 - place))
+        return np.where(signs, array, -array)
+
+
+@dataclass(frozen=True, eq=False)
 class Factors:
     """A number that is not 0, or one for each point of the space that it lies over."""
 
@@ -114,6 +135,7 @@ class Factors:
 
 GAUGES: tuple[tuple[str, str, Any], ...] = (
     ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
+    ("query-key", "gain_factors", GainFactors),
     ("ups", "ups", Factors),
 )  # fmt: skip
 """By space, the part of a symmetry that changes its basis."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Literal, NoReturn
 
+from lightning_sym.checkpoints.foreign_features import with_features
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.exact_json import said
 
@@ -92,6 +93,16 @@ class Config:
             refuse(f"{key} must be a number between 1e-300 and 1e300, got {said(value)}")
         return Fraction(value)
 
+    def needed_number(self, key: str) -> Fraction:
+        """A positive number that must be there.
+
+        Raises:
+            FileFormatError: it is absent, or none.
+        """
+        if self.get(key) is None:
+            refuse(f"{key} must be there, as a positive number")
+        return self.number(key, Fraction(1))
+
     def flag(self, key: str, default: bool) -> bool:
         """True or false.
 
@@ -132,4 +143,5 @@ class Config:
         """
         for key, value in self._values.items():
             if key not in self._asked and key not in HARMLESS and value is not None:
-                refuse(f"every key of the configuration must be understood, got {said(key)} = {said(value)}")
+                more = with_features({key: value})
+                refuse(f"every key of the configuration must be understood, got {said(key)} = {said(value)}{more}")

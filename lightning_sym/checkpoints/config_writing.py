@@ -76,14 +76,27 @@ def _require_read_back(
 
 def spelled(config: Mapping[str, Any]) -> str:
     """A configuration in JSON, one key a line, fractions as exact decimals."""
-    lines = (f"  {json.dumps(key)}: {_decimal(value)}" for key, value in config.items())
+    lines = (f"  {json.dumps(key)}: {_decimal(key, value)}" for key, value in config.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _decimal(value: Any) -> str:
-    """A value in JSON, fractions as exact decimals."""
+def _require_decimal(name: str, number: Fraction) -> None:
+    """Refuse a number that no decimal is."""
+    denominator = number.denominator
+    for prime in (2, 5):
+        while denominator % prime == 0:
+            denominator //= prime
+    if denominator != 1:
+        raise BadInput(f"{name} must be a decimal to be written, got {said(number)}")
+
+
+def _decimal(key: str, value: Any) -> str:
+    """The value of a key in JSON, fractions as exact decimals."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)}: {_decimal(name, each)}" for name, each in value.items()) + "}"
     if not isinstance(value, Fraction):
         return json.dumps(value)
+    _require_decimal(key, value)
     digits = 0
     while (value * 10**digits).denominator != 1:
         digits += 1

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.layout import Biases, Layout, ModelFamily, Place
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.rotary_config import read_rotary, require_full_attention, require_no_window, write_rotary
+from lightning_sym.checkpoints.relatives import ATTENTION, MLP, RELATIVES
+from lightning_sym.checkpoints.rotary_config import FACTORS
 
 NORMS = frozenset(("norm1", "norm2"))
-ATTENTION, MLP = frozenset(("query", "key", "value", "output")), frozenset(("gate", "up", "down"))
+WITH_GAINS = NORMS | {"query_norm", "key_norm"}
 AFFINE = ATTENTION | MLP
-NO_BIASES: Biases = frozenset()
 
 Names = Mapping[str, tuple[str, str]]
 """By norm, map or end, its name in folders and in GGUF files."""
@@ -40,7 +41,7 @@ def layouts(
         block: dict[str, Place] = {}
         for name, called in layer.items():
             mixed, tensor = kind == 1 and name in interleaved, f"{start}.{called[kind]}"
-            weight = f"{name}_gain" if name in NORMS else name
+            weight = f"{name}_gain" if name in WITH_GAINS else name
             block[weight] = Place(f"{tensor}.weight", turned and kind == 0 and weight == name, mixed)
             block[f"{name}_bias"] = Place(f"{tensor}.bias", interleaved=mixed)
         outer = {
@@ -49,6 +50,15 @@ def layouts(
         }
         made.append(Layout(outer, block))
     return made[0], made[1]
+
+
+def with_gains_less_one(layout: Layout) -> Layout:
+    """The same places, with gains stored as the gain less 1."""
+    parts = (
+        {name: replace(at, less=int(name.endswith("_gain"))) for name, at in part.items()}
+        for part in (layout.ends, layout.block)
+    )
+    return Layout(*parts)
 
 
 # ---- GPT-2: queries, keys and values in one tensor, LayerNorm, learned positions, tied or not
@@ -93,8 +103,9 @@ def _read_gpt2(config: Config) -> tuple[CheckpointForm, Biases]:
         norm="layer",
         epsilon=config.number("layer_norm_epsilon", Fraction(1, 10**5)),
         theta=None,
-        activation=config.activation("activation_function", "gelu_new"),
+        activation=(act := config.activation("activation_function", "gelu_new")),
         tied=config.flag("tie_word_embeddings", True),
+        gated=False if act == "silu" else None,
     )
     return form, AFFINE | NORMS
 
@@ -115,7 +126,7 @@ def _write_gpt2(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
     }
 
 
-# ---- Llama, and what has its layout: Mistral, SmolLM2; Qwen2 has biases on queries, keys and values
+# ---- Llama, and what has its layout; Phi-3 has queries, keys and values in one tensor, gate and up in another
 
 LLAMA_ENDS: Names = {
     "embedding": ("model.embed_tokens", "token_embd"), "final_gain": ("model.norm", "output_norm"),
@@ -137,38 +148,20 @@ LLAMA_GGUF_KEYS = {
 }  # fmt: skip
 
 
-def _read_llama(config: Config) -> tuple[CheckpointForm, Biases]:
-    form = read_rotary(config, "llama")
-    require_no_window(config, form.context, None)
-    attention, mlp = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    return form, (ATTENTION if attention else NO_BIASES) | (MLP if mlp else NO_BIASES)
-
-
-def _write_llama(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
-    stated = {"attention_bias": "query" in biases, "mlp_bias": "up" in biases}
-    return write_rotary(form, "LlamaForCausalLM") | stated
-
-
-def _read_mistral(config: Config) -> tuple[CheckpointForm, Biases]:
-    form = read_rotary(config, "mistral", groups=8)
-    require_no_window(config, form.context, 4096)
-    return form, NO_BIASES
-
-
-def _write_mistral(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
-    return write_rotary(form, "MistralForCausalLM") | {"sliding_window": None}
-
-
-def _read_qwen2(config: Config) -> tuple[CheckpointForm, Biases]:
-    config.require("use_sliding_window", False)
-    for key in ("sliding_window", "max_window_layers"):  # which then say nothing
-        config.get(key)
-    require_full_attention(config)
-    return read_rotary(config, "qwen2", groups=32), ATTENTION - {"output"}
-
-
-def _write_qwen2(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
-    return write_rotary(form, "Qwen2ForCausalLM") | {"use_sliding_window": False}
+GRANITE_GGUF_KEYS = LLAMA_GGUF_KEYS | {
+    "embedding_scale": "embedding_multiplier", "attention.scale": "attention_multiplier",
+    "residual_scale": "residual_multiplier", "logit_scale": "logits_scaling",
+}  # fmt: skip
+QWEN3_LAYER: Names = {
+    **LLAMA_LAYER,
+    "query_norm": ("self_attn.q_norm", "attn_q_norm"),
+    "key_norm": ("self_attn.k_norm", "attn_k_norm"),
+}
+PHI3_LAYER: Names = {
+    **LLAMA_LAYER,
+    **dict.fromkeys(("query", "key", "value"), ("self_attn.qkv_proj", "attn_qkv")),
+    **dict.fromkeys(("gate", "up"), ("mlp.gate_up_proj", "ffn_up")),
+}  # fmt: skip
 
 
 # ---- the rows
@@ -182,7 +175,25 @@ _FREQUENCIES = re.compile(
 
 _GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=True)
 _LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))
-_, _QWEN2_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")
+_, _HALVES_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")  # as they are in folders
+_QWEN3, _QWEN3_GGUF = layouts(LLAMA_ENDS, QWEN3_LAYER, "model.layers.{}")
+_PHI3, _PHI3_GGUF = layouts(LLAMA_ENDS, PHI3_LAYER, "model.layers.{}")
+
+
+def relative(model_type: str, layout: Layout = _LLAMA, gguf: Layout | None = None, **more: Any) -> ModelFamily:
+    """A relative of Llama (`relatives.py`): where its weights lie, in folders and in GGUF files.
+
+    Args:
+        model_type: its row in `RELATIVES`.
+        layout, gguf: the names; without `gguf` such files call it by another family's name.
+        more: of the `ModelFamily`.
+    """
+    row = RELATIVES[model_type]
+    stated: dict[str, Any] = {"biases": row.biases, "ignored": _FREQUENCIES, "gguf_layout": gguf}
+    keys: dict[str, Any] = {"gguf_keys": LLAMA_GGUF_KEYS} if gguf is not None else {}
+    read, write = (lambda config: row.read(config, model_type)), row.write
+    return ModelFamily(model_type, read, write, layout, **(stated | keys | more))
+
 
 MEGATRON = frozenset(("megatron", "megatron-legacy"))
 """The layouts of Megatron, which has a name for every piece of these families."""
@@ -194,7 +205,6 @@ _ROWS = (
         _write_gpt2,
         _GPT2,
         biases=AFFINE | NORMS,
-        gated=False,
         prefix="transformer.",
         ignored=_MASKS,
         gguf_keys=GPT2_GGUF_KEYS,
@@ -202,37 +212,15 @@ _ROWS = (
         gguf_layout=_GPT2_GGUF,
         also=MEGATRON | {"mlx"},
     ),
-    ModelFamily(
-        "llama",
-        _read_llama,
-        _write_llama,
-        _LLAMA,
-        ignored=_FREQUENCIES,
-        gguf_keys=LLAMA_GGUF_KEYS,
-        gguf_layout=_LLAMA_GGUF,
-        also=MEGATRON | {"meta", "mlx"},
+    relative(
+        "llama", gguf=_LLAMA_GGUF, gguf_keys=LLAMA_GGUF_KEYS | {FACTORS: FACTORS}, also=MEGATRON | {"meta", "mlx"}
     ),
-    ModelFamily(
-        "mistral",
-        _read_mistral,
-        _write_mistral,
-        _LLAMA,
-        ignored=_FREQUENCIES,
-        gguf_keys=LLAMA_GGUF_KEYS,
-        gguf_layout=_LLAMA_GGUF,
-        gguf_name="llama",
-        also=MEGATRON | {"meta", "mlx"},
-    ),
-    ModelFamily(
-        "qwen2",
-        _read_qwen2,
-        _write_qwen2,
-        _LLAMA,
-        biases=ATTENTION - {"output"},
-        ignored=_FREQUENCIES,
-        gguf_keys=LLAMA_GGUF_KEYS,
-        gguf_layout=_QWEN2_GGUF,
-        also=MEGATRON | {"mlx"},
-    ),
+    relative("mistral", gguf=_LLAMA_GGUF, gguf_name="llama", also=MEGATRON | {"meta", "mlx"}),
+    relative("qwen2", gguf=_HALVES_GGUF, also=MEGATRON | {"mlx"}),
+    relative("qwen3", _QWEN3, _QWEN3_GGUF),
+    relative("phi3", _PHI3, _PHI3_GGUF),
+    relative("granite", gguf=_LLAMA_GGUF, gguf_keys=GRANITE_GGUF_KEYS),
+    relative("smollm3", gguf=_LLAMA_GGUF),
+    relative("gemma", with_gains_less_one(_LLAMA), _HALVES_GGUF),
 )
 FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in _ROWS}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from lightning_sym.checkpoints.folder_files import (
     meta_tensors,
     within,
 )
-from lightning_sym.checkpoints.gguf_file import gguf_config, read_gguf
+from lightning_sym.checkpoints.foreign_features import with_features
+from lightning_sym.checkpoints.gguf_file import gguf_config, numbers_of_config, read_gguf
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.layouts import Files, layout_row
 from lightning_sym.checkpoints.model import CheckpointForm
@@ -94,9 +95,9 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _family(name: Any, what: str, known: Collection[str]) -> ModelFamily:
+def _family(name: Any, what: str, known: Collection[str], values: Mapping[str, Any]) -> ModelFamily:
     if not isinstance(name, str) or name not in known:
-        raise FileFormatError(f"{what} must be one of {', '.join(known)}, got {shown(name)}")
+        raise FileFormatError(f"{what} must be one of {', '.join(known)}, got {shown(name)}{with_features(values)}")
     return FAMILIES[name]
 
 
@@ -111,7 +112,7 @@ def read_configuration(path: str | os.PathLike[str]) -> tuple[ModelFamily, Check
     values = _values(place)
     with within(place.name):
         config = Config(values)
-        family = _family(config.get("model_type"), "model_type", FAMILIES)
+        family = _family(config.get("model_type"), "model_type", FAMILIES, values)
         form, biases = family.read(config)
         config.finish()
     return family, form, biases
@@ -171,11 +172,12 @@ def _open_gguf(path: Path, file_path: Path, wanted: Wanted) -> StoredCheckpoint:
     file = read_gguf(file_path)
     known = {name: family for name, family in FAMILIES.items() if family.gguf_layout and not family.gguf_name}
     name = file.values.get("general.architecture")
-    family = _family(name, "general.architecture", known)
+    family = _family(name, "general.architecture", known, {"model_type": name})
     if file.values.get("general.type", "model") != "model" or file.values.get("split.count", 1) not in (0, 1):
         raise FileFormatError("it must hold a whole model, no adapter and no part of several files")
     rows = rows_of(wanted.row, Files.GGUF, family)
-    config = Config(gguf_config(family, file.values, {name: each.shape for name, each in file.tensors.items()}))
+    numbers, shapes = numbers_of_config(family, file.tensors), {name: each.shape for name, each in file.tensors.items()}
+    config = Config(gguf_config(family, file.values, shapes) | numbers)
     form, biases = family.read(config)
     config.finish()
     if len(file.tensors) < form.layers:

@@ -20,6 +20,7 @@ from lightning_sym.checkpoints.layer_accounts import LayerFound
 from lightning_sym.checkpoints.measured import Fitted, fitted, measured
 from lightning_sym.checkpoints.model import Block, Checkpoint
 from lightning_sym.checkpoints.nice_numbers import as_part
+from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.stream_fit import CHUNK, centred
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -129,8 +130,11 @@ class Gathered:
                     numbers = array[:, ~new] if name == "down" else array[~new]
                     parts |= {f"idle_{name}": numbers} if numbers.any() else {}
         self._take(sum(array.nbytes for name, array in parts.items() if name.startswith("idle")))
-        pieces = [{name for name, _ in block.present()} for block in raw]
-        lonely = min(pieces[0] ^ pieces[1], default="")
+        pieces = [dict(block.present()) for block in raw]
+        alone = {
+            name: array for one, other in (pieces, pieces[::-1]) for name, array in one.items() if name not in other
+        }
+        lonely = min((name for name, array in alone.items() if not LAYER[name].added_to or array.any()), default="")
         self._refuse(lonely and f"{len(self.layers)}.{lonely} is in one of the checkpoints only")
         self._refuse(found.unread and f"{len(self.layers)}.{found.unread} {UNREAD}", found.why_not)
         self.layers.append(replace(given, **parts))
@@ -143,9 +147,7 @@ class Gathered:
         except (BadInput, TooLarge) as error:
             self._refuse(str(error))
             return None
-        if (
-            exact
-            and replace(form, context=self.second.form.context, family=self.second.form.family) != self.second.form
-        ):
+        wanted = self.second.form  # whether its frequencies are the same is told by a residual
+        if exact and replace(form, context=wanted.context, family=wanted.family, scaling=wanted.scaling) != wanted:
             self._refuse("it makes another form of network")
         return None if self.why_not else symmetry

@@ -69,11 +69,12 @@ GAUGES = {
     "values": "values",
     "queries": "queries and keys",
     "turns": "turns of frequencies",
+    "gain_factors": "gains of queries and keys scaled",
     "ups": "up scaled",
 }
 """Parts that are numbers, in words."""
 
-SAID = ("heads", "values", "queries", "turns", "neurons", "ups")
+SAID = ("heads", "values", "queries", "turns", "gain_factors", "neurons", "ups")
 """Parts in the order in which they are told."""
 
 
@@ -87,7 +88,8 @@ def _numbers_words(name: str, numbers: Any) -> str:
     said = GAUGES[name]
     if not isinstance(numbers, Ratio):
         return f"{said}, fitted"
-    one = {"turns": np.array([1.0, 0.0]), "ups": np.array(1.0)}.get(name, np.eye(numbers.numerators.shape[-1]))
+    plain = {"turns": np.array([1.0, 0.0]), **dict.fromkeys(("ups", "gain_factors"), np.array(1.0))}
+    one = plain.get(name, np.eye(numbers.numerators.shape[-1]))
     if (numbers.floats == one).all():
         return ""
     if np.ndim(numbers.denominator):

@@ -144,6 +144,21 @@ def gguf_config(
     return said
 
 
+def numbers_of_config(family: ModelFamily, tensors: dict[str, FileTensor]) -> dict[str, Any]:
+    """Take out the tensors that belong to the configuration, by its keys.
+
+    Raises:
+        FileFormatError: one of them does not hold finite numbers.
+    """
+    found: dict[str, Any] = {}
+    for key in tensors.keys() & family.gguf_keys.keys():
+        numbers = tensors.pop(key).read().reshape(-1).tolist()
+        if not all(map(isfinite, numbers)):
+            raise FileFormatError(f"{key} must hold finite numbers")
+        found[family.gguf_keys[key]] = tuple(map(Fraction, numbers))
+    return found
+
+
 def _entry(at: _Cursor, types: dict[int, tuple[str, int, int]]) -> tuple[int, str, tuple[int, ...], Any]:
     name, axes = at.text(), at.number("<I")
     if axes > 4:

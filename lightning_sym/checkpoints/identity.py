@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from lightning_sym.checkpoints.quantised import quantised_residual
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.summands import reach_of, units_with
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
-from lightning_sym.checkpoints.units import Residual, Worst, coarsest, number_residual, number_type
+from lightning_sym.checkpoints.units import Residual, Worst, coarsest, form_residual, number_type
 from lightning_sym.errors import BadInput
 
 MEANINGLESS = frozenset(("family", "context"))
@@ -96,10 +95,11 @@ def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[s
         old, new = getattr(first.form, name), getattr(second.form, name, None)
         if old == new:
             continue
-        if isinstance(old, Fraction) and isinstance(new, Fraction):
-            numbers.append(number_residual(name, old, new, kind))
-        else:
+        residual = form_residual(name, first.form, second.form, kind)
+        if residual is None:
             others.add(name)
+        elif residual.units:
+            numbers.append(residual)
     return numbers, others
 
 
@@ -135,8 +135,8 @@ def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, st
     said = []
     for name in (field.name for field in fields(first) if field.name not in CHANGEABLE):
         pair: Any = getattr(first, name), getattr(second, name, None)
-        near = all(isinstance(each, Fraction) for each in pair)
-        near = near and number_residual(name, pair[0], pair[1], stored).units <= units
+        residual = None if pair[0] == pair[1] else form_residual(name, first, second, stored)
+        near = residual is not None and residual.units <= units
         if pair[0] != pair[1] and not near:
             said.append(f"no symmetry is known between {name} {pair[0]} and {pair[1]}")
     if first.theta is None and second.theta is None and first.context != second.context:

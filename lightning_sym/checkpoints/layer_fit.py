@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from lightning_sym.checkpoints.found_text import gauge_words
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import as_part, stored_ratios
-from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
 ORDERS = ("heads", "neurons")
@@ -43,17 +44,18 @@ def seen(folded: Folded, form: CheckpointForm) -> Folded:
     return Folded(**vars(folded) | changed)
 
 
-def carried(folded: Folded, stream: StreamMap) -> Folded:
+def carried(folded: Folded, form: CheckpointForm, stream: StreamMap) -> Folded:
     """A folded layer in the new coordinates of the stream."""
+    pieces = table(form).layer
     ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
     bases = (stream if stream.matrix is None else replace(stream, matrix=floats(stream.matrix))).bases(ring)
-    changed = {name: moved(LAYER[name], array, bases, ring) for name, array in there.items()}
+    changed = {name: moved(pieces[name], array, bases, ring) for name, array in there.items()}
     return Folded(**vars(folded) | changed)
 
 
 def folded_pair(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> tuple[Folded, Folded]:
     """Both layers folded in floats, from `whole` blocks: the first in the coordinates of the second."""
-    return carried(seen(fold(first), form), stream), seen(fold(second), form)
+    return carried(seen(fold(first), form), form, stream), seen(fold(second), form)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,8 @@ def _weight(array: Floats) -> float:
 
 def _query_key(old: Folded, new: Folded, order: Places, heads: Places, form: CheckpointForm) -> dict[str, Any]:
     """What was done to queries and keys, matrices or turns, with old groups and heads at the new places."""
+    if form.head_norms is not None:
+        return _gain_factors(old, new)
     groups = len(order)
     ratio = form.heads // groups
     weight = (_weight(new.query), _weight(new.key))
@@ -174,6 +178,28 @@ def _query_key(old: Folded, new: Folded, order: Places, heads: Places, form: Che
 
     z = np.stack(found)
     return {"turns": fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored)}
+
+
+def _gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
+    """What gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
+    pairs = [(floats(old.query_norm_gain), floats(new.query_norm_gain)), (old.key_norm_gain, new.key_norm_gain)]
+    if any((each == 0).any() for pair in pairs for each in pair):
+        return {}
+    half = len(pairs[0][0]) // 2
+    sizes = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
+    signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
+    rows = [[s * c for s, c in zip(signs[0], 2 * sizes, strict=True)]]
+    rows.append([s / c for s, c in zip(signs[1], 2 * sizes, strict=True)])
+    top, low = (np.array([[part(x) for x in row] for row in rows], dtype=object) for part in (_top, _low))
+    return {"gain_factors": Ratio(top, low)}
+
+
+def _top(number: Fraction) -> int:
+    return number.numerator
+
+
+def _low(number: Fraction) -> int:
+    return number.denominator
 
 
 def _flat(turns: Floats) -> Floats:

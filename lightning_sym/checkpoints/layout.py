@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import Array, CheckpointForm
 from lightning_sym.checkpoints.pieces import CheckpointTable, table
 from lightning_sym.errors import BadInput
@@ -27,12 +28,14 @@ class Place:
         turned: stored as (in, out).
         interleaved: row `2i + s` of a head is row `s a/2 + i` of the piece.
         by_group: stacked group by group: the queries of a group, its key, its value, then those of the next one.
+        less: the tensor is the piece less this number.
     """
 
     tensor: str
     turned: bool = False
     interleaved: bool = False
     by_group: bool = False
+    less: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,6 @@ class ModelFamily:
         write: the configuration that states both.
         layout: the names in folders; where `prefix` stands before all tensors, or before none of them, it is left out.
         biases: those that a model has whose configuration says nothing.
-        gated: whether the MLP has a gate.
         prefix: see there.
         ignored: the names of tensors beyond the layout that say nothing about the function.
         gguf_keys: by the key of a GGUF file, without the name of its architecture, the key of `config.json`.
@@ -92,7 +94,6 @@ class ModelFamily:
     write: Callable[[CheckpointForm, Biases], dict[str, Any]]
     layout: Layout
     biases: Biases = frozenset()
-    gated: bool = True
     prefix: str = ""
     ignored: re.Pattern[str] | None = None
     gguf_keys: Mapping[str, str] = field(default_factory=dict)
@@ -109,7 +110,7 @@ class ModelFamily:
         """The pieces of a layer: all but biases that are not there, and gates where there are none."""
         pieces = table(form).layer.values()
         there = {piece.name for piece in pieces if not piece.added_to or piece.added_to in biases}
-        return frozenset(there if self.gated else there - {"gate", "gate_bias"})
+        return frozenset(there if form.has_gate else there - {"gate", "gate_bias"})
 
 
 def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tuple[int, ...]:
@@ -143,6 +144,12 @@ def _parts_of(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tu
     return min(counts), [count // min(counts) for count in rows]
 
 
+def _plus(array: Array, number: int) -> Array:
+    """Return an array with a number added to each entry, exactly."""
+    ring = Exact()
+    return ring.plus(ring.numbers(np.asarray(array)), np.full(1, float(number)))
+
+
 def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tensor: Array) -> Array:
     """A piece, out of the tensor that holds it with others."""
     matrix = tensor.T if place.turned else tensor
@@ -154,7 +161,8 @@ def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tens
     if place.interleaved:
         count, width = piece.shape[:2]
         rows_of = rows_of.reshape(count, width // 2, 2, *rows_of.shape[1:]).swapaxes(1, 2)
-    return piece.of_matrix(rows_of)
+    array = piece.of_matrix(rows_of)
+    return _plus(array, place.less) if place.less else array
 
 
 def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> Array:
@@ -169,7 +177,7 @@ def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> 
         piece = pieces[name]
         if array.shape != piece.shape:
             raise BadInput(f"{name} must have the shape {piece.shape}, got {array.shape}")
-        matrix = piece.as_matrix(array)
+        matrix = piece.as_matrix(_plus(array, -place.less) if place.less else array)
         if place.interleaved:
             heads, width = piece.shape[:2]
             mixed = matrix.reshape(heads, 2, width // 2, *matrix.shape[1:]).swapaxes(1, 2)

@@ -16,7 +16,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
-from lightning_sym.checkpoints.transformer import Prompts, last_stream, times, unembedding
+from lightning_sym.checkpoints.transformer import Prompts, as_logits, last_stream, times, unembedding
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
@@ -311,4 +311,4 @@ def _unembedded(checkpoint: Checkpoint, x: BallMatrix) -> Iterator[tuple[int, Ba
     """Logits of some token ids after others, and the first of these ids."""
     rows = unembedding(ends_of(checkpoint, Walker.FORWARD))
     for start in range(0, len(rows), ROWS_AT_ONCE):
-        yield start, times(rows[start : start + ROWS_AT_ONCE], x)
+        yield start, as_logits(times(rows[start : start + ROWS_AT_ONCE], x), checkpoint.form)

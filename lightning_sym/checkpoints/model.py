@@ -7,7 +7,7 @@ float32, which holds it exactly. A family (one file each) says how its tensors b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
+from lightning_sym.rings.rotary import RotaryScaling
 
 Array = npt.NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckpointForm:
-    """Everything about a transformer that is not a weight.
+    """Everything about a transformer that is not a weight; what stands last is `None` where the network lacks it.
 
     Attributes:
         family: which family's file it was read by, such as `gpt2` or `llama`.
@@ -39,6 +40,17 @@ class CheckpointForm:
         theta: base of the rotary frequencies `theta^(-2k/a)`, in the rotate-half layout; `None`: learned positions.
         activation: of the MLP; `gelu_new` is the form with tanh.
         tied: the unembedding is the embedding.
+        gated: the MLP has a gate; `None`: with SiLU it has.
+        scaling: of the rotary frequencies.
+        window: tokens that a token attends to, itself among them.
+        local: the layers that have the window; `None`: all of them.
+        unturned: the layers without rotary positions.
+        score_width: scores are divided by its root; `None`: by that of the head width.
+        embedding_square: embeddings are multiplied by its root.
+        residual: what is added to the stream is multiplied by it.
+        logit_divisor: logits are divided by it.
+        score_cap, logit_cap: scores, or logits, `z` become `cap tanh(z / cap)`.
+        head_norms: queries and keys of each head go through a norm, with gains that all heads have in common.
     """
 
     family: str
@@ -55,6 +67,42 @@ class CheckpointForm:
     theta: Fraction | None
     activation: Literal["gelu", "gelu_new", "silu"]
     tied: bool
+    gated: bool | None = None
+    scaling: RotaryScaling | None = None
+    window: int | None = None
+    local: tuple[int, ...] | None = None
+    unturned: tuple[int, ...] | None = None
+    score_width: Fraction | None = None
+    embedding_square: Fraction | None = None
+    residual: Fraction | None = None
+    logit_divisor: Fraction | None = None
+    score_cap: Fraction | None = None
+    logit_cap: Fraction | None = None
+    head_norms: Literal["head"] | None = None
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether the MLP has a gate."""
+        return self.activation == "silu" if self.gated is None else self.gated
+
+    def window_of(self, layer: int) -> int | None:
+        """How many tokens a token of a layer attends to; `None`: all before it, and itself."""
+        return self.window if self.local is None or layer in self.local else None
+
+    def rotation_of(self, layer: int) -> tuple[Fraction, RotaryScaling | None] | None:
+        """Base and scaling of the rotary positions of a layer, if it has any."""
+        turned = self.theta is not None and layer not in (self.unturned or ())
+        return (self.theta, self.scaling) if turned and self.theta is not None else None
+
+    def features(self) -> Iterator[tuple[str, Any]]:
+        """What it has of the parts that most networks lack, by name."""
+        for part in fields(self):
+            if part.default is None and (value := getattr(self, part.name)) is not None:
+                yield part.name, value
+
+    def __repr__(self) -> str:
+        basic = ((part.name, getattr(self, part.name)) for part in fields(self) if part.default is MISSING)
+        return f"CheckpointForm({', '.join(f'{name}={value!r}' for name, value in (*basic, *self.features()))})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +111,9 @@ class Pieces:
 
     def present(self) -> Iterator[tuple[str, Array]]:
         """Name and array of each that is there, in the order of the fields."""
-        for field in fields(self):
-            if (array := getattr(self, field.name)) is not None:
-                yield field.name, array
+        for part in fields(self):
+            if (array := getattr(self, part.name)) is not None:
+                yield part.name, array
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +122,8 @@ class Block(Pieces):
 
     Shapes, with the letters of `CheckpointForm`: gains and `norm*_bias`, `output_bias`, `down_bias` `(d,)`; `query`
     `(H, a, d)`, `query_bias` `(H, a)`; `key`, `value` `(G, a, d)`, their biases `(G, a)`; `output` `(H, d, a)`; `gate`,
-    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`. Without `gate` the MLP is `down act(up x)`, with it
-    `down (act(gate x) * up x)`.
+    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`; `query_norm_gain`, `key_norm_gain` `(a,)`. Without `gate` the
+    MLP is `down act(up x)`, with it `down (act(gate x) * up x)`.
     """
 
     norm1_gain: Array
@@ -88,6 +136,8 @@ class Block(Pieces):
     value_bias: Array | None
     output: Array
     output_bias: Array | None
+    query_norm_gain: Array | None = field(default=None, kw_only=True)
+    key_norm_gain: Array | None = field(default=None, kw_only=True)
     norm2_gain: Array
     norm2_bias: Array | None
     gate: Array | None

@@ -227,17 +227,21 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     scores = WeightSpace("query-key", (), form.head_width, over=(groups,))
     value = WeightSpace("value-output", (), form.head_width, over=(groups,))
     shared, read, taken = Axis(groups, up=True), stream(form, up=False), (behind(form, "norm1"), -1)
-    yield from affine("query", (heads, Axis(scores, up=True), read), (2,), taken)
-    yield from affine("key", (shared, Axis(scores, up=False), read), (2,), taken)
+    grown = () if form.head_norms is None else ((LENGTH, 1),)  # their norm has the same epsilon as the others
+    yield from affine("query", (heads, Axis(scores, up=True), read), (2,), taken, *grown)
+    yield from affine("key", (shared, Axis(scores, up=False), read), (2,), taken, *grown)
     yield from affine("value", (shared, Axis(value, up=True), read), (2,), taken)
     yield from affine("output", (heads, stream(form, up=True), Axis(value, up=False)), (0, 2), (LENGTH, 1))
+    if form.head_norms is not None:
+        yield CheckpointPiece("query_norm_gain", (Axis(scores, up=True, sized=True),))
+        yield CheckpointPiece("key_norm_gain", (Axis(scores, up=False, sized=True),))
 
 
 def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
-    """Neurons; what a gate multiplies, with SiLU, may be rescaled, neuron by neuron."""
+    """Neurons; what a gate multiplies may be rescaled, neuron by neuron."""
     neurons = WeightSpace("neurons", (), form.inner)
     ups = WeightSpace("ups", (), 1, over=(neurons,))
-    more, less = ([(ups, exponent)] if form.activation == "silu" else [] for exponent in (1, -1))
+    more, less = ([(ups, exponent)] if form.has_gate else [] for exponent in (1, -1))
     rows, read, taken = Axis(neurons, up=True), stream(form, up=False), (behind(form, "norm2"), -1)
     yield from affine("gate", (rows, read), (1,), taken)
     yield from affine("up", (rows, read), (1,), taken, *more)
@@ -259,7 +263,9 @@ def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
         yield CheckpointPiece("unembedding", (ids, stream(form, up=False)), (1,), ((behind(form, "final"), -1),))
 
 
-SHAPELESS_FORM = CheckpointForm("", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "silu", tied=False)
+SHAPELESS_FORM = CheckpointForm(
+    "", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "silu", tied=False, head_norms="head"
+)
 SHAPELESS = table(SHAPELESS_FORM)
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer

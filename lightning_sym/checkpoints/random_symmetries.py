@@ -117,6 +117,12 @@ def _turns(random: np.random.Generator, *shape: int) -> _Numbers:
     return np.asarray(turns[random.integers(len(turns), size=shape[:-1])].astype(np.float64))
 
 
+def _gain_factors(random: np.random.Generator, *shape: int) -> _Numbers:
+    """`c` for each frequency and `1/c`, each row with a sign of its own."""
+    factors = np.tile(2.0 ** random.integers(-1, 2, size=shape[1] // 2), 2)
+    return np.asarray(np.stack([factors, 1 / factors]) * random.choice([-1, 1], size=shape))
+
+
 def _number(random: np.random.Generator) -> Fraction:
     return Fraction(int(random.integers(1, 9)), 4)
 
@@ -126,6 +132,7 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("values", _gauges, {"values": ()}),
     ("queries", _gauges, {"queries": ()}),
     ("queries", _turns, {"turns": ()}),
+    ("queries", _gain_factors, {"gain_factors": ()}),
     ("biases", _short, {"key_bias": ("key_bias",), "value_bias": ("value_bias", "output_bias")}),
     ("neurons", np.random.Generator.permutation, {"neurons": ()}),
     ("ups", lambda random, size: random.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=size), {"ups": ("gate",)}),

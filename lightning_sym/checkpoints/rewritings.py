@@ -136,6 +136,11 @@ def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> 
         require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
     if layer.ups is not None:
         require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
+    if layer.gain_factors is not None:
+        queries, keys = Exact().numbers(layer.gain_factors)
+        half = len(queries) // 2
+        right = (abs(Exact().times(queries, keys)) == 1).all() and (abs(queries[:half]) == abs(queries[half:])).all()
+        require(right, f"{where}gain_factors must be c and 1/c up to signs, c the same for both rows of a frequency")
     if layer.turns is not None:
         turns = np.asarray(layer.turns)
         require((turns != 0).any(axis=-1).all(), f"{where}turns must not be 0, 0 for any frequency")
@@ -188,12 +193,13 @@ class LayerChange:
         """The norm of one half of the layer, and its maps with their biases; `inside` as of `bases`."""
         ring, stream, where, number = self.new.ring, self.new.stream, f"layer {self.number}: ", half.norm[-1]
         everywhere, lost = {**inside, **stream.bases()}, dict[str, Any]()
+        behind = {kind: basis for kind, basis in everywhere.items() if kind in inside or kind == LENGTH.kind}
         gain, bias = (getattr(block, name) for name in half.norms)
         had = self.part(f"gain{number}"), self.part(f"bias{number}")
         norm = Reading(stream, gain, bias, *had, what=f"{where}norm {number}")
         yield from zip(half.norms, (norm.gain, norm.bias), strict=True)
         for piece, added_piece in half.affine():
-            name, bases = piece.name, inside if piece.norm else everywhere
+            name, bases = piece.name, behind if piece.norm else everywhere
             weight: Any = getattr(block, name)
             added: Any = getattr(block, f"{name}_bias", None)
             shift, added_shift, wanted = (self.part(f"{name}{each}") for each in ("_shift", "_bias_shift", "_bias"))

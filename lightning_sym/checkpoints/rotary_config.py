@@ -1,4 +1,4 @@
-"""What the configurations of Llama and of its relatives have in common: sizes, rotary positions, no windows."""
+"""What the configurations of Llama and of its relatives have in common: sizes, and rotary positions."""
 
 from __future__ import annotations
 
@@ -7,76 +7,131 @@ from typing import Any
 
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.errors import FileFormatError
+from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.network.readers.exact_json import said
+from lightning_sym.rings.rotary import RotaryScaling
+
+Rope = tuple[Fraction, RotaryScaling | None]
+"""Base of the frequencies, and how they are scaled."""
+
+SCALINGS = ("default", "linear", "llama3", "yarn")
+"""Those whose frequencies are fixed."""
+
+FACTORS = "rope_freqs.weight"
+"""The tensor of a GGUF file with a factor for each frequency, as a key of its configuration."""
 
 
-def theta_of(config: Config) -> Fraction:
-    """The base of the rotary frequencies, which stands in one of two places; none but the plain ones are read.
+def rope_of(config: Config, theta: Fraction = Fraction(10000)) -> Rope:
+    """Base and scaling of the rotary frequencies, which stand in one of three places.
+
+    Args:
+        config: the keys.
+        theta: the base where nothing is said.
 
     Raises:
-        FileFormatError: the frequencies are scaled, or stated twice and differently.
+        FileFormatError: frequencies depend on the length of the text, or are stated twice and differently.
     """
-    default = Fraction(10000)
-    found = {config.number("rope_theta", default)} if config.get("rope_theta") is not None else set[Fraction]()
+    found = {config.number("rope_theta", theta)} if config.get("rope_theta") is not None else set[Fraction]()
+    scalings: set[RotaryScaling] = set()
     for key in ("rope_parameters", "rope_scaling"):
         inner = config.get(key, {})
         if not isinstance(inner, dict):
             refuse(f"{key} must be an object, got {said(inner)}")
         try:
-            found |= _plain_rope(Config(inner))
+            base, scaling = _stated(Config(inner))
         except FileFormatError as error:
             refuse(f"{key}: {error}")
+        found |= base
+        scalings |= scaling
+    if (factors := config.get(FACTORS)) is not None:
+        if not isinstance(factors, tuple) or any(each <= 0 for each in factors):
+            refuse(f"{FACTORS} must be a tensor of positive numbers of a GGUF file, got {said(factors)}")
+        scalings.add(RotaryScaling("factors", factors=factors))
     if len(found) > 1:
         refuse(f"rope_theta must be stated once, got {' and '.join(map(said, sorted(found)))}")
+    if len(scalings) > 1:
+        refuse(f"rotary frequencies must be scaled once, got {' and '.join(sorted(map(str, scalings)))}")
     config.require("partial_rotary_factor", 1, Fraction(1))
     config.require("rope_interleaved", False)
-    return found.pop() if found else default
+    return (found.pop() if found else theta), (scalings.pop() if scalings else None)
 
 
-def _plain_rope(config: Config) -> set[Fraction]:
-    """The base that an object of parameters states, if it states one; scaled frequencies are refused."""
-    for name in ("rope_type", "type"):
-        config.require(name, "default")
+def _stated(config: Config) -> tuple[set[Fraction], set[RotaryScaling]]:
+    """The base, and the scaling, that an object of parameters states, if it states one."""
+    kind = config.get("rope_type", config.get("type", "default"))
+    if config.get("type", kind) != kind:
+        refuse(f"rope_type and type must agree, got {said(kind)} and {said(config.get('type'))}")
+    if kind not in SCALINGS:
+        what = "of fixed frequencies, default, linear, llama3 or yarn; others depend on the length of the text"
+        refuse(f"rope_type must be {what}, got {said(kind)}")
     config.require("partial_rotary_factor", 1, Fraction(1))
-    stated = config.get("rope_theta") is not None
-    found = {config.number("rope_theta", Fraction(1))} if stated else set()
+    found = {config.number("rope_theta", Fraction(1))} if config.get("rope_theta") is not None else set[Fraction]()
+    scaling = None if kind == "default" else _scaling(config, kind)
     config.finish()
-    return found
+    return found, set() if scaling is None or scaling == RotaryScaling("linear") else {scaling}
 
 
-def require_no_window(config: Config, context: int, default: int | None) -> None:
-    """Refuse a window on attention that is narrower than the context.
+def _scaling(config: Config, kind: Any) -> RotaryScaling:
+    """The scaling that an object of parameters states."""
+    factor = config.needed_number("factor")
+    if kind == "linear":
+        return RotaryScaling(kind, factor)
+    context = config.size("original_max_position_embeddings")
+    if kind == "llama3":
+        low, high = config.needed_number("low_freq_factor"), config.needed_number("high_freq_factor")
+        if low >= high:
+            refuse(f"low_freq_factor must be below high_freq_factor, got {said(low)} and {said(high)}")
+        return RotaryScaling(kind, factor, low, high, context)
+    for key in ("mscale", "mscale_all_dim"):
+        config.require(key, None)
+    config.require("truncate", True)
+    low, high = config.number("beta_slow", Fraction(1)), config.number("beta_fast", Fraction(32))
+    stated = config.get("attention_factor") is not None
+    return RotaryScaling(kind, factor, low, high, context, config.needed_number("attention_factor") if stated else None)
+
+
+def write_scaling(scaling: RotaryScaling | None) -> dict[str, Any]:
+    """The keys that state a scaling.
 
     Raises:
-        FileFormatError: there is one.
+        BadInput: a configuration cannot state it.
     """
-    if config.has("sliding_window"):
-        default = None  # and null says that there is none
-    window = config.size("sliding_window", default or context)
-    if window < context:
-        refuse(f"sliding_window must reach max_position_embeddings or be null, got {window:,} and {context:,}")
-    require_full_attention(config)
+    if scaling is None:
+        return {}
+    if scaling.kind == "factors":
+        raise BadInput("factors of the rotary frequencies, which a GGUF file lists, cannot be stated by a config.json")
+    found: dict[str, Any] = {"rope_type": scaling.kind, "factor": scaling.factor}
+    names = {"llama3": ("low_freq_factor", "high_freq_factor"), "yarn": ("beta_slow", "beta_fast"), "linear": ()}
+    found |= dict(zip(names[scaling.kind], (scaling.low, scaling.high), strict=False))
+    if scaling.kind != "linear":
+        found["original_max_position_embeddings"] = scaling.context
+    if scaling.growth is not None:
+        found["attention_factor"] = scaling.growth
+    return {"rope_scaling": found}
 
 
-def require_full_attention(config: Config) -> None:
-    """Refuse layers of another kind.
-
-    Raises:
-        FileFormatError: there is one.
-    """
-    kinds = config.get("layer_types", [])
-    if not isinstance(kinds, list) or any(kind != "full_attention" for kind in kinds):
-        refuse("layer_types must be a list of full_attention")
-
-
-def read_rotary(config: Config, family: str, groups: int | None = None) -> CheckpointForm:
-    """What the rotary families have in common.
+def read_rotary(
+    config: Config,
+    family: str,
+    groups: int | None = None,
+    *,
+    head_width: int | None = None,
+    theta: Fraction = Fraction(10000),
+    epsilon: Fraction = Fraction(1, 10**6),
+    activation: str = "silu",
+    tied: bool = False,
+) -> CheckpointForm:
+    """What the rotary families have in common; all keywords are what the absence of a key means.
 
     Args:
         config: the keys; what is particular to a family is asked by itself.
         family: its name.
-        groups: sets of keys and values where the configuration does not say, `None` for one to each head.
+        groups: sets of keys and values, `None` for one to each head.
+        head_width: `None` for the quotient of the width and the heads.
+        theta: base of the rotary frequencies.
+        epsilon: of the norms.
+        activation: of the MLP.
+        tied: whether the unembedding is the embedding.
 
     Raises:
         FileFormatError: a key means a function that is not known here.
@@ -85,9 +140,9 @@ def read_rotary(config: Config, family: str, groups: int | None = None) -> Check
     groups = config.size("num_key_value_heads", groups or heads)
     if heads % groups:
         refuse(f"num_attention_heads must be a multiple of num_key_value_heads, got {heads} and {groups}")
-    if config.get("head_dim") is None and d % heads:
+    if config.get("head_dim", head_width) is None and d % heads:
         refuse(f"hidden_size must be a multiple of num_attention_heads without head_dim, got {d} and {heads}")
-    a = config.size("head_dim", d // heads or 1)
+    a = config.size("head_dim", head_width or d // heads or 1)
     if a % 2:
         refuse(f"head_dim must be even for rotary positions, got {a}")
     for key in ("v_head_dim", "rotary_dim"):
@@ -95,6 +150,10 @@ def read_rotary(config: Config, family: str, groups: int | None = None) -> Check
     for key in ("quantization_config", "use_qk_norm", "use_mrope", "is_encoder_decoder", "add_cross_attention"):
         config.require(key, False)
     config.require("pruned_heads", {})
+    base, scaling = rope_of(config, theta)
+    if scaling is not None and scaling.kind == "factors" and len(scaling.factors) != a // 2:
+        refuse(f"there must be {a // 2} factors of rotary frequencies, got {len(scaling.factors)}")
+    act = config.activation("hidden_act", activation)
     return CheckpointForm(
         family=family,
         layers=config.size("num_hidden_layers"),
@@ -106,10 +165,12 @@ def read_rotary(config: Config, family: str, groups: int | None = None) -> Check
         vocabulary=config.size("vocab_size"),
         context=config.size("max_position_embeddings"),
         norm="rms",
-        epsilon=config.number("rms_norm_eps", Fraction(1, 10**6)),
-        theta=theta_of(config),
-        activation=config.activation("hidden_act", "silu"),
-        tied=config.flag("tie_word_embeddings", False),
+        epsilon=config.number("rms_norm_eps", epsilon),
+        theta=base,
+        activation=act,
+        tied=config.flag("tie_word_embeddings", tied),
+        gated=None if act == "silu" else True,
+        scaling=scaling,
     )
 
 
@@ -130,4 +191,4 @@ def write_rotary(form: CheckpointForm, architecture: str) -> dict[str, Any]:
         "rope_theta": form.theta,
         "tie_word_embeddings": form.tied,
         "vocab_size": form.vocabulary,
-    }
+    } | write_scaling(form.scaling)

@@ -35,7 +35,7 @@ from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, Worst, number_residual, number_type
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, NUMBERS, Residual, Worst, form_residual, number_type
 from lightning_sym.checkpoints.walk import Stream, off
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress, unheard
@@ -203,10 +203,11 @@ class _Found:
     def _numbers(self, stream: StreamMap) -> None:
         """The epsilon of the norms has to follow the scale of the stream, other numbers stay."""
         old, form, stored = self.first.form, self.second.form, number_type(self.first, self.second)
-        expected = {"epsilon": (old.epsilon * stream.scale**2, form.epsilon), "theta": (old.theta, form.theta)}
-        for name, (before, after) in expected.items():
-            if before is not None and after is not None and before != after:
-                self.residuals.append(number_residual(name, before, after, stored))
+        expected = replace(old, epsilon=old.epsilon * stream.scale**2)
+        for name in NUMBERS:
+            if getattr(expected, name) != getattr(form, name):
+                residual = form_residual(name, expected, form, stored)
+                self.residuals += [residual] if residual is not None and residual.units else []
 
     def numbers(self, exact: bool) -> Symmetry | None:
         """What was found as numbers; exactly, only if it was applied to the first and gave the second."""

@@ -94,12 +94,17 @@ class StoredCheckpoint:
     def stored(self, piece: str) -> str:
         """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it.
 
+        A gain of which the file has what it is more than 1 is taken for one in `F32` at least: units of `BF16` at 1
+        would be far larger than those of the number in the file.
+
         Of `epsilon` it is `F64` only where the file holds it so, and all tensors are.
         """
         if piece == "epsilon":
             wide = all(self._tensors[name].holds == "F64" for name in self._held)
             return self._numbers if wide else "F32"
-        return str(self._tensors[self._place(piece).tensor].holds)
+        place = self._place(piece)
+        held = str(self._tensors[place.tensor].holds)
+        return "F32" if place.less and held in ("F16", "BF16") else held
 
     def grid(self, piece: str) -> Grid | None:
         """Of a quantised piece, the values around those of its codes; `None` where it is none.

@@ -28,11 +28,22 @@ CENTRED = Need(
     lambda form: form.norm == "layer", "shifts along the vector of ones need LayerNorm, this network has RMSNorm"
 )
 NORM_BIAS = Need(lambda form: form.norm == "layer", "RMSNorm has no bias")
-LEARNED = Need(lambda form: form.theta is None, "this network has no learned positions")
+LEARNED = Need(
+    lambda form: form.theta is None and form.embedding_square is None,
+    "this network has no learned positions beside embeddings as they are stored",
+)
 NO_TURNS = Need(lambda form: form.theta is None, "with rotary positions queries and keys allow turns only, no matrices")
-UNSEEN_KEYS = Need(lambda form: form.theta is None, "with rotary positions the function depends on key biases")
+UNSEEN_KEYS = Need(
+    lambda form: form.theta is None and form.score_cap is None,
+    "with rotary positions, or caps on scores, the function depends on key biases",
+)
+NO_GAINS = Need(
+    lambda form: form.head_norms is None,
+    "with gains on queries and keys no turns or matrices are known",
+)
+GAINS = Need(lambda form: form.head_norms is not None, "this network has no gains on queries and keys")
 ROTARY = Need(lambda form: form.theta is not None, "turns belong to rotary positions, this network has none")
-GATED = Need(lambda form: form.activation == "silu", "only the up map of a gated MLP may be scaled")
+GATED = Need(lambda form: form.has_gate, "only the up map of a gated MLP may be scaled")
 UNTIED = Need(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
 
 
@@ -118,12 +129,14 @@ class LayerSymmetry(_Parts):
             the shifts of readers, LayerNorm only: `W -> W + u (1/gain)^T`, bias `-> bias - u sum(norm bias / gain)`.
         output_shift, down_shift: `(H, a)`, `(m,)`, LayerNorm only: added to all entries of a column.
         output_bias_shift, down_bias_shift: numbers, LayerNorm only: added to all entries.
+        gain_factors: `(2, a)`, only with gains on queries and keys: what the two are multiplied with, `c, 1/c` up to
+            signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
     """
 
     heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
     values: Part | None = field(default=None, metadata=made_of("G", "a", "a"))
-    queries: Part | None = field(default=None, metadata=made_of("G", "a", "a", needs=(NO_TURNS,)))
-    turns: Part | None = field(default=None, metadata=made_of("G", "a/2", "2", needs=(ROTARY,)))
+    queries: Part | None = field(default=None, metadata=made_of("G", "a", "a", needs=(NO_TURNS, NO_GAINS)))
+    turns: Part | None = field(default=None, metadata=made_of("G", "a/2", "2", needs=(ROTARY, NO_GAINS)))
     key_bias: Part | None = field(default=None, metadata=made_of("G", "a", needs=(UNSEEN_KEYS,)))
     value_bias: Part | None = field(default=None, metadata=made_of("G", "a"))
     neurons: Part | None = field(default=None, metadata=made_of("m", integers=True))
@@ -146,6 +159,7 @@ class LayerSymmetry(_Parts):
     output_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
     down_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
     down_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
+    gain_factors: Part | None = field(default=None, metadata=made_of("2", "a", needs=(GAINS,)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,7 +4,7 @@ The stream is a matrix of shape `d x t`, a column a token; several prompts stand
 may be over any ring that knows `@ + * mT like evaluate reciprocal` (`rings.protocol`) and, one operation each,
 
 - `elementary(name)`: the reciprocal square root of norms and the activation of MLPs, `rings.elementary`;
-- `rotary(theta, width, positions)`: cosines and sines, where positions are rotary;
+- `rotary(theta, width, positions, scaling)`: cosines and sines, where positions are rotary;
 - `after(weights)`, if it multiplies arrays of floats in a way of its own; else `like(weights) @` is done.
 
 So balls of floats, balls of any precision, and variables free for every value of these functions all run through it.
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -28,8 +27,11 @@ from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.protocol import constants, normalized, operation
+from lightning_sym.rings.rotary import RotaryScaling
 
 Prompts = Sequence[Sequence[int]]
+Rotation = tuple[Fraction, RotaryScaling | None]
+"""Base of the frequencies, and how they are scaled."""
 
 
 def times(weights: Array, x: Any) -> Any:
@@ -96,12 +98,12 @@ class Rotary(NamedTuple):
     turn: Any
 
     @classmethod
-    def of(cls, theta: Fraction, width: int, positions: Sequence[int], like: Any) -> Rotary:
+    def of(cls, rotation: Rotation, width: int, positions: Sequence[int], like: Any) -> Rotary:
         """Over the ring of `like`; rotate-half: row `k` and row `k + a/2` turn together."""
         half = np.eye(width // 2, dtype=int)
         twice = constants(like, np.concatenate([half, half]).astype(object), "rotary positions")
         turn = np.block([[0 * half, -half], [half, 0 * half]]).astype(object)
-        cosines, sines = operation(like, "rotary", "rotary positions")(theta, width, positions)
+        cosines, sines = operation(like, "rotary", "rotary positions")(rotation[0], width, positions, *rotation[1:])
         return cls(twice @ cosines, twice @ sines, constants(like, turn, "rotary positions"))
 
 
@@ -122,53 +124,80 @@ class Rotated:
         return y * self.tables.cosines + (self.tables.turn @ y) * self.tables.sines
 
 
+def over_root(x: Any, square: Fraction) -> Any:
+    """`x` divided by the root of a number: rational where it is a square, else by the ring's reciprocal root."""
+    rows, columns = x.shape[-2:]
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    if root**2 == square:
+        return times_number(x, 1 / root)
+    inverse = operation(everywhere(square, x, 1, 1), "elementary", "a scale")("rsqrt")
+    return x * (ones(x, rows, 1) @ inverse @ ones(x, 1, columns))
+
+
+def times_number(x: Any, number: Fraction | None) -> Any:
+    """`x` times a number, if there is one."""
+    return x if number is None else x * everywhere(number, x, *x.shape[-2:])
+
+
+def capped(x: Any, cap: Fraction | None) -> Any:
+    """`cap tanh(x / cap)`, if there is a cap."""
+    if cap is None:
+        return x
+    return times_number(operation(times_number(x, 1 / cap), "elementary", "a cap")("tanh"), cap)
+
+
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    r"""A factor divided by $\sqrt a$: rational where `a` is a square, else by the ring's reciprocal square root."""
+    """A factor divided by the root of a number."""
 
     part: Any
-    width: int
+    square: Fraction
 
     def __matmul__(self, x: Any) -> Any:
-        y = self.part @ x
-        rows, columns = y.shape[-2:]
-        if isqrt(self.width) ** 2 == self.width:
-            return y * everywhere(Fraction(1, isqrt(self.width)), y, rows, columns)
-        root = operation(everywhere(Fraction(self.width), y, 1, 1), "elementary", "a scale")("rsqrt")
-        return y * (ones(y, rows, 1) @ root @ ones(y, 1, columns))
+        return over_root(self.part @ x, self.square)
 
 
-@dataclass(frozen=True, eq=False)
-class Tokens:
-    """The tokens of all prompts, a column each: who sees whom, and what a position knows.
+class Sight(NamedTuple):
+    """What a layer knows of positions: who sees whom, and how queries and keys turn.
 
     Attributes:
-        prompts: token ids.
-        ids, positions: of all columns; positions count from 0 in every prompt.
         mask: entry `(j, i)` is 1 where token `i` attends to token `j`: one before it in its prompt, or itself.
         rotary: tables over the ring, `None` without rotary positions.
     """
 
-    prompts: Prompts
-    ids: tuple[int, ...]
-    positions: tuple[int, ...]
     mask: npt.NDArray[np.object_]
-    rotary: Rotary | None = None
+    rotary: Rotary | None
 
-    @classmethod
-    def of(cls, prompts: Prompts, form: CheckpointForm, like: Any) -> Tokens:
-        """For a checkpoint of this form, over the ring of the matrix `like`."""
-        ids = [i for prompt in prompts for i in prompt]
-        positions = [k for prompt in prompts for k in range(len(prompt))]
-        number = np.array([n for n, prompt in enumerate(prompts) for _ in prompt])
-        mask = np.triu(number[:, None] == number[None, :]).astype(int).astype(object)
-        tables = None if form.theta is None else Rotary.of(form.theta, form.head_width, positions, like)
-        return cls(prompts, tuple(ids), tuple(positions), mask, tables)
 
-    @property
-    def last(self) -> list[int]:
-        """The columns of the last token of each prompt."""
-        return [int(n) - 1 for n in np.cumsum([len(prompt) for prompt in self.prompts])]
+class Tokens:
+    """The tokens of all prompts, a column each.
+
+    Args:
+        prompts: token ids; positions count from 0 in every prompt.
+        form: of the checkpoint.
+        like: a matrix over the ring.
+    """
+
+    def __init__(self, prompts: Prompts, form: CheckpointForm, like: Any) -> None:
+        self.form, self._like = form, like
+        self.ids = [i for prompt in prompts for i in prompt]
+        self.positions = [k for prompt in prompts for k in range(len(prompt))]
+        self._number = np.array([n for n, prompt in enumerate(prompts) for _ in prompt])
+        self._masks: dict[int | None, npt.NDArray[np.object_]] = {}
+        self._tables: dict[Rotation | None, Rotary | None] = {None: None}
+
+    def sight(self, layer: int) -> Sight:
+        """What a layer knows of positions; layers with the same have it in common."""
+        window, rotation = self.form.window_of(layer), self.form.rotation_of(layer)
+        if window not in self._masks:
+            places = np.array(self.positions)
+            seen = np.triu(self._number[:, None] == self._number[None, :])
+            if window is not None:
+                seen &= places[None, :] - places[:, None] < window
+            self._masks[window] = seen.astype(int).astype(object)
+        if rotation is not None and rotation not in self._tables:
+            self._tables[rotation] = Rotary.of(rotation, self.form.head_width, self.positions, self._like)
+        return Sight(self._masks[window], self._tables[rotation])
 
 
 def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
@@ -183,6 +212,18 @@ def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
     return x if bias is None else x + spread(bias, x)
 
 
+@dataclass(frozen=True, eq=False)
+class Normed:
+    """A factor behind a norm of its own."""
+
+    part: Any
+    form: CheckpointForm
+    gain: Array
+
+    def __matmul__(self, x: Any) -> Any:
+        return norm(self.part @ x, self.form, self.gain, None)
+
+
 def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
     """`down act(up x)`, gated `down (act(gate x) * up x)`, each with its bias."""
     up = Affine(block.up, block.up_bias) @ x
@@ -194,37 +235,45 @@ def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
     return Affine(block.down, block.down_bias) @ inner
 
 
-def heads(block: Block, form: CheckpointForm, tokens: Tokens) -> Iterator[Layer]:
+def heads(block: Block, form: CheckpointForm, rotary: Rotary | None) -> Iterator[Layer]:
     """The heads as the attention layer takes them: factors that multiply the stream behind the norm."""
 
-    def positioned(part: Any) -> Any:
-        return part if tokens.rotary is None else Rotated(part, tokens.rotary)
+    def positioned(part: Any, gain: Array | None) -> Any:
+        part = part if gain is None else Normed(part, form, gain)
+        return part if rotary is None else Rotated(part, rotary)
 
     def affine(weight: Array, bias: Array | None, number: int) -> Affine:
         return Affine(weight[number], None if bias is None else bias[number])
 
-    each = form.heads // form.groups
+    each, square = form.heads // form.groups, form.score_width or Fraction(form.head_width)
     for group in range(form.groups):
-        key = Shared(positioned(affine(block.key, block.key_bias, group)))
+        key = Shared(positioned(affine(block.key, block.key_bias, group), block.key_norm_gain))
         value = Shared(affine(block.value, block.value_bias, group))
         for head in range(group * each, (group + 1) * each):
-            query = Scaled(positioned(affine(block.query, block.query_bias, head)), form.head_width)
+            part = positioned(affine(block.query, block.query_bias, head), block.query_norm_gain)
+            query = Scaled(part, square)
             yield Layer(query, key, Then(value, block.output[head]))
 
 
-def after_block(x: Any, block: Block, form: CheckpointForm, tokens: Tokens) -> Any:
+def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any:
     """The stream behind a layer."""
-    pattern = Form(partial(normalized, normalization=SOFTMAX, mask=tokens.mask))
+
+    def pattern(scores: Any) -> Any:
+        return normalized(capped(scores, form.score_cap), normalization=SOFTMAX, mask=sight.mask)
+
     seen = norm(x, form, block.norm1_gain, block.norm1_bias)
-    x = x + attention_layer(seen, list(heads(block, form, tokens)), pattern)
+    added = attention_layer(seen, list(heads(block, form, sight.rotary)), Form(pattern))
     if block.output_bias is not None:
-        x = x + spread(block.output_bias, x)
-    return x + mlp(norm(x, form, block.norm2_gain, block.norm2_bias), block, form)
+        added = added + spread(block.output_bias, x)
+    x = x + times_number(added, form.residual)
+    return x + times_number(mlp(norm(x, form, block.norm2_gain, block.norm2_bias), block, form), form.residual)
 
 
 def first_stream(ends: Ends, tokens: Tokens, like: Any) -> Any:
     """What the first layer reads: embeddings, and positions where they are learned."""
     x = constants(like, np.ascontiguousarray(ends.embedding[list(tokens.ids)].T), "an embedding")
+    if tokens.form.embedding_square is not None:
+        x = over_root(x, 1 / tokens.form.embedding_square)
     if ends.positions is None:
         return x
     return x + constants(like, np.ascontiguousarray(ends.positions[list(tokens.positions)].T), "positions")
@@ -244,12 +293,17 @@ def last_stream(
     form = checkpoint.form
     require_form(form, Walker.FORWARD)
     ends = ends_of(checkpoint, Walker.FORWARD)
-    tokens = Tokens.of(prompts, form, like)
+    tokens = Tokens(prompts, form, like)
     x = first_stream(ends, tokens, like)
     for layer in range(form.layers):
         told(layer, x)
-        x = after_block(x, block_of(checkpoint, layer, Walker.FORWARD), form, tokens)
+        x = after_block(x, block_of(checkpoint, layer, Walker.FORWARD), form, tokens.sight(layer))
     return norm(x, form, ends.final_gain, ends.final_bias)
+
+
+def as_logits(x: Any, form: CheckpointForm) -> Any:
+    """What the unembedding makes, divided and capped as the form says."""
+    return capped(times_number(x, None if form.logit_divisor is None else 1 / form.logit_divisor), form.logit_cap)
 
 
 def unembedding(ends: Ends) -> Array:

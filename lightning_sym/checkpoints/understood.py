@@ -34,6 +34,7 @@ NAMED: dict[str, frozenset[Walker]] = dict.fromkeys((
     "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias", "norm2_gain", "norm2_bias",
     "gate", "gate_bias", "up", "up_bias", "down", "down_bias",
 ), frozenset(Walker) - FOLLOWS)  # fmt: skip
+NAMED |= dict.fromkeys(("query_norm_gain", "key_norm_gain"), frozenset((Walker.FORWARD,)))
 """By piece, those of the others that name it."""
 
 FORM = frozenset((
@@ -41,6 +42,24 @@ FORM = frozenset((
     "theta", "activation", "tied",
 ))  # fmt: skip
 """The fields of a form that all of them know; `family` says nothing about the function."""
+
+ALL = frozenset(Walker)
+FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
+    "gated": ("gates", ALL),
+    "scaling": ("scaled rotary frequencies", ALL),
+    "window": ("a window on attention", ALL),
+    "local": ("layers with a window and others", ALL),
+    "unturned": ("layers without rotary positions", ALL),
+    "score_width": ("a scale of scores of its own", ALL),
+    "embedding_square": ("a scale of embeddings", ALL),
+    "residual": ("a scale of what layers add", ALL),
+    "logit_divisor": ("a scale of logits", ALL),
+    "score_cap": ("caps on scores", ALL),
+    "logit_cap": ("caps on logits", ALL),
+    "head_norms": ("gains on queries and keys", FOLLOWS | {Walker.FORWARD}),
+}
+"""By field of a form that most networks lack, what it is called, and the walkers that know it: no symmetry that they
+use depends on it, or they follow the table of pieces, which says so."""
 
 CHANGEABLE = ("family", "groups", "inner", "context", "epsilon", "tied")
 """Of a form: what may differ though a symmetry leads from one to the other; `context` with rotary positions only."""
@@ -52,15 +71,16 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
     Raises:
         BadInput: a field that is not `None`, a norm or an activation is not known, or sizes do not fit together.
     """
-    there = [field.name for field in fields(form) if getattr(form, field.name) is not None]
-    if unknown := sorted(set(there) - FORM):
+    there = {field.name for field in fields(form) if getattr(form, field.name) is not None}
+    known = FORM | {feature for feature, (_, walkers) in FEATURES.items() if walker in walkers}
+    if unknown := sorted(there - known):
         raise BadInput(f"{walker.value} must know every part of a checkpoint's form, not known: {unknown[0]}")
-    for name, found, known in (
+    for name, found, allowed in (
         ("norm", form.norm, ("layer", "rms")),
         ("activation", form.activation, ("gelu", "gelu_new", "silu")),
     ):
-        if found not in known:
-            raise BadInput(f"the {name} of a checkpoint must be {' or '.join(known)}, got {found}")
+        if found not in allowed:
+            raise BadInput(f"the {name} of a checkpoint must be {' or '.join(allowed)}, got {found}")
     if form.heads % form.groups or (form.theta is not None and form.head_width % 2):
         sizes = f"{form.heads} heads of width {form.head_width} in {form.groups} groups"
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")
@@ -100,6 +120,9 @@ def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Wa
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
     if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
+    gains = {"query_norm_gain", "key_norm_gain"} if form.head_norms else set[str]()
+    if isinstance(pieces, Block) and (lost := sorted(gains - present.keys())):
+        raise BadInput(f"{where} must have the pieces of their form, missing is {lost[0]}")
     if "gate_bias" in present and "gate" not in present:
         raise BadInput(f"{where} must have a gate where the gate has a bias")
     for name, array in present.items():

@@ -17,6 +17,7 @@ import numpy as np
 from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import table
+from lightning_sym.rings.rotary import largest_change
 
 DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
 """Bits of the significand, and the exponent of the smallest positive number."""
@@ -135,7 +136,10 @@ class Worst:
             self.entry = (int(index[0]) + start, *map(int, index[1:]))
 
 
-NUMBERS = {"epsilon": "epsilon of the norms", "theta": "base of the rotary frequencies"}
+NUMBERS = {
+    "epsilon": "epsilon of the norms", "theta": "base of the rotary frequencies",
+    "scaling": "scaling of the rotary frequencies",
+}  # fmt: skip
 """What the numbers of a configuration are called."""
 
 
@@ -163,6 +167,29 @@ def number_residual(name: str, expected: Fraction, given: Fraction, stored: str)
     difference = given - expected
     units = math.inf if given <= 0 else _float(abs(difference) / Fraction(2) ** (exponent - DIGITS[stored][0]))
     return Residual(name, NUMBERS.get(name, name), units, stored, None, _float(difference))
+
+
+def form_residual(name: str, first: CheckpointForm, second: CheckpointForm, stored: str) -> Residual | None:
+    """How far a part of two forms is apart that is a number, or a scaling of frequencies; `None` where it is neither.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from lightning_sym.rings.rotary import RotaryScaling
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> form = small_checkpoint("llama").form
+        >>> linear = replace(form, scaling=RotaryScaling("linear", Fraction(3)))
+        >>> third = Fraction(float(np.float32(1 / 3)))
+        >>> listed = replace(form, scaling=RotaryScaling("factors", factors=(1 / third,) * 2))
+        >>> form_residual("scaling", linear, listed, "F32").units < 1, form_residual("tied", form, form, "F32")
+        (True, None)
+    """
+    old, new = getattr(first, name), getattr(second, name, None)
+    if isinstance(old, Fraction) and isinstance(new, Fraction):
+        return number_residual(name, old, new, stored)
+    if name != "scaling" or first.theta is None or second.theta is None:
+        return None
+    pair = largest_change(old, new, second.theta, second.head_width) or (Fraction(1), Fraction(1))
+    return number_residual(name, *pair, stored)
 
 
 def _float(number: Fraction) -> float:

@@ -45,7 +45,8 @@ PARTS = {
     ),
     "rotary positions": (
         "rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "rotary_emb_base",
-        "partial_rotary_factor",
+        "partial_rotary_factor", "no_rope_layers", "no_rope_layer_interval", "rope_local_base_freq",
+        "original_max_position_embeddings",
     ),
     "positions": (
         "max_position_embeddings", "n_positions", "n_ctx", "position_embedding_type", "type_vocab_size", "alibi",
@@ -54,6 +55,11 @@ PARTS = {
     "biases": ("attention_bias", "bias", "use_bias", "qkv_bias", "attn_bias", "enable_bias"),
     "windows and caps on attention": (
         "sliding_window", "use_sliding_window", "attn_logit_softcapping", "final_logit_softcapping",
+        "sliding_window_pattern",
+    ),
+    "multipliers": (
+        "embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling",
+        "query_pre_attn_scalar",
     ),
 }  # fmt: skip
 NULL_MEANS_PRESENT = {"n_inner"}  # four times the width
@@ -93,19 +99,29 @@ class ModelType:
 
 
 _OLD, _NEW = ("MLP", "layer norm", "biases", "positions"), ("MLP", "layer norm", "rotary positions")
+_GEMMA = {"tie_word_embeddings": True, "num_key_value_heads": 4, "head_dim": 256, "sliding_window": 4096}
 _ENCODER = ModelType((*_OLD, "prediction head"), None, {"tie_word_embeddings": True, "is_decoder": False})
 
 MODEL_TYPES = {
     "attention-only": ModelType((), None),
     "bert": _ENCODER,
     "gemma": ModelType(_NEW, True, {"tie_word_embeddings": True, "num_key_value_heads": 16, "head_dim": 256}),
+    "gemma2": ModelType((*_NEW, "windows and caps on attention", "multipliers"), True, _GEMMA),
+    "gemma3_text": ModelType((*_NEW, "windows and caps on attention", "multipliers"), True, _GEMMA),
     "gpt2": ModelType(_OLD, True, {"tie_word_embeddings": True}),
     "gpt_neox": ModelType(("MLP", "layer norm", "biases", "rotary positions"), True),
+    "granite": ModelType((*_NEW, "multipliers"), True),
     "llama": ModelType(_NEW, True),
     "mistral": ModelType(_NEW, True, {"num_key_value_heads": 8, "sliding_window": 4096}),
+    "olmo2": ModelType(_NEW, True),
     "opt": ModelType(_OLD, True, {"tie_word_embeddings": True}),
+    "phi3": ModelType(_NEW, True),
     "qwen2": ModelType((*_NEW, "biases"), True, {"num_key_value_heads": 32, "use_sliding_window": False}),
+    "qwen3": ModelType(_NEW, True, {"num_key_value_heads": 32, "head_dim": 128, "use_sliding_window": False}),
     "roberta": _ENCODER,
+    "smollm3": ModelType(
+        _NEW, True, {"tie_word_embeddings": True, "num_key_value_heads": 4, "use_sliding_window": False}
+    ),
 }
 """The types that are read; what is not said here is absent by default."""
 
@@ -236,7 +252,8 @@ def _with_defaults(config: dict[str, Any], kind: ModelType) -> dict[str, Any]:
     if full.get("use_sliding_window") is False:
         full.pop("sliding_window", None)
     kinds = full.get("layer_types")
-    if kinds is None or (isinstance(kinds, list) and all(each == "full_attention" for each in kinds)):
+    known = ["full_attention"] + ["sliding_attention"] * bool(full.get("sliding_window"))  # which says it already
+    if kinds is None or (isinstance(kinds, list) and all(each in known for each in kinds)):
         full.pop("layer_types", None)
     return full
 

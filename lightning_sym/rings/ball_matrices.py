@@ -17,10 +17,11 @@ from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.balls import exactly
 from lightning_sym.rings.dyadic import Plain
-from lightning_sym.rings.elementary import ELEMENTARY, Elementary, rotary_angles
+from lightning_sym.rings.elementary import ELEMENTARY, Elementary
 from lightning_sym.rings.float_products import LARGEST, Digits, product
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.rings.rotary import RotaryScaling, rotary_tables
 
 LONGEST_EXPONENT = 2**20
 """Bits before the point of an exponent of a ball: larger balls are not made decimal."""
@@ -116,10 +117,11 @@ class BallMatrix:
             self._digits = bits, Digits.of(self.flint, bits)  # the same matrix is multiplied by weights of many heads
         return BallMatrix(product(weights, self._digits[1]))
 
-    def rotary(self, theta: Fraction, width: int, positions: Sequence[int]) -> tuple[BallMatrix, BallMatrix]:
-        """Cosines and sines of `position * theta^(-2k/width)`, of shape `width / 2 x t`."""
-        angles = [list(row) for row in rotary_angles(theta, width, positions)]
-        cosines, sines = (BallMatrix(arb_mat([[f(x) for x in row] for row in angles])) for f in (arb.cos, arb.sin))
+    def rotary(
+        self, theta: Fraction, width: int, positions: Sequence[int], scaling: RotaryScaling | None = None
+    ) -> tuple[BallMatrix, BallMatrix]:
+        """Cosines and sines of `position * theta^(-2k/width)`, scaled, of shape `width / 2 x t`."""
+        cosines, sines = (BallMatrix(arb_mat(rows)) for rows in rotary_tables(theta, width, positions, scaling))
         return cosines, sines
 
     def accuracy(self) -> int | None:

@@ -5,13 +5,12 @@ Each is one operation of a ring, `a.elementary(name)`, so that a ring of free va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Callable
 from typing import Literal
 
 from flint import arb, fmpq
 
-Elementary = Literal["rsqrt", "gelu", "gelu_new", "silu"]
+Elementary = Literal["rsqrt", "gelu", "gelu_new", "silu", "relu", "tanh"]
 
 
 def _gelu(x: arb) -> arb:
@@ -32,14 +31,8 @@ ELEMENTARY: dict[str, Callable[[arb], arb]] = {
     "gelu": _gelu,
     "gelu_new": _gelu_new,
     "silu": _silu,
+    "relu": lambda x: x.max(arb(0)),
+    "tanh": lambda x: x.tanh(),
 }
 r"""$1/\sqrt x$; $x\,\Phi(x)$ with the normal distribution $\Phi$;
-$\tfrac x2 (1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715\,x^3)))$; $x / (1 + e^{-x})$."""
-
-
-def rotary_angles(theta: Fraction, width: int, positions: Sequence[int]) -> Iterable[Iterable[arb]]:
-    r"""Angles `position * theta^(-2k/width)`, for `k` below `width / 2` one row each."""
-    base = arb(fmpq(theta.numerator, theta.denominator)).log()
-    for k in range(width // 2):
-        frequency = (base * fmpq(-2 * k, width)).exp()
-        yield [frequency * position for position in positions]
+$\tfrac x2 (1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715\,x^3)))$; $x / (1 + e^{-x})$; $\max(x, 0)$; $\tanh x$."""

@@ -21,8 +21,9 @@ from flint import arb, arb_mat
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.rings.arrays import Rows, exact_number
 from lightning_sym.rings.ball_matrices import BallMatrix
-from lightning_sym.rings.elementary import ELEMENTARY, Elementary, rotary_angles
+from lightning_sym.rings.elementary import ELEMENTARY, Elementary
 from lightning_sym.rings.normalization import Normalization
+from lightning_sym.rings.rotary import RotaryScaling, rotary_tables
 
 Doubles = npt.NDArray[np.float64]
 
@@ -158,11 +159,13 @@ class MidpointRadius:
         ]
         return MidpointRadius(np.concatenate([p.middle for p in parts]), np.concatenate([p.radius for p in parts]))
 
-    def rotary(self, theta: Fraction, width: int, positions: Sequence[int]) -> tuple[MidpointRadius, MidpointRadius]:
-        """Cosines and sines of `position * theta^(-2k/width)`, of shape `width / 2 x t`."""
-        angles = [x for row in rotary_angles(theta, width, positions) for x in row]
+    def rotary(
+        self, theta: Fraction, width: int, positions: Sequence[int], scaling: RotaryScaling | None = None
+    ) -> tuple[MidpointRadius, MidpointRadius]:
+        """Cosines and sines of `position * theta^(-2k/width)`, scaled, of shape `width / 2 x t`."""
         shape = width // 2, len(positions)
-        cosines, sines = (MidpointRadius._of_arbs([f(x) for x in angles], shape) for f in (arb.cos, arb.sin))
+        tables = rotary_tables(theta, width, positions, scaling)
+        cosines, sines = (MidpointRadius._of_arbs([x for row in rows for x in row], shape) for rows in tables)
         return cosines, sines
 
     def contains(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Literal
@@ -10,14 +10,26 @@ from typing import Any, Literal
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.families import AFFINE, FAMILIES
-from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.model import Block, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+from lightning_sym.checkpoints.relatives import RELATIVES
 from lightning_sym.checkpoints.stored_types import from_disk, to_disk
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
 
 Stored = Literal["F16", "BF16", "F32", "F64"]
+EPSILON = Fraction(1, 10**5)
+
+SMALL: dict[str, dict[str, Any]] = {
+    "granite": {
+        "embedding_multiplier": 12, "attention_multiplier": Fraction(3, 8), "residual_multiplier": Fraction(22, 100),
+        "logits_scaling": 8,
+    },
+    "smollm3": {"no_rope_layer_interval": 2},
+}  # fmt: skip
+"""By family, further keys of its small checkpoints."""
 
 
 def small_checkpoint(
@@ -34,17 +46,19 @@ def small_checkpoint(
     tied: bool | None = None,
     biases: bool = False,
     stored: Stored = "F32",
+    config: Mapping[str, Any] | None = None,
 ) -> MadeCheckpoint:
     """A random checkpoint of a family in memory; its numbers are of the type it says it is stored in.
 
     Args:
-        family: `gpt2`, `llama`, `mistral` or `qwen2`.
+        family: such as `gpt2` or `llama`, see the table of families.
         seed: of the generator.
         layers, heads, groups, head_width, inner, vocabulary, context: see `CheckpointForm`; the width is
             `heads head_width`. Without `groups` there are half as many as heads, in GPT-2 as many.
         tied: as the family has it by default where it is not said.
-        biases: of Llama, whether its matrices have biases.
+        biases: whether matrices have biases, where the family has a key that says so.
         stored: the type.
+        config: further keys of its configuration, decimals as `Fraction`.
 
     Raises:
         BadInput: the sizes do not fit together, or there is no such family.
@@ -67,30 +81,28 @@ def small_checkpoint(
         raise BadInput(
             f"heads and groups must fit the family, got {heads} heads of width {head_width}, {groups} groups"
         )
-    form = CheckpointForm(
-        family=family,
-        layers=layers,
-        width=heads * head_width,
-        heads=heads,
-        groups=groups,
-        head_width=head_width,
-        inner=inner,
-        vocabulary=vocabulary,
-        context=context,
-        norm="layer" if old else "rms",
-        epsilon=Fraction(1, 10**5),
-        theta=None if old else Fraction(10000),
-        activation="gelu_new" if old else "silu",
-        tied=old if tied is None else tied,
-    )
-    known = FAMILIES[family]
-    parts = known.parts(form, AFFINE if biases and family == "llama" else known.biases)
+    known, width = FAMILIES[family], heads * head_width
+    row = RELATIVES.get(family)
+    if row is None:
+        said: dict[str, Any] = {"n_embd": width, "n_head": heads, "n_layer": layers, "n_inner": inner}
+        said |= {"n_positions": context, "layer_norm_epsilon": EPSILON}
+    else:
+        said = {"hidden_size": width, "num_attention_heads": heads, "num_hidden_layers": layers, "head_dim": head_width}
+        said |= {"num_key_value_heads": groups, "intermediate_size": inner, "max_position_embeddings": context}
+        said |= {"rms_norm_eps": EPSILON, "rope_theta": Fraction(10000), **dict.fromkeys(row.bias_keys, biases)}
+        said |= {"sliding_window": None} if family == "mistral" else {}
+    said |= {"vocab_size": vocabulary} | ({} if tied is None else {"tie_word_embeddings": tied})
+    form, there = known.read(Config(said | SMALL.get(family, {}) | dict(config or {})))
+    parts = known.parts(form, there)
     source = np.random.default_rng(seed)
 
     def made(piece: CheckpointPiece) -> Any:
         near = 1.0 if piece.axes[0].sized else 0.0
         size = 1.0 if "embed" in piece.name else piece.shape[-1] ** -0.5 if piece.columns else 0.25
-        return from_disk(to_disk(near + size * source.standard_normal(piece.shape), stored, rounded=True), stored)
+        less = {**known.layout.ends, **known.layout.block}[piece.name].less  # what is not in the file
+        drawn = near - less + size * source.standard_normal(piece.shape)
+        held = from_disk(to_disk(drawn, stored, rounded=True), stored)
+        return held.astype(np.float64) + less if less else held
 
     def pieces(kind: type[Any], there: Collection[str]) -> dict[str, Any]:
         names = (field.name for field in fields(kind))

@@ -16,8 +16,11 @@ from gguf.quants import dequantize, quantize
 from test_bad_checkpoints import refusal
 from test_reading_checkpoints import arrays, assert_equal
 
-from lightning_sym import BadInput, MissingExtra, open_checkpoint, save_checkpoint
+from lightning_sym import BadInput, MissingExtra, compare_logits, open_checkpoint, same_checkpoints, save_checkpoint
+from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.model import Checkpoint
+from lightning_sym.rings.balls import precision
+from lightning_sym.rings.rotary import RotaryScaling
 from lightning_sym.testing import small_checkpoint
 
 PARTS = {
@@ -152,7 +155,18 @@ def says(key: str, value: Any) -> Callable[[gguf.GGUFWriter], None]:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "scaling": ({"change": says("llama.rope.scaling.type", "yarn")}, "understood, got 'llama.rope.scaling.type'"),
-    "frequencies": ({"more": {"rope_freqs.weight": np.ones(2, np.float32)}}, "understood, got 'rope_freqs.weight'"),
+    "too many frequencies": (
+        {"more": {"rope_freqs.weight": np.ones(3, np.float32)}},
+        "there must be 2 factors of rotary frequencies, got 3",
+    ),
+    "a frequency turned round": (
+        {"more": {"rope_freqs.weight": -np.ones(2, np.float32)}},
+        "must be a tensor of positive numbers",
+    ),
+    "no frequency": (
+        {"more": {"rope_freqs.weight": np.full(2, np.nan, np.float32)}},
+        "rope_freqs.weight must hold finite numbers",
+    ),
     "experts": ({"change": says("llama.expert_count", 8)}, "understood, got 'llama.expert_count'"),
     "a list": ({"change": says("llama.attention.key_length", [4, 4])}, "head_dim must be an integer"),
     "an adapter": ({"change": says("general.type", "adapter")}, "it must hold a whole model"),
@@ -174,7 +188,37 @@ def test_other_architectures_are_refused(tmp_path: Path) -> None:
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
-    assert "general.architecture must be one of gpt2, llama, qwen2, got 'bert'" in refusal(tmp_path / "a.gguf")
+    said = refusal(tmp_path / "a.gguf")
+    assert (
+        "general.architecture must be one of gpt2, llama, qwen2, qwen3, phi3, granite, smollm3, gemma, got 'bert'"
+        in said
+    )
+    assert said.endswith("which means attention to both sides")
+
+
+def test_frequencies_of_a_file_are_those_of_a_folder_rounded(tmp_path: Path) -> None:
+    """The numbers are float32; where none of them had to be rounded, both are one checkpoint."""
+    said = {"low_freq_factor": Fraction(1), "high_freq_factor": Fraction(4), "original_max_position_embeddings": 40}
+    scaling: dict[str, Any] = {"rope_type": "llama3", "factor": Fraction(8), **said}
+    for width, answer, units in ((4, CheckpointAnswer.SAME, 0.0), (8, CheckpointAnswer.ROUNDING, 0.5)):
+        config = {"rope_scaling": scaling, "rope_theta": Fraction(100 if width == 8 else 10**8)}
+        made = small_checkpoint("llama", head_width=width, config=config)
+        made = replace(made, form=replace(made.form, epsilon=Fraction(1, 2**10)))
+        save_checkpoint(made, tmp_path / f"{width}")
+        with precision(100):
+            multiples = RotaryScaling.multiples(made.form.scaling, made.form.theta, width)  # type: ignore[arg-type]
+        factors = [1 / (float(each) if isinstance(each, Fraction) else float(each.mid())) for each in multiples]
+        assert any(each not in (1, 8) for each in factors) is (width == 8)
+        write(tmp_path / "a.gguf", made, more={"rope_freqs.weight": np.array(factors, dtype=np.float32)})
+        pair = open_checkpoint(tmp_path / f"{width}"), open_checkpoint(tmp_path / "a.gguf")
+        found = same_checkpoints(*pair)
+        assert found.answer is answer
+        assert [each.piece for each in found.residuals] == ["scaling"] * (width == 8)
+        assert all(each.units <= units for each in found.residuals)
+        assert compare_logits(*pair, [3, 1, 4, 1, 5, 9]).bound < 1e-4
+        wrong = np.array(factors, dtype=np.float32)[::-1].copy()
+        write(tmp_path / "b.gguf", made, more={"rope_freqs.weight": wrong})
+        assert same_checkpoints(pair[0], open_checkpoint(tmp_path / "b.gguf")).answer is CheckpointAnswer.DIFFERENT
 
 
 def test_no_cut_and_no_changed_byte_of_the_head_does_more_than_be_refused(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ GPT2 = CheckpointForm("gpt2", 1, 3, 2, 2, 2, 2, 2, 2, "layer", Fraction(1), None
 LLAMA = CheckpointForm("llama", 1, 2, 2, 1, 2, 2, 2, 2, "rms", Fraction(1), Fraction(10), "silu", False)
 QWEN = replace(LLAMA, family="qwen2")
 TWO_GROUPS = replace(LLAMA, groups=2)
-FORMS = {"gpt2": GPT2, "llama": LLAMA, "qwen2": QWEN, "two groups": TWO_GROUPS}
+QWEN3 = replace(LLAMA, family="qwen3", head_norms="head")
+FORMS = {"gpt2": GPT2, "llama": LLAMA, "qwen2": QWEN, "qwen3": QWEN3, "two groups": TWO_GROUPS}
 T = 2
 
 
@@ -53,6 +54,7 @@ def generic(v: Variables, form: CheckpointForm) -> MadeCheckpoint:
         norm2_gain=v.array(d), norm2_bias=v.array(d) if layer else None,
         gate=v.array(m, d) if gated else None, gate_bias=v.array(m) if gated else None,
         up=v.array(m, d), up_bias=v.array(m), down=v.array(d, m), down_bias=v.array(d),
+        query_norm_gain=v.array(a) if form.head_norms else None, key_norm_gain=v.array(a) if form.head_norms else None,
     )  # fmt: skip
     ends = Ends(
         v.array(form.vocabulary, d), None if form.theta is not None else v.array(form.context, d), v.array(d),
@@ -97,25 +99,32 @@ def ones_shifts(v: Variables, form: CheckpointForm) -> LayerSymmetry:
 
 
 SYMMETRIES: dict[str, tuple[tuple[str, ...], Made]] = {
-    "heads": (("gpt2", "llama", "qwen2", "two groups"), lambda v, f: (LayerSymmetry(heads=np.array([1, 0])), {})),
+    "heads": (
+        ("gpt2", "llama", "qwen2", "qwen3", "two groups"),
+        lambda v, f: (LayerSymmetry(heads=np.array([1, 0])), {}),
+    ),
     "values": (
-        ("gpt2", "llama", "qwen2"),
+        ("gpt2", "llama", "qwen2", "qwen3"),
         lambda v, f: (LayerSymmetry(values=v.array(f.groups, f.head_width, f.head_width)), {}),
     ),
     "queries": (("gpt2",), lambda v, f: (LayerSymmetry(queries=v.array(f.groups, f.head_width, f.head_width)), {})),
     "turns": (("llama", "qwen2", "two groups"), lambda v, f: (LayerSymmetry(turns=v.array(f.groups, 1, 2)), {})),
+    "gain factors": (
+        ("qwen3",),
+        lambda v, f: (LayerSymmetry(gain_factors=np.array([[1.5, -1.5], [Fraction(-2, 3), Fraction(-2, 3)]])), {}),
+    ),
     "key bias": (("gpt2",), lambda v, f: (LayerSymmetry(key_bias=v.array(f.groups, f.head_width)), {})),
     "value bias": (("gpt2",), lambda v, f: (LayerSymmetry(value_bias=v.array(f.groups, f.head_width)), {})),
     "neurons": (("gpt2", "llama"), lambda v, f: (LayerSymmetry(neurons=np.array([1, 0])), {})),
     "ups": (("llama", "qwen2"), lambda v, f: (LayerSymmetry(ups=v.array(f.inner)), {})),
-    "gains": (("gpt2", "llama", "qwen2"), lambda v, f: (folded(v, f), {})),
+    "gains": (("gpt2", "llama", "qwen2", "qwen3"), lambda v, f: (folded(v, f), {})),
     "ones shifts": (("gpt2",), lambda v, f: (ones_shifts(v, f), {})),
     "order": (
         ("gpt2", "llama"),
         lambda v, f: (LayerSymmetry(), {"order": np.roll(np.arange(f.width), 1), "signs": -np.ones(f.width)}),
     ),
     "signs": (("llama",), lambda v, f: (LayerSymmetry(), {"signs": np.array([1, -1])})),
-    "scale": (("gpt2", "llama", "qwen2"), lambda v, f: (LayerSymmetry(), {"scale": Fraction(3, 2)})),
+    "scale": (("gpt2", "llama", "qwen2", "qwen3"), lambda v, f: (LayerSymmetry(), {"scale": Fraction(3, 2)})),
 }
 
 for t in range(1, 10):

@@ -18,10 +18,10 @@ PROMPTS = [[3, 1, 4, 1], [5], [9, 2, 6]]
 
 
 @dataclass(frozen=True)
-class WithWindow(CheckpointForm):
+class WithDepth(CheckpointForm):
     """A form that the forward pass does not know."""
 
-    window: int = 4
+    depth: int = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ def changed(checkpoint: MadeCheckpoint, **pieces: Any) -> MadeCheckpoint:
 
 GOOD = small_checkpoint("llama")
 BAD: dict[str, tuple[MadeCheckpoint, str]] = {
-    "field": (replace(GOOD, form=WithWindow(**vars(GOOD.form))), "not known: window"),
+    "field": (replace(GOOD, form=WithDepth(**vars(GOOD.form))), "not known: depth"),
     "piece": (
         replace(GOOD, blocks=(WithSinks(**vars(GOOD.blocks[0]), sinks=np.ones(4)), GOOD.blocks[1])),
         "not known: sinks",

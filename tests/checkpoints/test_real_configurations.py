@@ -75,14 +75,14 @@ def test_what_is_read() -> None:
     assert (smol.heads, smol.groups, smol.head_width, smol.theta, smol.tied) == (9, 3, 64, Fraction(100000), True)
     assert (qwen.groups, qwen.head_width, qwen.epsilon, qwen.theta) == (2, 64, Fraction(1, 10**6), Fraction(10**6))
     assert form_of(MISTRAL, sliding_window=None).groups == 8
-    assert form_of(LLAMA, rope_scaling=None).theta == 500_000
+    assert (form_of(MISTRAL).window, form_of(MISTRAL).local) == (4096, None)
+    assert form_of(LLAMA).theta == 500_000
+    assert str(form_of(LLAMA).scaling) == "llama3 by 32 (1 to 4 turns in 8,192 tokens)"
+    windows = form_of(QWEN2, use_sliding_window=True, sliding_window=4096, max_window_layers=21)
+    assert (windows.window, windows.local) == (4096, (21, 22, 23))
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(FileFormatError, match="sliding_window must reach max_position_embeddings or be null"):
-        form_of(MISTRAL)
-    with pytest.raises(FileFormatError, match="rope_scaling: rope_type must be 'default' or absent, got 'llama3'"):
-        form_of(LLAMA)
     with pytest.raises(FileFormatError, match=r"pruned_heads must be \{\} or absent"):
         form_of(DISTILGPT2, pruned_heads={"0": [1]})
     with pytest.raises(FileFormatError, match="got 'is_causal' = false"):

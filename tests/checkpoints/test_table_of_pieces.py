@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from changed_checkpoints import changed
-from naive_transformer import logits
+from plain_checkpoints import logits
 
 from lightning_sym import apply, open_checkpoint, same_checkpoints, save_checkpoint
 from lightning_sym.checkpoints import folders, rewritings
@@ -44,6 +44,11 @@ NETWORKS = {
     "llama": small_checkpoint("llama", 3, biases=True, tied=False, stored="F64"),
     "mistral, tied": small_checkpoint("mistral", 4, tied=True, stored="F64"),
     "qwen2": small_checkpoint("qwen2", 5, tied=False, stored="F64"),
+    "qwen3": small_checkpoint("qwen3", 10, biases=True, tied=False, stored="F64"),
+    "phi3": small_checkpoint("phi3", 6, stored="F64"),
+    "granite, tied": small_checkpoint("granite", 8, tied=True, stored="F64"),
+    "smollm3": small_checkpoint("smollm3", 9, biases=True, tied=False, stored="F64"),
+    "gemma, tied": small_checkpoint("gemma", 11, tied=True, stored="F64"),
 }
 IDS = [3, 1, 4, 1, 5, 9]
 

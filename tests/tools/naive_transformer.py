@@ -86,6 +86,13 @@ def turned(x: Array, position: int, functions: Functions) -> Array:
     return found
 
 
+def gained(x: Array, gain: Array | None, form: CheckpointForm, functions: Functions) -> Array:
+    """Queries or keys behind a norm of their own, if they have one."""
+    if gain is None:
+        return x
+    return np.array([gain * row * functions.length(sum(row * row) / len(row), form.epsilon) for row in x])
+
+
 def attended(x: Array, block: Block, form: CheckpointForm, functions: Functions) -> Array:
     """What attention adds to the stream."""
     n = normed(x, block.norm1_gain, block.norm1_bias, form, functions)
@@ -94,6 +101,10 @@ def attended(x: Array, block: Block, form: CheckpointForm, functions: Functions)
         g = h // (form.heads // form.groups)
         query = mapped(block.query[h], None if block.query_bias is None else block.query_bias[h], n)
         key = mapped(block.key[g], None if block.key_bias is None else block.key_bias[g], n)
+        query, key = (
+            gained(rows, gain, form, functions)
+            for rows, gain in ((query, block.query_norm_gain), (key, block.key_norm_gain))
+        )
         value = mapped(block.value[g], None if block.value_bias is None else block.value_bias[g], n)
         for i in range(len(x)):
             if form.theta is None:

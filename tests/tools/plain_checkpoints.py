@@ -24,49 +24,91 @@ def _norm(form: CheckpointForm, x: Any, gain: Any, bias: Any) -> Any:
     return scaled if bias is None else scaled + bias
 
 
-def _turned(form: CheckpointForm, x: Any) -> Any:
+def _multiples(form: CheckpointForm, frequencies: Any) -> tuple[Any, float]:
+    """What the frequencies are multiplied with, and cosines and sines: written from the definitions, in floats."""
+    scaling, one = form.scaling, np.ones_like(frequencies)
+    if scaling is None:
+        return one, 1.0
+    factor, low, high = float(scaling.factor), float(scaling.low), float(scaling.high)
+    if scaling.kind == "linear":
+        return one / factor, 1.0
+    if scaling.kind == "factors":
+        return 1 / np.array([float(each) for each in scaling.factors]), 1.0
+    if scaling.kind == "llama3":
+        waves = 2 * np.pi / frequencies
+        smooth = (scaling.context / waves - low) / (high - low)
+        mixed = (1 - smooth) / factor + smooth
+        return np.where(
+            waves > scaling.context / low, 1 / factor, np.where(waves < scaling.context / high, 1, mixed)
+        ), 1.0
+    width, base = 2 * len(frequencies), float(form.theta or 1)
+
+    def dimension(turns: float) -> float:
+        return float(width * np.log(scaling.context / (turns * 2 * np.pi)) / (2 * np.log(base)))
+
+    first, last = max(np.floor(dimension(high)), 0), min(np.ceil(dimension(low)), width - 1)
+    ramp = np.clip((np.arange(width // 2) - first) / (last - first if last != first else 0.001), 0, 1)
+    growth = 0.1 * np.log(factor) + 1 if scaling.growth is None else float(scaling.growth)
+    return ramp / factor + 1 - ramp, float(growth)
+
+
+def _turned(form: CheckpointForm, layer: int, x: Any) -> Any:
     """Rotated queries or keys, (heads, tokens, a)."""
-    if form.theta is None:
+    if form.theta is None or layer in (form.unturned or ()):
         return x
     half = form.head_width // 2
-    angle = np.arange(x.shape[1])[:, None] * float(form.theta) ** (-np.arange(half) / half)
-    c, s, first, second = np.cos(angle), np.sin(angle), x[..., :half], x[..., half:]
+    frequencies = float(form.theta) ** (-np.arange(half) / half)
+    multiples, size = _multiples(form, frequencies)
+    angle = np.arange(x.shape[1])[:, None] * (frequencies * multiples)
+    c, s, first, second = size * np.cos(angle), size * np.sin(angle), x[..., :half], x[..., half:]
     return np.concatenate([first * c - second * s, second * c + first * s], axis=-1)
+
+
+def _capped(x: Any, cap: Any) -> Any:
+    return x if cap is None else float(cap) * np.tanh(x / float(cap))
 
 
 def _plus(x: Any, bias: Any) -> Any:
     return x if bias is None else x + bias
 
 
-def _layer(form: CheckpointForm, b: Block, x: Any) -> Any:
+def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
     n, r = _norm(form, x, b.norm1_gain, b.norm1_bias), form.heads // form.groups
 
     def heads(matrix: Any, bias: Any) -> Any:
         return _plus(np.einsum("had,td->hta", matrix, n), None if bias is None else bias[:, None])
 
-    q = _turned(form, heads(b.query, b.query_bias))
-    k = np.repeat(_turned(form, heads(b.key, b.key_bias)), r, axis=0)
+    def gained(part: Any, gain: Any) -> Any:
+        return part if gain is None else gain * part / np.sqrt((part**2).mean(-1, keepdims=True) + float(form.epsilon))
+
+    q = _turned(form, layer, gained(heads(b.query, b.query_bias), b.query_norm_gain))
+    k = np.repeat(_turned(form, layer, gained(heads(b.key, b.key_bias), b.key_norm_gain)), r, axis=0)
     v = np.repeat(heads(b.value, b.value_bias), r, axis=0)
-    scores = np.einsum("hia,hja->hij", q, k) / np.sqrt(form.head_width)
-    scores[:, np.triu(np.ones(scores.shape[1:], dtype=bool), 1)] = -np.inf
+    scores = np.einsum("hia,hja->hij", q, k) / np.sqrt(float(form.score_width or form.head_width))
+    scores = _capped(scores, form.score_cap)
+    behind = np.subtract.outer(np.arange(len(x)), np.arange(len(x)))
+    has_window = form.window is not None and (form.local is None or layer in form.local)
+    scores[:, (behind < 0) | (has_window & (behind >= (form.window or 0)))] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     read = (weights / weights.sum(-1, keepdims=True)) @ v
-    x = _plus(x + np.einsum("hda,hta->td", b.output, read), b.output_bias)
+    share = float(form.residual or 1)
+    x = x + share * _plus(np.einsum("hda,hta->td", b.output, read), b.output_bias)
     n = _norm(form, x, b.norm2_gain, b.norm2_bias)
     act, up = ACTIVATIONS[form.activation], _plus(n @ b.up.T, b.up_bias)
     inner = act(up) if b.gate is None else act(_plus(n @ b.gate.T, b.gate_bias)) * up
-    return _plus(x + inner @ b.down.T, b.down_bias)
+    return x + share * _plus(inner @ b.down.T, b.down_bias)
 
 
 def logits(checkpoint: Checkpoint, ids: Any) -> Any:
     """Logits, (tokens, vocabulary), in float64."""
     ends, form = checkpoint.ends(), checkpoint.form
-    x = ends.embedding[ids].astype(np.float64)
+    x = ends.embedding[ids].astype(np.float64) * np.sqrt(float(form.embedding_square or 1))
     x = x if ends.positions is None else x + ends.positions[: len(ids)]
     for layer in range(form.layers):
-        x = _layer(form, checkpoint.block(layer), x)
+        x = _layer(form, layer, checkpoint.block(layer), x)
     x = _norm(form, x, ends.final_gain, ends.final_bias)
-    return x @ (ends.embedding if ends.unembedding is None else ends.unembedding).astype(np.float64).T
+    found = x @ (ends.embedding if ends.unembedding is None else ends.unembedding).astype(np.float64).T
+    return _capped(found / float(form.logit_divisor or 1), form.logit_cap)
 
 
 def _row_norm(x: Any, epsilon: float, gain: Any, bias: Any = None) -> Any:

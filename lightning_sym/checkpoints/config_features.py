@@ -1,0 +1,214 @@
+"""Features that only some families have, as keys of their configurations: each is read and written by one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import isqrt
+from typing import Any, NamedTuple
+
+from lightning_sym.checkpoints.config import Config, refuse
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.errors import BadInput
+from lightning_sym.network.readers.exact_json import said
+
+
+class Feature(NamedTuple):
+    """A part of a form, as keys say it.
+
+    Attributes:
+        read: the form with what the keys say.
+        write: the keys that state it.
+    """
+
+    read: Callable[[Config, CheckpointForm], CheckpointForm]
+    write: Callable[[CheckpointForm], dict[str, Any]]
+
+
+KINDS = {"full_attention": False, "sliding_attention": True}
+"""The names of layers without and with a window."""
+
+
+def layer_kinds(config: Config, layers: int) -> list[bool] | None:
+    """Whether each layer has the window, where the configuration lists them.
+
+    Raises:
+        FileFormatError: it is no list of kinds that are known, one a layer.
+    """
+    kinds = config.get("layer_types")
+    if kinds is None:
+        return None
+    known = isinstance(kinds, list) and all(isinstance(each, str) and each in KINDS for each in kinds)
+    if not known or len(kinds) != layers:
+        refuse(f"layer_types must be a list of {' or '.join(KINDS)}, one for each of the {layers} layers")
+    return [KINDS[each] for each in kinds]
+
+
+def with_window(form: CheckpointForm, window: int | None, local: Sequence[bool]) -> CheckpointForm:
+    """The form with a window in some layers; one that reaches the whole context is none."""
+    if window is None or window >= form.context or not any(local):
+        return form
+    places = tuple(layer for layer, has in enumerate(local) if has)
+    return replace(form, window=window, local=None if all(local) else places)
+
+
+def _stated_window(config: Config, default: int | None) -> int | None:
+    """The window that a configuration states; `null` says that there is none."""
+    if config.get("sliding_window") is None:
+        return None if config.has("sliding_window") else default
+    return config.size("sliding_window")
+
+
+def everywhere(default: int | None) -> Feature:
+    """A window in all layers, of this size where the key is absent."""
+
+    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
+        window = _stated_window(config, default)
+        found = with_window(form, window, [True] * form.layers)
+        kinds = layer_kinds(config, form.layers)
+        if kinds is not None and any(has != (found.window is not None) for has in kinds):
+            refuse("layer_types must agree with sliding_window, which all layers have here")
+        return found
+
+    def write(form: CheckpointForm) -> dict[str, Any]:
+        return {"sliding_window": form.window}
+
+    return Feature(read, write)
+
+
+def of_last_layers(last: int) -> Feature:
+    """A window only where `use_sliding_window` says so, in the layers from `max_window_layers` (or `last`) on."""
+
+    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
+        used, window = config.flag("use_sliding_window", False), config.get("sliding_window")
+        first = config.get("max_window_layers")
+        kinds = layer_kinds(config, form.layers)
+        if not used:  # the other keys say nothing then
+            if kinds is not None and any(kinds):
+                refuse("layer_types must be full_attention where use_sliding_window is false")
+            return form
+        window = config.size("sliding_window", 4096)
+        first = last if first is None else first
+        if isinstance(first, bool) or not isinstance(first, int) or first < 0:
+            refuse(f"max_window_layers must be an integer of at least 0, got {said(first)}")
+        return with_window(form, window, kinds or [layer >= first for layer in range(form.layers)])
+
+    def write(form: CheckpointForm) -> dict[str, Any]:
+        if form.window is None:
+            return {"use_sliding_window": False}
+        kinds = ["sliding_attention" if form.window_of(layer) else "full_attention" for layer in range(form.layers)]
+        return {"use_sliding_window": True, "sliding_window": form.window, "layer_types": kinds}
+
+    return Feature(read, write)
+
+
+def _no_window(config: Config, form: CheckpointForm) -> CheckpointForm:
+    window = _stated_window(config, None)
+    if window is not None and window < form.context:
+        refuse(f"sliding_window must reach max_position_embeddings or be null, got {window:,} and {form.context:,}")
+    if any(layer_kinds(config, form.layers) or ()):
+        refuse("layer_types must be a list of full_attention")
+    return form
+
+
+NO_WINDOW = Feature(_no_window, lambda form: {})
+"""Keys that would mean a window in another family are refused."""
+
+
+def _read_multipliers(config: Config, form: CheckpointForm) -> CheckpointForm:
+    one = Fraction(1)
+    names = ("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling")
+    embedding, attention, residual, logits = (config.number(name, one) for name in names)
+    width = 1 / attention**2
+    return replace(
+        form,
+        embedding_square=None if embedding == 1 else embedding**2,
+        score_width=None if width == form.head_width else width,
+        residual=None if residual == 1 else residual,
+        logit_divisor=None if logits == 1 else logits,
+    )
+
+
+def rational_root(square: Fraction, what: str) -> Fraction:
+    """The root of a square.
+
+    Raises:
+        BadInput: it is none.
+    """
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    if root**2 != square:
+        raise BadInput(f"{what} must be the square of a fraction to be stated as a multiplier, got {square}")
+    return root
+
+
+def _write_multipliers(form: CheckpointForm) -> dict[str, Any]:
+    return {
+        "embedding_multiplier": rational_root(form.embedding_square or Fraction(1), "embedding_square"),
+        "attention_multiplier": 1 / rational_root(form.score_width or Fraction(form.head_width), "score_width"),
+        "residual_multiplier": form.residual or Fraction(1),
+        "logits_scaling": form.logit_divisor or Fraction(1),
+    }
+
+
+MULTIPLIERS = Feature(_read_multipliers, _write_multipliers)
+"""Of Granite: of embeddings, of scores, of what a layer adds; and what logits are divided by."""
+
+
+def _read_unturned(config: Config, form: CheckpointForm) -> CheckpointForm:
+    every, turned = config.size("no_rope_layer_interval", 4), config.get("no_rope_layers")
+    if turned is None:
+        turned = [int((layer + 1) % every != 0) for layer in range(form.layers)]
+    known = isinstance(turned, list) and all(type(each) is int and each in (0, 1) for each in turned)
+    if not known or len(turned) < form.layers:
+        refuse(f"no_rope_layers must be a list of 1 (rotary positions) or 0, one for each of the {form.layers} layers")
+    still = tuple(layer for layer in range(form.layers) if not turned[layer])
+    return replace(form, unturned=still or None)
+
+
+UNTURNED = Feature(
+    _read_unturned,
+    lambda form: {"no_rope_layers": [int(layer not in (form.unturned or ())) for layer in range(form.layers)]},
+)
+"""Of SmolLM3: some layers have no rotary positions."""
+
+
+def _read_scaled(config: Config, form: CheckpointForm) -> CheckpointForm:
+    return replace(form, embedding_square=Fraction(form.width))
+
+
+EMBEDDINGS_TIMES_ROOT = Feature(_read_scaled, lambda form: {})
+"""Of Gemma: embeddings are multiplied by the root of the width."""
+
+
+def _read_head_norms(config: Config, form: CheckpointForm) -> CheckpointForm:
+    return replace(form, head_norms="head")
+
+
+HEAD_NORMS = Feature(_read_head_norms, lambda form: {})
+"""Of Qwen3: queries and keys of each head go through a norm."""
+
+
+def silent(*keys: str) -> Feature:
+    """Keys that say nothing in this family."""
+
+    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
+        for key in keys:
+            config.get(key)
+        return form
+
+    return Feature(read, lambda form: {})
+
+
+def required(key: str, *allowed: Any) -> Feature:
+    """A key that must say what its absence means."""
+
+    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
+        config.require(key, *allowed)
+        return form
+
+    return Feature(read, lambda form: {})
+
+
+UNPADDED = Feature(lambda config, form: form, lambda form: {"pad_token_id": None})
+"""The library has a special token id by default, which small vocabularies lack; it says nothing of logits."""

@@ -1,0 +1,117 @@
+"""Llama and its relatives: one table, a row each, of what their configurations mean where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from lightning_sym.checkpoints.config import Config, refuse
+from lightning_sym.checkpoints.config_features import (
+    EMBEDDINGS_TIMES_ROOT,
+    HEAD_NORMS,
+    MULTIPLIERS,
+    NO_WINDOW,
+    UNPADDED,
+    UNTURNED,
+    Feature,
+    everywhere,
+    of_last_layers,
+    required,
+    silent,
+)
+from lightning_sym.checkpoints.layout import Biases
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.rotary_config import read_rotary, write_rotary
+
+ATTENTION, MLP = frozenset(("query", "key", "value", "output")), frozenset(("gate", "up", "down"))
+NO_BIASES: Biases = frozenset()
+
+
+@dataclass(frozen=True)
+class Relative:
+    """What the configuration of a relative of Llama means.
+
+    Attributes:
+        architecture: what the library calls it.
+        defaults: what the absence of keys means, as `read_rotary` names it.
+        biases: those that every model has.
+        bias_keys: by key, the maps that have a bias where it is true.
+        features: further keys.
+    """
+
+    architecture: str
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    biases: Biases = NO_BIASES
+    bias_keys: Mapping[str, Biases] = field(default_factory=dict)
+    features: tuple[Feature, ...] = (NO_WINDOW,)
+
+    def read(self, config: Config, family: str) -> tuple[CheckpointForm, Biases]:
+        """The form that a configuration states, and which maps have a bias.
+
+        Raises:
+            FileFormatError: a key means a function that is not known here.
+        """
+        form = read_rotary(config, family, **self.defaults)
+        for feature in self.features:
+            form = feature.read(config, form)
+        there = [maps for key, maps in self.bias_keys.items() if config.flag(key, False)]
+        return form, self.biases.union(*there)
+
+    def write(self, form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+        """The configuration that states both."""
+        found = write_rotary(form, self.architecture)
+        for feature in self.features:
+            found |= feature.write(form)
+        return found | {key: maps <= biases for key, maps in self.bias_keys.items()}
+
+
+def _read_gemma_activation(config: Config, form: CheckpointForm) -> CheckpointForm:
+    """The library takes `gelu` in old files of Gemma for the form with tanh."""
+    config.require("hidden_activation", "gelu_pytorch_tanh")
+    if form.activation not in ("gelu", "gelu_new"):
+        refuse(f"hidden_act must be gelu_pytorch_tanh in this family, got {form.activation}")
+    return replace(form, activation="gelu_new")
+
+
+GEMMA_ACTIVATION = Feature(_read_gemma_activation, lambda form: {"hidden_act": "gelu_pytorch_tanh"})
+
+BOTH = {"attention_bias": ATTENTION, "mlp_bias": MLP}
+
+RELATIVES: dict[str, Relative] = {
+    "llama": Relative("LlamaForCausalLM", bias_keys=BOTH),
+    "mistral": Relative("MistralForCausalLM", {"groups": 8}, features=(everywhere(4096),)),
+    "qwen2": Relative(
+        "Qwen2ForCausalLM", {"groups": 32}, biases=ATTENTION - {"output"}, features=(of_last_layers(28),)
+    ),
+    "qwen3": Relative(
+        "Qwen3ForCausalLM",
+        {"groups": 32, "head_width": 128},
+        bias_keys={"attention_bias": ATTENTION},
+        features=(of_last_layers(28), HEAD_NORMS),
+    ),
+    "phi3": Relative(
+        "Phi3ForCausalLM",
+        {"epsilon": Fraction(1, 10**5)},
+        features=(
+            everywhere(None),
+            required("attention_bias", False),
+            silent("original_max_position_embeddings", "auto_map"),
+            UNPADDED,
+        ),
+    ),
+    "granite": Relative("GraniteForCausalLM", bias_keys=BOTH, features=(NO_WINDOW, MULTIPLIERS)),
+    "smollm3": Relative(
+        "SmolLM3ForCausalLM",
+        {"groups": 4, "tied": True, "theta": Fraction(2_000_000)},
+        bias_keys=BOTH,
+        features=(NO_WINDOW, UNTURNED, required("use_sliding_window", False), silent("max_window_layers"), UNPADDED),
+    ),
+    "gemma": Relative(
+        "GemmaForCausalLM",
+        {"groups": 16, "head_width": 256, "tied": True, "activation": "gelu_pytorch_tanh"},
+        bias_keys={"attention_bias": ATTENTION},
+        features=(NO_WINDOW, EMBEDDINGS_TIMES_ROOT, GEMMA_ACTIVATION, required("use_bidirectional_attention", False)),
+    ),
+}
