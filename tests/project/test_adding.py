@@ -32,6 +32,7 @@ COUNTED = {
     "a claim, with its walk on the blackboard": "A claim",
     "a ring": "A ring",
     "a command": "A command",
+    "a theorem that an answer stands on": "A theorem",
     "a picture": "A picture",
     "a live page": "A live page",
     "a kind of attention": "A kind of attention",
