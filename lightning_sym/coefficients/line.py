@@ -21,6 +21,7 @@ from lightning_sym.coefficients.seen_circuits import KNOWN
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput, ShapeError, no_truth_value
 from lightning_sym.exact.polynomial_matrices import AtRoot, PolynomialMatrix, Root
+from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
@@ -29,6 +30,9 @@ from lightning_sym.system.circuits import HeadOver
 
 MOST_STEPS = 10_000
 """Steps of a line, and weights along a path."""
+
+RANKS = 2e-8
+"""Seconds for all ranks at a root, by the cube of the size and the bits of a number; measured, and rough."""
 
 WHOLE_LINE = f"{PAGE}, Proposition 10"
 
@@ -210,10 +214,13 @@ def _between(first: Weights, second: Weights, s: Fraction) -> Weights:
 
 def _exact_line(
     first: Weights, second: Weights, shape: Architecture, budget: Work
-) -> tuple[LearningCoefficient, tuple[PathPoint, ...]]:
-    """The coefficient in general, and all weights where it is another one."""
+) -> tuple[LearningCoefficient | None, tuple[PathPoint, ...]]:
+    """The coefficient in general, and all weights where it is another one; `None` where that takes too long."""
+    bits = max(entry_bits(first).values()) + max(entry_bits(second).values())
     degrees = 2 * max(*shape.widths, *shape.attention_ranks) + 3
-    budget.spend(10 * degrees * ranks_cost(first, shape), "ranks along the whole line")
+    if not budget.allows(seconds := 10 * degrees * ranks_cost(first, shape)):
+        return None, ()
+    budget.spend(seconds, "ranks along the whole line")
     held = {
         name: PolynomialMatrix.line(*(RationalMatrix.of(weights.held(name)) for weights in (first, second)))
         for name in first.matrices
@@ -223,6 +230,9 @@ def _exact_line(
     usual = next(s for s in count() if (Fraction(-s), Fraction(1)) not in roots)
     generic = _answer(two_tokens(head.each(lambda matrix: matrix.at(usual))), shape)
     drops = []
+    if not budget.allows(seconds := sum(_rank_cost(root, shape, bits) for root in roots.values())):
+        return None, ()
+    budget.spend(seconds, "ranks at the roots of minors")
     for root in sorted(roots.values(), key=lambda root: root.intervals):
         found = _answer(two_tokens(head.each(partial(AtRoot, root=root))), shape)
         if (found.lower, found.upper, found.multiplicity) != (generic.lower, generic.upper, generic.multiplicity):
@@ -230,13 +240,22 @@ def _exact_line(
     return generic, tuple(drops)
 
 
+def _rank_cost(root: Root, shape: Architecture, bits: int) -> float:
+    """Seconds for the ranks at a root: its companion matrix stands in place of each number."""
+    size = (len(root.coefficients) - 1) * max(*shape.widths, *shape.attention_ranks)
+    longest = max(max(abs(c.numerator), c.denominator).bit_length() for c in root.coefficients)
+    return RANKS * float(size) ** 3 * (bits + longest)
+
+
 def _suspects(head: HeadOver[PolynomialMatrix]) -> Iterator[Root]:
     """All numbers from 0 to 1 where a rank that the coefficient depends on may be another one."""
-    factors = [head.query, head.key, head.attention, head.inner_value, head.value]
-    factors += [] if head.output is None else [head.output]
+    factors = [head.query, head.key, head.attention]
+    factors += [] if head.output is None else [head.output, head.inner_value, head.value]
     for matrix in factors:
         if rank := matrix.generic_rank():
             yield from matrix.drops(rank)
+    if head.output is None and head.value.generic_rank():
+        yield from head.value.drops(1)  # of values alone only zero counts, and rank one where scores are parallel
     both = head.value.above(head.attention.mT)
     if both.generic_rank() > 1:
         yield from both.drops(2)
