@@ -144,7 +144,7 @@ def gguf_config(
     return said
 
 
-def numbers_of_config(family: ModelFamily, tensors: dict[str, FileTensor]) -> dict[str, Any]:
+def numbers_of_config(family: ModelFamily, tensors: dict[str, StoredTensor]) -> dict[str, Any]:
     """Take out the tensors that belong to the configuration, by its keys.
 
     Raises:
