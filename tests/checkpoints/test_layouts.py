@@ -259,3 +259,21 @@ def test_every_layout_of_folders_can_be_asked_for_by_name(tmp_path: Path) -> Non
     change_config(tmp_path / "fused", num_hidden_layers=100)
     with pytest.raises(BadInput, match=r"config\.json has 100 layers"):
         open_checkpoint(tmp_path / "fused")
+
+
+def test_pytorch_model_bin_whole_and_in_several_files(tmp_path: Path) -> None:
+    made = small_checkpoint("qwen2")
+    save_checkpoint(made, tmp_path)
+    arrays = list(load_file(tmp_path / "model.safetensors").items())
+    (tmp_path / "model.safetensors").unlink()
+    index: dict[str, str] = {}
+    for number, part in enumerate((arrays, arrays[::2], arrays[1::2])):
+        tensors = [WrittenTensor(name, "F32", array.shape) for name, array in part]
+        file = f"pytorch_model-{number}.bin" if number else "pytorch_model.bin"
+        with (tmp_path / file).open("wb") as stream:
+            write_torch(stream, tensors, iter([array for _, array in part]), "archive")
+        index |= {name: file for name, _ in part}
+    assert_equal(made, open_checkpoint(tmp_path))
+    (tmp_path / "pytorch_model.bin").unlink()
+    (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": index}), encoding="utf-8")
+    assert_equal(made, open_checkpoint(tmp_path))
