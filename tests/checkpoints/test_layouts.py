@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,25 @@ def test_frequencies_in_metas_files_say_nothing(tmp_path: Path) -> None:
     with (tmp_path / "meta" / "consolidated.00.pth").open("wb") as stream:
         write_torch(stream, tensors, iter(list(found.values())), "consolidated")
     assert np.array_equal(open_checkpoint(tmp_path / "meta").block(1).query, made.block(1).query)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_shards_of_meta(axis: int, tmp_path: Path) -> None:
+    made, whole = written(tmp_path, "meta")
+    path = tmp_path / "meta" / "params.json"
+    params = json.loads(path.read_text(encoding="utf-8")) | {"vocab_size": -1}
+    del params["hidden_dim"]
+    path.write_text(json.dumps(params), encoding="utf-8")
+    axes = {"wo": 1, "w2": 1, "tok_embeddings": axis}  # newer files split the embedding by rows, older ones by columns
+    for number in range(2):
+        parts = {
+            name: array if array.ndim == 1 else np.split(array, 2, axes.get(name.split(".")[-2], 0))[number]
+            for name, array in whole.items()
+        }
+        with (tmp_path / "meta" / f"consolidated.{number:02}.pth").open("wb") as stream:
+            tensors = [WrittenTensor(name, "F32", part.shape) for name, part in parts.items()]
+            write_torch(stream, tensors, iter(list(parts.values())), "consolidated")
+    assert_equal(replace(made, form=replace(made.form, context=2048)), open_checkpoint(tmp_path / "meta"))
 
 
 def test_a_wrong_order_is_seen(tmp_path: Path) -> None:
