@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,25 @@ def test_frequencies_in_metas_files_say_nothing(tmp_path: Path) -> None:
     assert np.array_equal(open_checkpoint(tmp_path / "meta").block(1).query, made.block(1).query)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_shards_of_meta(axis: int, tmp_path: Path) -> None:
+    made, whole = written(tmp_path, "meta")
+    path = tmp_path / "meta" / "params.json"
+    params = json.loads(path.read_text(encoding="utf-8")) | {"vocab_size": -1}
+    del params["hidden_dim"]
+    path.write_text(json.dumps(params), encoding="utf-8")
+    axes = {"wo": 1, "w2": 1, "tok_embeddings": axis}  # newer files split the embedding by rows, older ones by columns
+    for number in range(2):
+        parts = {
+            name: array if array.ndim == 1 else np.split(array, 2, axes.get(name.split(".")[-2], 0))[number]
+            for name, array in whole.items()
+        }
+        with (tmp_path / "meta" / f"consolidated.{number:02}.pth").open("wb") as stream:
+            tensors = [WrittenTensor(name, "F32", part.shape) for name, part in parts.items()]
+            write_torch(stream, tensors, iter(list(parts.values())), "consolidated")
+    assert_equal(replace(made, form=replace(made.form, context=2048)), open_checkpoint(tmp_path / "meta"))
+
+
 def test_a_wrong_order_is_seen(tmp_path: Path) -> None:
     made, _ = written(tmp_path, "fused")
     assert same_checkpoints(made, open_checkpoint(tmp_path / "fused")).answer.value == "same"
@@ -259,3 +279,21 @@ def test_every_layout_of_folders_can_be_asked_for_by_name(tmp_path: Path) -> Non
     change_config(tmp_path / "fused", num_hidden_layers=100)
     with pytest.raises(BadInput, match=r"config\.json has 100 layers"):
         open_checkpoint(tmp_path / "fused")
+
+
+def test_pytorch_model_bin_whole_and_in_several_files(tmp_path: Path) -> None:
+    made = small_checkpoint("qwen2")
+    save_checkpoint(made, tmp_path)
+    arrays = list(load_file(tmp_path / "model.safetensors").items())
+    (tmp_path / "model.safetensors").unlink()
+    index: dict[str, str] = {}
+    for number, part in enumerate((arrays, arrays[::2], arrays[1::2])):
+        tensors = [WrittenTensor(name, "F32", array.shape) for name, array in part]
+        file = f"pytorch_model-{number}.bin" if number else "pytorch_model.bin"
+        with (tmp_path / file).open("wb") as stream:
+            write_torch(stream, tensors, iter([array for _, array in part]), "archive")
+        index |= {name: file for name, _ in part}
+    assert_equal(made, open_checkpoint(tmp_path))
+    (tmp_path / "pytorch_model.bin").unlink()
+    (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": index}), encoding="utf-8")
+    assert_equal(made, open_checkpoint(tmp_path))

@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_reading_checkpoints import assert_equal
 
-from lightning_sym import BadInput, open_checkpoint, save_checkpoint
+from lightning_sym import BadInput
 from lightning_sym.checkpoints.pickle_machine import unpickled
 from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file
 from lightning_sym.checkpoints.torch_writing import pickle_of, write_torch
 from lightning_sym.errors import FileFormatError
-from lightning_sym.testing import small_checkpoint
 
 
 class Storage:
@@ -130,28 +128,6 @@ def test_a_written_file_is_a_zip_without_compression(tmp_path: Path) -> None:
     assert np.array_equal(read_torch_file(tmp_path / "a.pth")["a"].read(), NUMBERS.reshape(4, 6))
 
 
-def test_pytorch_model_bin_whole_and_in_several_files(tmp_path: Path) -> None:
-    import json
-
-    from safetensors.numpy import load_file
-
-    made = small_checkpoint("qwen2")
-    save_checkpoint(made, tmp_path)
-    arrays = list(load_file(tmp_path / "model.safetensors").items())
-    (tmp_path / "model.safetensors").unlink()
-    index: dict[str, str] = {}
-    for number, part in enumerate((arrays, arrays[::2], arrays[1::2])):
-        tensors = [WrittenTensor(name, "F32", array.shape) for name, array in part]
-        file = f"pytorch_model-{number}.bin" if number else "pytorch_model.bin"
-        with (tmp_path / file).open("wb") as stream:
-            write_torch(stream, tensors, iter([array for _, array in part]), "archive")
-        index |= {name: file for name, _ in part}
-    assert_equal(made, open_checkpoint(tmp_path))
-    (tmp_path / "pytorch_model.bin").unlink()
-    (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": index}), encoding="utf-8")
-    assert_equal(made, open_checkpoint(tmp_path))
-
-
 # ---- hostile files
 
 
@@ -192,14 +168,17 @@ def twice(path: Path) -> Path:
     return path
 
 
-def overlapping(path: Path) -> Path:
-    """The second entry of the table of contents points at the first."""
-    saved(path, pickled({}), {"0": NUMBERS})
-    raw = bytearray(path.read_bytes())
-    second = raw.rindex(b"PK\x01\x02")
-    raw[second + 42 : second + 46] = struct.pack("<I", 0)
-    path.write_bytes(raw)
-    return path
+def told(place: int, number: int) -> Callable[[Path], Path]:
+    """The table of contents says something else of its last entry: two bytes are changed."""
+
+    def made(path: Path) -> Path:
+        raw = bytearray(saved(path, pickled({}), {"0": NUMBERS}).read_bytes())
+        entry = raw.rindex(b"PK\x01\x02")
+        raw[entry + place : entry + place + 2] = struct.pack("<H", number)
+        path.write_bytes(raw)
+        return path
+
+    return made
 
 
 def many_dictionaries() -> bytes:
@@ -256,7 +235,10 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "big-endian": (tensor_file(STORAGE, (4, 6), (6, 1), byteorder=b"big"), "numbers must be little-endian"),
     "compressed": (compressed, "must be neither compressed nor encrypted"),
     "twice": (twice, "names must not repeat"),
-    "overlapping": (overlapping, "begins within the entry before it"),
+    "overlapping": (told(42, 0), "begins within the entry before it"),
+    "encrypted": (told(8, 1), "must be neither compressed nor encrypted"),
+    "said to be compressed": (told(10, 8), "must be neither compressed nor encrypted"),
+    "another size": (told(20, 9), "must be neither compressed nor encrypted"),
     "old": (raw_file(pickle.dumps(0x1950A86A20F9469CFC6C, 2)), "older files, and other pickles"),
     "empty": (raw_file(b""), "it must not be empty"),
     "half a zip": (lambda p: raw_file(saved(p, b".", {}).read_bytes()[:60])(p), "it must be a zip"),
