@@ -37,7 +37,13 @@ def _stream(form: CheckpointForm, d: int) -> Group:
 
 
 def _scores(form: CheckpointForm, a: int) -> Group:
-    """Return what changes the basis of queries and keys: with rotary positions it commutes with every rotation."""
+    """Return what changes the basis of queries and keys: with rotary positions it commutes with every rotation.
+
+    Raises:
+        BadInput: there are gains on queries and keys, which have rules of their own.
+    """
+    if form.head_norms is not None:
+        raise BadInput("the group of every space must be known, not known: query-key with gains on queries and keys")
     if form.theta is None:
         return Group(f"GL({a})", a * a, "Proposition 4")
     return Group(f"a number x + iy, not 0, for each of {a // 2} frequencies", a, "Proposition 5")

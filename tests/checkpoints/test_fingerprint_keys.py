@@ -19,6 +19,9 @@ from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
 
+KNOWN = [family for family in FAMILIES if small_checkpoint(family).form.head_norms is None]
+"""Those that have fingerprints; the others are refused by name."""
+
 
 def model(family: str, seed: int = 0) -> MadeCheckpoint:
     return small_checkpoint(family, seed=seed, layers=4, head_width=8, inner=96, vocabulary=200)
@@ -30,14 +33,14 @@ def with_layer(one: MadeCheckpoint, layer: int, **pieces: Any) -> MadeCheckpoint
     return replace(one, blocks=tuple(blocks))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", KNOWN)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_is_the_same_for_a_rewriting(family: str, seed: int) -> None:
     one = model(family, seed)
     assert fingerprint(apply(random_symmetry(one, seed=seed), one)).key == fingerprint(one).key
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", KNOWN)
 @pytest.mark.parametrize("stored", ["BF16", "F16"])
 def test_it_is_near_for_what_was_rounded(family: str, stored: Any, tmp_path: Path) -> None:
     one = model(family)
