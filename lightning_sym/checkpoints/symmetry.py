@@ -28,15 +28,11 @@ CENTRED = Need(
     lambda form: form.norm == "layer", "shifts along the vector of ones need LayerNorm, this network has RMSNorm"
 )
 NORM_BIAS = Need(lambda form: form.norm == "layer", "RMSNorm has no bias")
-LEARNED = Need(
-    lambda form: form.theta is None and form.embedding_square is None,
-    "this network has no learned positions beside embeddings as they are stored",
-)
+LEARNED = Need(lambda form: form.theta is None, "this network has no learned positions")
+UNSCALED = Need(lambda form: form.embedding_square is None, "embeddings are scaled here, and positions are not")
 NO_TURNS = Need(lambda form: form.theta is None, "with rotary positions queries and keys allow turns only, no matrices")
-UNSEEN_KEYS = Need(
-    lambda form: form.theta is None and form.score_cap is None,
-    "with rotary positions, or caps on scores, the function depends on key biases",
-)
+UNSEEN_KEYS = Need(lambda form: form.theta is None, "with rotary positions the function depends on key biases")
+UNCAPPED = Need(lambda form: form.score_cap is None, "with caps on scores the function depends on key biases")
 NO_GAINS = Need(
     lambda form: form.head_norms is None,
     "with gains on queries and keys no turns or matrices are known",
@@ -137,7 +133,7 @@ class LayerSymmetry(_Parts):
     values: Part | None = field(default=None, metadata=made_of("G", "a", "a"))
     queries: Part | None = field(default=None, metadata=made_of("G", "a", "a", needs=(NO_TURNS, NO_GAINS)))
     turns: Part | None = field(default=None, metadata=made_of("G", "a/2", "2", needs=(ROTARY, NO_GAINS)))
-    key_bias: Part | None = field(default=None, metadata=made_of("G", "a", needs=(UNSEEN_KEYS,)))
+    key_bias: Part | None = field(default=None, metadata=made_of("G", "a", needs=(UNSEEN_KEYS, UNCAPPED)))
     value_bias: Part | None = field(default=None, metadata=made_of("G", "a"))
     neurons: Part | None = field(default=None, metadata=made_of("m", integers=True))
     idle_gate: Part | None = field(default=None, metadata=made_of("k", "d"))
@@ -202,7 +198,7 @@ class Symmetry(_Parts):
     final_gain: Part | None = field(default=None, metadata=made_of("d", needs=(UNTIED,)))
     embedding_shift: Part | None = field(default=None, metadata=made_of("n", needs=(CENTRED,)))
     positions_shift: Part | None = field(default=None, metadata=made_of("context", needs=(CENTRED, LEARNED)))
-    moved: Part | None = field(default=None, metadata=made_of("d", needs=(UNTIED, LEARNED)))
+    moved: Part | None = field(default=None, metadata=made_of("d", needs=(UNTIED, LEARNED, UNSCALED)))
     unembedding_shift: Part | None = field(default=None, metadata=made_of("n", needs=(CENTRED, UNTIED)))
     groups: int | None = None
     tied: bool | None = None

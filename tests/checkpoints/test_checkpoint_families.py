@@ -165,3 +165,17 @@ def test_a_bias_that_is_absent_is_zero() -> None:
             assert (array == 0).all() if made is None else np.array_equal(made, array), name
     for pair in ((llama, qwen), (qwen, llama), (still, qwen)):
         assert same_checkpoints(*pair).answer is CheckpointAnswer.DIFFERENT
+
+
+def test_what_features_take_away_is_refused() -> None:
+    """With caps key biases are seen; beside scaled embeddings positions take nothing up."""
+    gpt2 = CHECKPOINTS["gpt2"]
+    none, form = LayerSymmetry(), gpt2.form
+    for changes, symmetry, said in (
+        ({"score_cap": Fraction(3)}, Symmetry((LayerSymmetry(key_bias=np.ones((4, 6))), none)), "with caps on scores"),
+        ({"embedding_square": Fraction(2)}, Symmetry((none, none), moved=np.ones(24)), "embeddings are scaled here"),
+    ):
+        other: Any = replace(form, **changes)  # type: ignore[arg-type]
+        assert np.abs(plain_logits(apply(symmetry, gpt2), IDS) - plain_logits(gpt2, IDS)).max() < 1e-9
+        with pytest.raises(BadInput, match=said):
+            apply(symmetry, replace(gpt2, form=other))

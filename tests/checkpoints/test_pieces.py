@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import erf
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from changed_checkpoints import changed
 from command import run
+from plain_checkpoints import logits as plain_logits
 
 from lightning_sym import apply, circuits, compare_fingerprints, fingerprint, open_checkpoint, same_checkpoints
 from lightning_sym.checkpoints import families, logits, pieces, stored_checkpoint, transformer, understood
@@ -27,59 +27,9 @@ from lightning_sym.checkpoints.writing import save_checkpoint
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
 
-# ---- a forward pass from the definition of the families, in NumPy
-
-
-def plain_logits(one: Checkpoint, ids: list[int]) -> Any:
-    """Logits behind each token, `(t, n)`."""
-    form, ends = one.form, arrays(one.ends())
-    x = ends["embedding"][ids] + (ends["positions"][: len(ids)] if form.theta is None else 0)
-    for layer in range(form.layers):
-        p = arrays(one.block(layer))
-        x = x + attended(plain_norm(x, p, "norm1", form), p, form)
-        seen = plain_norm(x, p, "norm2", form)
-        up = seen @ p["up"].T + p.get("up_bias", 0)
-        if form.activation == "silu":
-            gate = seen @ p["gate"].T + p.get("gate_bias", 0)
-            up = gate / (1 + np.exp(-gate)) * up
-        elif form.activation == "gelu":
-            up = up * (1 + np.vectorize(erf)(up / 2**0.5)) / 2
-        else:
-            up = up * (1 + np.tanh((2 / np.pi) ** 0.5 * (up + 0.044715 * up**3))) / 2
-        x = x + up @ p["down"].T + p.get("down_bias", 0)
-    return plain_norm(x, ends, "final", form) @ ends.get("unembedding", ends["embedding"]).T
-
 
 def arrays(held: Any) -> dict[str, Any]:
     return {name: np.asarray(array, dtype=np.float64) for name, array in held.present()}
-
-
-def plain_norm(x: Any, p: dict[str, Any], name: str, form: CheckpointForm) -> Any:
-    if form.norm == "layer":
-        x = x - x.mean(axis=-1, keepdims=True)
-    size = np.sqrt((x * x).mean(axis=-1, keepdims=True) + float(form.epsilon))
-    return x / size * p[f"{name}_gain"] + p.get(f"{name}_bias", 0)
-
-
-def attended(seen: Any, p: dict[str, Any], form: CheckpointForm) -> Any:
-    total = p.get("output_bias", 0)
-    for h in range(form.heads):
-        g = h * form.groups // form.heads
-        q, k, v = (seen @ p[n][i].T + (p[f"{n}_bias"][i] if f"{n}_bias" in p else 0) for n, i in
-                   (("query", h), ("key", g), ("value", g)))  # fmt: skip
-        if form.theta is not None:
-            q, k = (turned(each, float(form.theta)) for each in (q, k))
-        scores = np.where(np.tri(len(q), dtype=bool), q @ k.T / form.head_width**0.5, -np.inf)
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        total = total + weights / weights.sum(axis=1, keepdims=True) @ v @ p["output"][h].T
-    return total
-
-
-def turned(rows: Any, theta: float) -> Any:
-    half = rows.shape[1] // 2
-    angle = np.arange(len(rows))[:, None] * theta ** (-np.arange(half) / half)
-    a, b = rows[:, :half], rows[:, half:]
-    return np.hstack([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)])
 
 
 # ---- every row of the table says what is so
@@ -90,6 +40,7 @@ NETWORKS = {
     "llama": small_checkpoint("llama", 3, layers=1, vocabulary=8, biases=True, stored="BF16"),
     "mistral, tied": small_checkpoint("mistral", 4, layers=1, vocabulary=8, tied=True, stored="BF16"),
     "qwen2": small_checkpoint("qwen2", 5, layers=1, vocabulary=8, stored="BF16"),
+    "qwen3": small_checkpoint("qwen3", 6, layers=1, vocabulary=8, biases=True, stored="BF16"),
 }
 IDS = [3, 1, 4, 1, 5]
 
@@ -110,6 +61,8 @@ CASES = [(network, name, wrong) for network, one in NETWORKS.items() for name, w
 IDENTIFIERS = [f"{network}-{name}" for network, name, _ in CASES]
 BLIND = {("gpt2", "key_bias"), ("gpt2, untied", "key_bias")}
 """Softmax does not see it."""
+KNOWN = [case for case in CASES if case[0] != "qwen3"]
+"""Those of networks that fingerprints and the table of heads know."""
 
 
 def apart(one: Checkpoint, two: Checkpoint) -> float:
@@ -119,7 +72,9 @@ def apart(one: Checkpoint, two: Checkpoint) -> float:
 def test_every_row_is_tried() -> None:
     assert {name for _, name, _ in CASES} == NAMED.keys() == {*SHAPELESS.layer, *SHAPELESS.ends}
     others = frozenset(Walker) - FOLLOWS
-    assert all(walkers == others for walkers in NAMED.values()), "else leave out what is not claimed"
+    claimed = {name for _, name, _ in KNOWN}
+    assert {name for name, walkers in NAMED.items() if walkers == others} == claimed
+    assert all(NAMED[name] == {Walker.FORWARD} for name in NAMED.keys() - claimed)
 
 
 @pytest.mark.parametrize(("network", "name", "wrong"), CASES, ids=IDENTIFIERS)
@@ -145,6 +100,8 @@ def test_a_rewriting_and_a_fingerprint_see_it(network: str, name: str, wrong: Ma
     assert apart(wrong, two) < 1e-9
     seen = (network, name) not in BLIND
     assert (apart(one, two) > 1e-9) is seen
+    if (network, name, wrong) not in KNOWN:
+        return
     assert not compare_fingerprints(fingerprint(wrong), fingerprint(two)).different
     assert compare_fingerprints(fingerprint(one), fingerprint(wrong)).different is seen
 
@@ -153,7 +110,7 @@ OF_HEADS = {"norm1_gain", "norm1_bias", "query", "query_bias", "key", "key_bias"
 """What QK and OV of the heads depend on."""
 
 
-@pytest.mark.parametrize(("network", "name", "wrong"), CASES, ids=IDENTIFIERS)
+@pytest.mark.parametrize(("network", "name", "wrong"), KNOWN, ids=IDENTIFIERS[: len(KNOWN)])
 def test_the_table_of_heads_sees_what_is_of_heads(network: str, name: str, wrong: MadeCheckpoint) -> None:
     tables = [[(h.qk.frobenius[0], h.ov.frobenius[0]) for h in circuits(each, conditions=False).heads]
               for each in (NETWORKS[network], wrong)]  # fmt: skip

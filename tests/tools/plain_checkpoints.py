@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import erf
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces
 
 _ERF = np.vectorize(erf)
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
@@ -99,13 +100,20 @@ def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
     return x + share * _plus(inner @ b.down.T, b.down_bias)
 
 
+_P = TypeVar("_P", bound=Pieces)
+
+
+def _floats(pieces: _P) -> _P:
+    return replace(pieces, **{name: np.asarray(array, dtype=np.float64) for name, array in pieces.present()})
+
+
 def logits(checkpoint: Checkpoint, ids: Any) -> Any:
     """Logits, (tokens, vocabulary), in float64."""
-    ends, form = checkpoint.ends(), checkpoint.form
+    ends, form = _floats(checkpoint.ends()), checkpoint.form
     x = ends.embedding[ids].astype(np.float64) * np.sqrt(float(form.embedding_square or 1))
     x = x if ends.positions is None else x + ends.positions[: len(ids)]
     for layer in range(form.layers):
-        x = _layer(form, layer, checkpoint.block(layer), x)
+        x = _layer(form, layer, _floats(checkpoint.block(layer)), x)
     x = _norm(form, x, ends.final_gain, ends.final_bias)
     found = x @ (ends.embedding if ends.unembedding is None else ends.unembedding).astype(np.float64).T
     return _capped(found / float(form.logit_divisor or 1), form.logit_cap)
