@@ -169,13 +169,13 @@ def _folder(folder: Path, mine: set[str]) -> Iterator[None]:
     """A folder to write into; one that was made is taken away again if nothing is written.
 
     Raises:
-        BadInput: it holds weights beside those that are written.
+        BadInput: it holds weights beside those that are written, or a configuration that would be read in their place.
     """
     made = not os.path.lexists(folder)
     if made:
         folder.mkdir()
     for other in sorted(entry.name for entry in folder.iterdir()):
-        weights = other.endswith((".safetensors", ".bin", ".gguf", ".pth")) or other in (INDEX, ADAPTER)
+        weights = other.endswith((".safetensors", ".bin", ".gguf", ".pth")) or other in (CONFIG, INDEX, ADAPTER)
         if weights and other not in mine:
             raise BadInput(f"{folder} must not hold other weights, got {shown(other)}")
     try:

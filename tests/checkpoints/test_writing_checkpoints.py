@@ -94,6 +94,21 @@ def test_rounding_is_to_nearest_where_it_is_asked_for(stored: str, tmp_path: Pat
         save_checkpoint(with_block(made, up=np.full((24, 16), 70000.0)), tmp_path, stored="F16")
 
 
+def test_fractions_are_rounded_once() -> None:
+    tiny = Fraction(1, 2**70)
+    for kind, half in (("BF16", Fraction(1, 2**8)), ("F16", Fraction(1, 2**11)), ("F32", Fraction(1, 2**24))):
+        ties = [
+            sign * (1 + half + off) for sign in (1, -1) for off in (-tiny, 0, tiny)
+        ]  # the middle is rounded to even
+        found = from_disk(to_disk(np.array(ties, dtype=object), kind, rounded=True), kind)
+        up = float(1 + 2 * half)
+        assert found.tolist() == [1.0, 1.0, up, -1.0, -1.0, -up]
+    third = to_disk(np.array([Fraction(1, 3)], dtype=object), "F64", rounded=True)
+    assert third.tolist() == [1 / 3]
+    with pytest.raises(BadInput, match="must be in the range of F32"):
+        to_disk(np.array([Fraction(10) ** 400], dtype=object), "F32", rounded=True)
+
+
 @pytest.mark.parametrize(
     ("epsilon", "text"), [("0.00001", "0.00001"), ("1e-40", "1e-40"), ("3", "3.0"), ("1.25", "1.25")]
 )

@@ -56,7 +56,8 @@ def test_layouts_that_names_do_not_show(model: str, capsys: pytest.CaptureFixtur
 def test_what_is_refused(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         ((model, "--layout", "gguf", "-o", "none/a.gguf"), "there is no such folder"),
-        ((model, "--layout", "meta", "-o", model), "must not hold other weights, got 'model.safetensors'"),
+        ((model, "--layout", "meta", "-o", model), "must not hold other weights, got 'config.json'"),
+        ((model, "--layout", "hf", "-o", model, "--shard-size", "1e-6"), "other weights, got 'model.safetensors'"),
         ((model, "--layout", "meta", "-o", "new", "--shard-size", "1"), "shard_size must go with safetensors"),
         ((model, "--layout", "hf", "--from", "megatron", "-o", "new"), "all tensors must be there"),
         (("nothing", "--layout", "hf", "-o", "new"), "nothing: it must be readable"),
