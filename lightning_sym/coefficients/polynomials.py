@@ -122,8 +122,9 @@ def polynomial_coefficient(
         zero = Fraction(0)
         return LearningCoefficient(zero, zero, 1, f"{PROOF}, section 1: the zero ideal", _about(ideal))
     start = Coordinates.of(ideal.ring, ideal.generators)
-    above = _best_above(start, Work(work / 2))
-    below = _best_below(start, above, Work(work / 2))
+    half = Work(work).left / 2
+    above = _best_above(start, Work(half))
+    below = _best_below(start, above, Work(half))
     certificate = coefficient_certificate(
         {"polynomials": [terms_document(p) for p in ideal.given], "point": [number_document(x) for x in ideal.point]},
         below.value / 2, above.value / 2, above.document(), below.document(),
