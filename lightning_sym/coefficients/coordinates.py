@@ -14,11 +14,15 @@ from itertools import combinations
 from typing import Any
 
 from lightning_sym.exact.rational import rank
+from lightning_sym.limits import Work
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import RationalMatrix
 
 Polynomial = Any
 """One of flint's, in the ring of the coordinates."""
+
+CHANGE = 3e-6
+"""Seconds that a change of coordinates takes, about, for each term, degree and variable."""
 
 LARGEST_POLYNOMIAL, LARGEST_UNIT = 120, 4
 """Terms of a polynomial in new coordinates, and of a unit; with more of them the old ones are kept."""
@@ -118,10 +122,17 @@ def homogeneously(
     return total
 
 
-def straightened(start: Coordinates) -> Coordinates:
-    """Take generators for coordinates, then what variables are multiplied with, while one is linear up to a unit."""
+def straightened(start: Coordinates, work: Work) -> Coordinates:
+    """Take generators for coordinates, then what variables are multiplied with, while one is linear up to a unit.
+
+    It stops where the work that is left does not allow for more.
+    """
     found, taken = start, set(start.seen.values())
     while True:
+        cost = CHANGE * len(start.numerators) * sum(total_degree(g) * len(g) for g in found.generators)
+        if not work.allows(cost):
+            return found
+        work.spend(cost, "new coordinates")
         step = next(_eliminations(found, taken), None)
         if step is None:
             return found

@@ -59,7 +59,7 @@ def monomials_of_degree(degree: int, variables: Sequence[int], size: int) -> lis
 
 def elements(
     generators: dict[int, Terms], order: Sequence[int], degree: int, variables: Sequence[int]
-) -> list[IdealElement] | None:
+) -> list[IdealElement]:
     """Elements of the ideal with different initial monomials.
 
     Args:
@@ -69,7 +69,7 @@ def elements(
         variables: of these monomials.
 
     Returns:
-        The elements; nothing where there would be too many rows.
+        The elements; where there would be too many rows those among the first ones.
 
     Example:
         >>> f, g = {(1, 0): Fraction(1), (0, 2): Fraction(1)}, {(1, 1): Fraction(1)}
@@ -78,17 +78,17 @@ def elements(
     """
     size = len(order)
     shifts = [m for d in range(degree + 1) for m in monomials_of_degree(d, variables, size)]
-    if len(shifts) * len(generators) > MOST_ROWS:
-        return None
-    if len(shifts) * sum(map(len, generators.values())) > MOST_TERMS:
-        return None
 
     def weight(exponents: Exponents) -> tuple[int, Exponents]:
         return sum(a * b for a, b in zip(exponents, order, strict=True)), exponents
 
     pivots: dict[Exponents, tuple[Terms, Terms]] = {}
+    rows = terms = 0
     for shift in shifts:
         for k, generator in generators.items():
+            rows, terms = rows + 1, terms + len(generator)
+            if rows > MOST_ROWS or terms > MOST_TERMS:
+                continue
             row = {tuple(a + b for a, b in zip(e, shift, strict=True)): c for e, c in generator.items()}
             made: Terms = {(k, *shift): Fraction(1)}
             while row:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 from random import Random
 from typing import Any
 
@@ -20,16 +21,22 @@ from lightning_sym.certificates.coefficients import coefficient_certificate, coo
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.numbers import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
-from lightning_sym.coefficients.coordinates import Coordinates, linear_changes, straightened
-from lightning_sym.coefficients.ideal_elements import IdealElement, elements, terms_of
+from lightning_sym.coefficients.coordinates import CHANGE, Coordinates, linear_changes, straightened, total_degree
+from lightning_sym.coefficients.ideal_elements import MOST_ROWS, IdealElement, elements, terms_of
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
 from lightning_sym.coefficients.polynomial_input import Ideal, ideal_of, point_text
+from lightning_sym.limits import Work
 from lightning_sym.network.polynomial_map import PolynomialMap
 
 PROOF = "docs/learning-coefficients-linear-attention.md"
 
 MOST_ZEROS = 60
 """Zeros near the point that are tried for a smaller bound from above."""
+
+DEFAULT_WORK = 15.0
+
+ELIMINATION = 8e-5
+"""Seconds that elimination takes, about, for a pair of rows."""
 
 MOST_DEGREE, ORDERS = 3, 6
 """Generators are taken times monomials of at most this degree, and orders that are tried."""
@@ -87,7 +94,7 @@ def _coordinates(found: Coordinates) -> Document:
 
 
 def polynomial_coefficient(
-    polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any] | None = None
+    polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any] | None = None, *, work: float = DEFAULT_WORK
 ) -> LearningCoefficient:
     r"""The learning coefficient of the sum of squares of polynomials, at a point where all of them are zero.
 
@@ -95,6 +102,7 @@ def polynomial_coefficient(
         polynomials: SymPy expressions, a text of polynomials with commas between them, or the map of a network with
             letters for weights: then its coefficients in the inputs, less their values at the point.
         at: rational coordinates of the point by name; those that are not given are 0.
+        work: seconds after which, by rough estimates, no better bounds are looked for.
 
     Returns:
         The bounds of the coefficient, with a certificate for both.
@@ -114,8 +122,9 @@ def polynomial_coefficient(
         zero = Fraction(0)
         return LearningCoefficient(zero, zero, 1, f"{PROOF}, section 1: the zero ideal", _about(ideal))
     start = Coordinates.of(ideal.ring, ideal.generators)
-    above = _best_above(start)
-    below = _best_below(start, above)
+    half = Work(work).left / 2
+    above = _best_above(start, Work(half))
+    below = _best_below(start, above, Work(half))
     certificate = coefficient_certificate(
         {"polynomials": [terms_document(p) for p in ideal.given], "point": [number_document(x) for x in ideal.point]},
         below.value / 2, above.value / 2, above.document(), below.document(),
@@ -137,16 +146,20 @@ def _about(ideal: Ideal) -> str:
     return f"of the {what} at {point_text(ideal)}"
 
 
-def _best_above(start: Coordinates) -> _Above:
+def _best_above(start: Coordinates, work: Work) -> _Above:
     """Return the smallest bound from above that is found."""
-    best: _Above | None = None
+    plain = best_weights(_monomials(start), len(start.numerators))
+    best = _Above(plain.value, start, plain.weights, None)
     for zero, there in _zeros(start):
         for changed in linear_changes(there):
-            settled = straightened(changed).of_these(there.generators)
+            cost = CHANGE * len(start.numerators) * sum(total_degree(g) * len(g) for g in there.generators)
+            if not work.allows(2 * cost):
+                return best
+            work.spend(cost, "a bound from above")
+            settled = straightened(changed, work).of_these(there.generators)
             found = best_weights(_monomials(settled), len(start.numerators))
-            if best is None or found.value < best.value:
+            if found.value < best.value:
                 best = _Above(found.value, settled, found.weights, zero)
-    assert best is not None  # noqa: S101 - the point itself is one of the zeros
     return best
 
 
@@ -173,9 +186,9 @@ def _zeros(start: Coordinates) -> Iterator[tuple[tuple[int, ...] | None, Coordin
                 yield zero, Coordinates.of(ring, there)
 
 
-def _best_below(start: Coordinates, above: _Above) -> _Below:
+def _best_below(start: Coordinates, above: _Above, work: Work) -> _Below:
     """Return the largest bound from below that is found, until it meets the one from above."""
-    settled = straightened(start).of_these(start.generators)
+    settled = straightened(start, work).of_these(start.generators)
     roads = [settled] if above.zero is not None or above.coordinates == settled else [above.coordinates, settled]
     best: _Below | None = None
     for coordinates in roads:
@@ -185,9 +198,11 @@ def _best_below(start: Coordinates, above: _Above) -> _Below:
         }
         for degree in range(MOST_DEGREE + 1):
             for order in _orders(above, len(start.numerators)):
+                cost = ELIMINATION * min(MOST_ROWS, len(unseen) * comb(len(hidden) + degree, degree)) ** 2
+                if best is not None and not work.allows(cost):
+                    return best
+                work.spend(min(cost, work.left), "a bound from below")
                 found = elements(unseen, order, degree, hidden)
-                if found is None:
-                    break
                 bound = _bound_of(found, coordinates, order)
                 if best is None or bound.value > best.value:
                     best = bound

@@ -51,7 +51,9 @@ def test_known_ones(ideal: str) -> None:
     assert order is None or found.multiplicity == order
 
 
-@pytest.mark.parametrize(("p", "h", "n"), [(1, 1, 2), (2, 1, 2), (1, 2, 2), (2, 2, 1), (3, 2, 1), (2, 2, 2), (3, 2, 2)])
+@pytest.mark.parametrize(
+    ("p", "h", "n"), [(1, 1, 2), (2, 1, 2), (1, 2, 2), (2, 2, 1), (3, 2, 1), (2, 2, 2), (3, 2, 2), (3, 2, 3)]
+)
 def test_products_of_matrices_at_zero(p: int, h: int, n: int) -> None:
     """The codimension of the zeros is known otherwise; it is a bound from above, and here it is reached."""
     found = polynomial_coefficient(product_of_matrices(p, h, n))
@@ -158,6 +160,21 @@ def test_the_map_of_a_network() -> None:
         polynomial_coefficient(
             polynomial_map(Architecture((1, 1), (1,), 2), Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[1]]}))
         )
+
+
+def test_a_lightning_layer_at_zero_weights() -> None:
+    """Two products of two matrices, of which the larger one is smaller: min(d d' / 2, the pair of K^T Q)."""
+    assert polynomial_coefficient(polynomial_map(Architecture((2, 2), (2,), 2))).value == Fraction(3, 2)
+
+
+def test_little_work_leaves_worse_bounds_that_are_true() -> None:
+    ideal = product_of_matrices(2, 2, 2)
+    little, much = polynomial_coefficient(ideal, work=0.001), polynomial_coefficient(ideal)
+    assert little.lower <= much.lower <= much.upper <= little.upper
+    assert little.upper > much.upper
+    assert verify.check(little.certificate)
+    with pytest.raises(BadInput, match="positive number of seconds"):
+        polynomial_coefficient(ideal, work=0)
 
 
 WRONG = {
