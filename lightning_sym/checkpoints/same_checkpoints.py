@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
+from lightning_sym.checkpoints.diagnosis import diagnose
+from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.explaining import MOST
+from lightning_sym.checkpoints.explanation import Explained, tensors_called
 from lightning_sym.checkpoints.identity import (
     beyond,
+    called_by,
     is_account,
     one_form,
     only_changed,
+    stored_type,
     under_identity,
     unlike,
 )
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.pieces import SHAPELESS
 from lightning_sym.checkpoints.prompts import prompt_of, prompts_for
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
 from lightning_sym.checkpoints.understood import Walker, require_form
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, number_type
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import Progress, unheard
+from lightning_sym.limits import DEFAULT_WORK, Progress, Work, unheard
 
 
 def same_checkpoints(
@@ -33,6 +41,7 @@ def same_checkpoints(
     *,
     ids: Sequence[int] = (),
     units: float = DEFAULT_UNITS,
+    work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> CheckpointComparison:
     """Compare two checkpoints: is the second what a symmetry makes of the first, exactly, or up to rounding?
@@ -42,13 +51,15 @@ def same_checkpoints(
     proved with balls. It never says `SAME` of two that are not.
 
     Args:
-        first, second: from `open_checkpoint`, or made; of one vocabulary.
+        first, second: from `open_checkpoint`, or made; with other numbers of token ids they are `DIFFERENT`, and are
+            compared as far as both go.
         ids: token ids of the prompt for which logits are compared; without them, a few of the vocabulary.
         units: how far a tensor may be off, in units in the last place of the type it is stored in, to count as rounded.
+        work: seconds, by a rough estimate, that the search for known mistakes may take where the two are not the same.
         progress: is told of what is done.
 
     Raises:
-        BadInput: their vocabularies differ, or an id is not in it.
+        BadInput: an id is in none of their vocabularies.
 
     Example:
         >>> import numpy as np
@@ -65,14 +76,13 @@ def same_checkpoints(
         if not isinstance(getattr(given, "form", None), CheckpointForm):
             raise BadInput(f"{name} must be a checkpoint (open_checkpoint reads one), got {shown(given)}")
     forms = first.form, second.form
-    if forms[0].vocabulary != forms[1].vocabulary:
-        counts = " and ".join(f"{form.vocabulary:,}" for form in forms)
-        raise BadInput(f"checkpoints that are compared must have one vocabulary, got {counts} token ids")
     if not 0 <= units < float("inf"):
         raise BadInput(f"units must be a finite number of at least 0, got {shown(units)}")
-    prompt = prompt_of(ids, forms)
     for form in forms:
         require_form(form, Walker.COMPARISON)
+    if forms[0].vocabulary != forms[1].vocabulary:
+        return _of_fewer_ids(first, second, ids=ids, units=units, work=work, progress=progress)
+    prompt = prompt_of(ids, forms)
     tell: Progress = progress or unheard
     numbers = number_type(first, second)
     reasons = unlike(*forms, units, numbers)
@@ -85,10 +95,36 @@ def same_checkpoints(
                 found = rounded_at_most(found, nothing)
             else:
                 found.compare()
-    return _answered(found, prompt, tuple(reasons))
+    return _answered(found, prompt, tuple(reasons), work)
 
 
-def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:
+def _of_fewer_ids(first: Checkpoint, second: Checkpoint, **asked: Any) -> CheckpointComparison:
+    """The comparison of two that have other numbers of token ids: as far as both go, and that they are not the same."""
+    counts = [checkpoint.form.vocabulary for checkpoint in (first, second)]
+    found = same_checkpoints(*(Edited.with_rows(each, min(counts)) for each in (first, second)), **asked)
+    there = [name for name, _ in second.ends().present() if SHAPELESS.ends[name].axes[0].space.kind == "token ids"]
+    more = tuple(
+        Residual(name, called_by(first, second, name), float("inf"), stored_type(first, second, name)) for name in there
+    )
+    rest = {each.piece: each for each in (*found.residuals, *more)}
+    explained = found.explained
+    if found.answer not in UNEXPLAINED or (explained and len(explained) < MOST):
+        checked = "rounding" if found.answer is CheckpointAnswer.ROUNDING else "exactly"
+        checked = str(explained[0].detail["checked"]) if explained else checked
+        detail = {"first": counts[0], "second": counts[1], "checked": checked}
+        tensors = tensors_called(second, first, [(None, name) for name in there])
+        explained = (Explained("vocabulary-padded", tensors, (), detail), *explained)
+    said = f"token ids: {counts[0]:,} and {counts[1]:,}; compared are the first {min(counts):,}"
+    made: dict[str, Any] = {"answer": CheckpointAnswer.DIFFERENT, "symmetry": None, "explained": explained}
+    order = tuple(sorted(rest.values(), key=lambda each: -each.units))
+    return replace(found, first=first.name, second=second.name, residuals=order, tried=(said, *found.tried), **made)
+
+
+UNEXPLAINED = (CheckpointAnswer.DIFFERENT, CheckpointAnswer.UNDECIDED)
+"""Answers behind which known mistakes are searched."""
+
+
+def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...], work: float) -> CheckpointComparison:
     residuals, description = found.residuals_in_order(), found.description()
     complete = description is not None and len(description.layers) == found.second.form.layers
     largest = max((each.units for each in residuals), default=0.0)
@@ -127,6 +163,9 @@ def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...]
         tried = (*tried, f"the symmetry as numbers: {why_not}")
     made |= {"symmetry": symmetry, "description": description, "residuals": residuals, "limit": found.units}
     made |= {"logits": logits, "tried": tried}
+    if answer in UNEXPLAINED and (residuals or reasons):
+        diagnosis = diagnose(found.first, found.second, found, found.units, Work(work))
+        made |= {"explained": diagnosis.explained, "tried": (*tried, *diagnosis.tried)}
     return CheckpointComparison(**made)
 
 

@@ -16,7 +16,7 @@ from lightning_sym.checkpoints.folded import alive, whole
 from lightning_sym.checkpoints.found_symmetry import Gathered, stream_of
 from lightning_sym.checkpoints.found_text import layer_words, stream_words
 from lightning_sym.checkpoints.identity import Identity, beyond, called_by, stored_type
-from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer
+from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, off_at_best
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -37,25 +37,27 @@ class Searched:
         self.exact, self.equal, self.fitted = True, True, False
         self.stream: Stream | None = None
         self.gathered: Gathered | None = None
+        self.searched: tuple[Stream, EndsFound] | None = None
 
     def compare(self) -> None:
         """The stream is searched, then everything compared."""
         form = self.second.form
         self.tell("the residual stream", 0, form.layers + 2)
         try:
-            stream, filled, ends = self._best_stream()
+            stream, filled, ends = self.best_stream()
             needed = form.width - (form.norm == "layer")
             if filled < needed:
                 self.tried.append(
                     f"the embedding decides {filled:.0f} of {needed} directions of the residual stream; a turn of "
                     "the others was not searched"
                 )
+            self.searched = stream, ends
             self.under(stream, ends)
         except np.linalg.LinAlgError:
             self.exact = False
             self.tried.append("the weights are too large, or too far apart, for a search in floating point")
 
-    def _best_stream(self) -> tuple[Stream, float, EndsFound]:
+    def best_stream(self) -> tuple[Stream, float, EndsFound]:
         """What was done to the stream: it explains both ends, or else most of them and of the first layer."""
         tried: list[tuple[int, Stream, float, EndsFound]] = []
         try:
@@ -194,6 +196,27 @@ def layer_found(
     Returns:
         What was found, of both which neurons were compared, and how many do something.
     """
+    first, second, form, kept, counts = _alike(blocks, forms)
+    return compare_layer(first, second, form, stream, stored, units), kept, counts
+
+
+def layer_off(
+    blocks: tuple[Block, Block],
+    forms: tuple[CheckpointForm, CheckpointForm],
+    stream: Stream,
+    stored: Callable[[str], str],
+    units: float,
+) -> frozenset[str]:
+    """The pieces that no symmetry of `layer_found` explains, in units alone, for the many that are tried."""
+    first, second, form, _, counts = _alike(blocks, forms)
+    found = off_at_best(first, second, form, stream, stored, units)
+    return found | ({"down"} if counts[0] != counts[1] else set())
+
+
+def _alike(
+    blocks: tuple[Block, Block], forms: tuple[CheckpointForm, CheckpointForm]
+) -> tuple[Block, Block, CheckpointForm, list[Any], list[int]]:
+    """The layer of both with equally many groups and neurons, its form, and what `layer_found` says of neurons."""
     kept = [alive(block) for block in blocks]
     counts = [int(each.sum()) for each in kept]
     for each in kept:
@@ -202,8 +225,7 @@ def layer_found(
     lacking: dict[str, Any] = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
     pair = (whole(b, form, groups, k) for b, form, k in zip(blocks, forms, kept, strict=True))
     first, second = (_as_read(replace(block, **lacking), raw) for block, raw in zip(pair, blocks, strict=True))
-    inner = replace(forms[1], inner=len(second.up), groups=groups)
-    return compare_layer(first, second, inner, stream, stored, units), kept, counts
+    return first, second, replace(forms[1], inner=len(second.up), groups=groups), kept, counts
 
 
 def _as_read(block: Block, raw: Block) -> Block:
