@@ -13,7 +13,7 @@ from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointCom
 from lightning_sym.checkpoints.diagnosis import diagnose
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.explaining import MOST
-from lightning_sym.checkpoints.explanation import Explained, tensors_called
+from lightning_sym.checkpoints.explanation import Detail, Explained, tensors_called
 from lightning_sym.checkpoints.identity import (
     beyond,
     called_by,
@@ -111,7 +111,7 @@ def _of_fewer_ids(first: Checkpoint, second: Checkpoint, **asked: Any) -> Checkp
     if found.answer not in UNEXPLAINED or (explained and len(explained) < MOST):
         checked = "rounding" if found.answer is CheckpointAnswer.ROUNDING else "exactly"
         checked = str(explained[0].detail["checked"]) if explained else checked
-        detail = {"first": counts[0], "second": counts[1], "checked": checked}
+        detail: Detail = {"first": counts[0], "second": counts[1], "checked": checked}
         tensors = tensors_called(second, first, [(None, name) for name in there])
         explained = (Explained("vocabulary-padded", tensors, (), detail), *explained)
     said = f"token ids: {counts[0]:,} and {counts[1]:,}; compared are the first {min(counts):,}"
