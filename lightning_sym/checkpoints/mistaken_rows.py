@@ -22,7 +22,8 @@ def vocabulary_permuted(scene: Scene) -> Iterator[Change]:
         return
     if any(np.shape(scene.first[name]) != np.shape(scene.second[name]) for name in names):
         return
-    for order in (_by_bytes(scene, names), _by_lengths(scene, names)):
+    orders = (_by_bytes(scene, names), *(_by_lengths(scene, names, with_gain=each) for each in (True, False)))
+    for order in orders:
         if order is None or (order == np.arange(len(order))).all():
             continue
         back = np.argsort(order)
@@ -50,12 +51,15 @@ def _by_bytes(scene: Scene, names: tuple[str, ...]) -> Any:
     return np.array([places[place] for place in range(len(places))])
 
 
-def _by_lengths(scene: Scene, names: tuple[str, ...]) -> Any:
-    """Return the same by what no turn of the stream changes: lengths of rows, and products of the rows of one id."""
+def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Any:
+    """Return the same by what no turn of the stream changes: lengths of rows, and products of the rows of one id.
+
+    The gain of the final norm is in the unembedding, or stands before it, where a mistake may have changed it.
+    """
     sides = []
     for arrays in (scene.first, scene.second):
         rows = [wide(arrays[name]) for name in names]
-        if "final_gain" in arrays and len(rows) > 1:
+        if with_gain and "final_gain" in arrays and len(rows) > 1:
             rows[1] = rows[1] * wide(arrays["final_gain"])
         if scene.form.norm == "layer":
             rows = [each - each.mean(axis=1, keepdims=True) for each in rows]
