@@ -102,6 +102,11 @@ def shape_if_given() -> Option:
 
 AT_MOST_WORK = work("Refuse exact arithmetic that is estimated, roughly, to take more than this in all.")
 
+WORK_OF_SAME = work(
+    "Refuse exact arithmetic that is estimated, roughly, to take more than this in all. Checkpoints: end the search "
+    "for known mistakes there."
+)
+
 SEED = seed("Picks the inputs.")
 
 SEED_OF_POINTS = seed("Picks the points; never changes a certified number.")

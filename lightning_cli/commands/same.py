@@ -207,12 +207,19 @@ shows it), 2 bad input, 3 undecided.""",
 @options.TOKENS_OR_TWO
 @options.FORM
 @options.SEED
-@options.AT_MOST_WORK
+@options.WORK_OF_SAME
 @options.certificate("Write what proves the answer")
 @options.OF_CHECKPOINTS
 @options.AS_JSON
 def command(
-    *, first: str, second: str, as_json: bool, of_checkpoints: dict[str, Any], form: dict[str, Any], **of_weights: Any
+    *,
+    first: str,
+    second: str,
+    as_json: bool,
+    work: float,
+    of_checkpoints: dict[str, Any],
+    form: dict[str, Any],
+    **of_weights: Any,
 ) -> int:
     """Decide whether two networks compute the same function.
 
@@ -222,7 +229,7 @@ def command(
 
     Or they are checkpoints: folders as the transformers library, Meta, MLX or Megatron write them, or .gguf files. Then
     the answer is the symmetry by which one is a rewriting of the other, exactly or up to rounding, or logits that are
-    proved apart.
+    proved apart, with the known mistakes of conversion tools that explain the difference.
     """
     kinds = [_is_checkpoint(path) for path in (first, second)]
     told = ("files of weights", "checkpoints (folders, .gguf)")
@@ -232,9 +239,9 @@ def command(
     if any(kinds) and not all(kinds):
         raise BadInput(f"both must be files of weights, or both checkpoints (folders, .gguf), got {first} and {second}")
     if any(kinds):
-        return _same_checkpoints(first, second, as_json=as_json, **of_checkpoints)
+        return _same_checkpoints(first, second, as_json=as_json, work=work, **of_checkpoints)
     weights = [options.load_weights(path, **form) for path in (first, second)]
-    return _same_weights(*weights, as_json=as_json, **of_weights)
+    return _same_weights(*weights, as_json=as_json, work=work, **of_weights)
 
 
 def _is_checkpoint(path: str) -> bool:
@@ -280,6 +287,7 @@ def _same_checkpoints(
     layout_a: str | None,
     layout_b: str | None,
     adapter: str | None,
+    work: float,
     as_json: bool,
 ) -> int:
     """Compare two checkpoints, write the answer, and the symmetry, if there is one, into a file; the exit code."""
@@ -290,7 +298,7 @@ def _same_checkpoints(
         )
         if output is not None:
             symmetry_files.require_output(output, opened[1].form)
-        result = same_checkpoints.same_checkpoints(*opened, ids=ids, units=units, progress=progress)
+        result = same_checkpoints.same_checkpoints(*opened, ids=ids, units=units, work=work, progress=progress)
     written = None
     if output is not None and result.symmetry is not None:
         symmetry_files.save_symmetry(result.symmetry, output)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lightning_cli.writing.fields import (
     FINITE,
     SPELLED,
+    JsonKind,
     field,
     group,
     in_order,
@@ -62,6 +63,24 @@ LOGITS = group(
 )
 
 
+EXPLAINED = group(
+    field("mistake", str, "its identifier, such as rotary-rows"),
+    field(
+        "tensors",
+        [str],
+        "what the second checkpoint's files call the tensors that it changed, * for the number of a layer; none where "
+        "it is a mistake of the configuration",
+    ),
+    field("layers", [natural()], "the layers in which it was made"),
+    field(
+        "detail",
+        {str: JsonKind({}, lambda value: value)},
+        "what else there is to say of it; checked: whether made on the first, with a symmetry, it gives the second "
+        "exactly, or up to rounding",
+    ),
+)
+
+
 CHECKPOINTS = json_answer(
     "same-checkpoints",
     field("first", str, "the first checkpoint"),
@@ -102,5 +121,12 @@ CHECKPOINTS = json_answer(
     field("quantised", [str], "types with blocks in which one side is a quantisation of the other"),
     field("logits", optional(LOGITS), "logits of both for a prompt, compared in balls"),
     field("tried", [str], "what was not compared, or did not succeed, and why"),
+    field(
+        "explained",
+        [EXPLAINED],
+        "different or undecided: the known mistakes that, with a symmetry, make the second of the first; none where "
+        "nothing explains it",
+    ),
+    version=2,
     said="`lightning-sym same --json` of two checkpoints.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from lightning_sym.checkpoints.explanation import Explained
 from lightning_sym.checkpoints.logits import LogitComparison, scientific
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.units import DIGITS, Residual
@@ -34,6 +35,17 @@ SAYS = {
     CheckpointAnswer.DIFFERENT: "different  logits are proved apart",
     CheckpointAnswer.UNDECIDED: "undecided  no symmetry was found that makes the second, and no logits proved apart",
 }
+
+
+CHECKED = {
+    "exactly": "made on the first, with a symmetry, it gives the second exactly",
+    "rounding": "made on the first, with a symmetry, it gives the second up to rounding",
+}
+"""How a mistake was seen to be the difference."""
+
+
+OTHER_IDS = "different  they have other numbers of token ids"
+"""What is said where no logits need to be compared."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,8 @@ class CheckpointComparison(Result):
             was fitted, and `apply` with `exact=False` makes a checkpoint that is off the second by about what
             `residuals` say; `None` where there are no such numbers, which `tried` says. No part of the one line, nor of
             whether two answers are equal.
+        explained: where the answer is `DIFFERENT` or `UNDECIDED`, the known mistakes of conversion tools that, with a
+            symmetry, make the second of the first: all that are needed, or none where that is not known.
     """
 
     first: str
@@ -118,6 +132,7 @@ class CheckpointComparison(Result):
     logits: LogitComparison | None = None
     tried: tuple[str, ...] = ()
     symmetry: Symmetry | None = field(default=None, repr=False, compare=False)
+    explained: tuple[Explained, ...] = ()
 
     @property
     def units(self) -> float:
@@ -136,7 +151,8 @@ class CheckpointComparison(Result):
 
     def lines(self) -> Lines:
         """What the command prints."""
-        lines: Lines = [("first", self.first), ("second", self.second), ("answer", SAYS[self.answer])]
+        lines: Lines = [("first", self.first), ("second", self.second), ("answer", self._says())]
+        lines += self._explained()
         if self.description is not None:
             lines += self.description.lines()
             if not self.description.exact:
@@ -157,6 +173,24 @@ class CheckpointComparison(Result):
             lines += _said_of_logits(self.logits)
         lines += [("tried" if number == 0 else "", each) for number, each in enumerate(self.tried)]
         return [*lines, ("list", KNOWN)]
+
+    def _says(self) -> str:
+        """The answer in a sentence."""
+        shown = self.answer is not CheckpointAnswer.DIFFERENT or (
+            self.logits is not None and self.logits.apart is not None
+        )
+        return SAYS[self.answer] if shown else OTHER_IDS
+
+    def _explained(self) -> Lines:
+        """The known mistakes, and how it was checked that they are the difference."""
+        if not self.explained:
+            return []
+        lines = []
+        for number, each in enumerate(self.explained):
+            some = self.description is not None and 1 < len(each.layers) < len(self.description.layers)
+            where = f", in layers {_ranges(list(each.layers))}" if some else ""
+            lines.append(("explained" if number == 0 else "", f"{each}{where}"))
+        return [*lines, ("checked", CHECKED[str(self.explained[0].detail["checked"])])]
 
     def _latex(self) -> str:
         return latex_words(f"{self.answer.value}, off by {self.units:.3g} units in the last place")

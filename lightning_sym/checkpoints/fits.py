@@ -67,9 +67,14 @@ def _sylvester(first: Floats, second: Floats, left: Floats, right: Floats, weigh
 
 
 def gauge_matrix(
-    first: Floats, second: Floats, left: Floats, right: Floats, weights: tuple[float, float]
+    first: Floats,
+    second: Floats,
+    left: Floats,
+    right: Floats,
+    weights: tuple[float, float],
+    rounds: int = ROUNDS,
 ) -> tuple[Floats, Ratio | None, Ratio | None]:
-    """The best `g`, and it and its inverse in nice numbers where a fit to all or to the better half has them."""
+    """The best `g`, and it and its inverse in nice numbers where a fit to all, or to the better half, has them."""
     size = len(first)
     if first.shape == second.shape and np.array_equal(first, second) and np.array_equal(left, right):
         return np.eye(size), Ratio(np.eye(size), 1), Ratio(np.eye(size), 1)
@@ -92,7 +97,7 @@ def gauge_matrix(
         exact = _one_a_row(whole, first, second, left, right)
     if exact[0] is not None and exact[1] is not None:
         return whole, *exact
-    for number in range(ROUNDS):
+    for number in range(rounds):
         if number == 0 and at_first.max(initial=0) <= min(8 * np.median(at_first), ROUNDED):
             break  # all are off alike, or by no more than roundings make
         above, below = off(found, inverse)

@@ -6,13 +6,14 @@ bias too, and a bias of values may have moved into that of the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Exact
+from lightning_sym.checkpoints.fits import ROUNDS
 from lightning_sym.checkpoints.layer_fit import Guess, fitted
 from lightning_sym.checkpoints.measured import TINY, Fitted, Measured, Measuring, measured_pieces, value_of
 from lightning_sym.checkpoints.measured import fitted as fit_of
@@ -59,6 +60,7 @@ class LayerPair:
         stream: what is done to the stream.
         stored: by piece, the coarser of the types that it is stored in.
         limit: units.
+        rounds: in which gauges are fitted.
     """
 
     first: Block
@@ -68,6 +70,18 @@ class LayerPair:
     stream: Stream
     stored: Callable[[str], str]
     limit: float
+    rounds: int = ROUNDS
+
+
+@dataclass(frozen=True, eq=False)
+class LayerAccount:
+    """A gauge, the norms that have gains of the second, what else was chosen, and what is left."""
+
+    guess: Guess
+    gains: frozenset[int]
+    choices: frozenset[str]
+    settled: Settled
+    off: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +96,8 @@ class LayerFound:
         equal: nothing differs.
         unread: a piece with numbers that nothing depends on, and that are others, or none.
         why_not: why the symmetry cannot be written down, in one line.
+        pair: the layer of both as it was compared.
+        account: what was done, and what is left, in units.
     """
 
     symmetry: LayerSymmetry
@@ -91,25 +107,65 @@ class LayerFound:
     equal: bool
     unread: str
     why_not: str
+    pair: LayerPair
+    account: LayerAccount
 
+    def off(self) -> frozenset[str]:
+        """The pieces that it does not explain."""
+        return frozenset(name for name, worst in self.tensors.items() if not worst.units <= self.pair.limit)
 
-@dataclass(frozen=True, eq=False)
-class _Account:
-    """A gauge, the norms that have gains of the second, what else was chosen, and what is left."""
+    def left_out(self, parts: Collection[str], stream: Stream) -> Differences:
+        """What is left of each piece, in units, where parts of it had not been done: `heads`, `gain1` or `stream`.
 
-    guess: Guess
-    gains: frozenset[int]
-    choices: frozenset[str]
-    settled: Settled
-    off: frozenset[str]
+        Args:
+            parts: those.
+            stream: the one that does nothing, which takes the place of `stream`.
+
+        Raises:
+            BadInput: the others do not go without it.
+        """
+        pair, account = self.pair, self.account
+        guess, gains, choices = account.guess, account.gains, account.choices
+        inner: dict[str, Any] = {}
+        for part in parts:
+            if part == "stream":
+                pair = replace(pair, stream=stream)
+            elif part.startswith("gain"):
+                gains -= {int(part[-1])}
+            else:
+                inner[part] = None
+        guess = replace(guess, symmetry=replace(guess.symmetry, **inner), fitted=guess.fitted - inner.keys())
+        choices -= inner.keys()
+        return _walk(pair, guess, gains).settle(choices).left
 
 
 def compare_layer(
     first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
 ) -> LayerFound:
     """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
+    pair, account, why_not = _best_account(first, second, form, stream, stored, limit)
+    return _found(pair, account, why_not)
+
+
+def off_at_best(
+    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
+) -> frozenset[str]:
+    """The pieces that the best account leaves unexplained, in units alone: for the many that are tried."""
+    return _best_account(first, second, form, stream, stored, limit, rounds=0)[1].off
+
+
+def _best_account(
+    first: Block,
+    second: Block,
+    form: CheckpointForm,
+    stream: Stream,
+    stored: Callable[[str], str],
+    limit: float,
+    rounds: int = ROUNDS,
+) -> tuple[LayerPair, LayerAccount, str]:
+    """Both with units, the account that explains most, and why the symmetry cannot be written down."""
     both = measured_pieces(first, stored), measured_pieces(second, stored)
-    pair = LayerPair(first, second, both, form, stream, stored, limit)
+    pair = LayerPair(first, second, both, form, stream, stored, limit, rounds)
     options, why_not = {}, ""
     for number in READERS:
         mine, theirs = (getattr(block, f"norm{number}_gain") for block in both)
@@ -118,13 +174,13 @@ def compare_layer(
     account = _best(pair, (Guess(), Guess()), options)
     if account.off:
         account = _best(pair, _guesses(pair), options)
-    return _found(pair, account, why_not)
+    return pair, account, why_not
 
 
 def _guesses(pair: LayerPair) -> Iterator[Guess]:
     """The gauge that fits best with norms folded, and that with norms that do nothing."""
-    yield fitted(pair.first, pair.second, pair.form, pair.stream.map)
-    yield fitted(_bare(pair.first), _bare(pair.second), pair.form, pair.stream.map)
+    yield fitted(pair.first, pair.second, pair.form, pair.stream.map, pair.rounds)
+    yield fitted(_bare(pair.first), _bare(pair.second), pair.form, pair.stream.map, pair.rounds)
 
 
 def _bare(block: Block) -> Block:
@@ -133,7 +189,7 @@ def _bare(block: Block) -> Block:
     return replace(block, norm1_gain=one, norm1_bias=None, norm2_gain=one, norm2_bias=None)
 
 
-def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bool, ...]]) -> _Account:
+def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bool, ...]]) -> LayerAccount:
     """The account that leaves fewest tensors unexplained, each half by itself.
 
     Args:
@@ -141,7 +197,7 @@ def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bo
         guesses: a gauge to be tried with the gains that are likelier, and one for the others.
         options: by norm, whether it may have the gains of the second.
     """
-    tried: list[_Account] = []
+    tried: list[LayerAccount] = []
     for guess, way in zip(guesses, (0, -1), strict=True):
         gains = frozenset(n for n, ways in options.items() if ways[way])
         tried.append(_account(pair, guess, gains))
@@ -151,13 +207,13 @@ def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bo
     return halves[1] if halves[1] is halves[2] else _joined(pair, halves)
 
 
-def _joined(pair: LayerPair, halves: dict[int, _Account]) -> _Account:
+def _joined(pair: LayerPair, halves: dict[int, LayerAccount]) -> LayerAccount:
     """Each half as its account has it."""
     gains = frozenset(n for n, each in halves.items() if n in each.gains)
     choices = frozenset(name for n, each in halves.items() for name in each.choices if (name == "bias2") is (n == 2))
     guess = halves[1].guess.with_neurons_of(halves[2].guess)
     settled = _walk(pair, guess, gains).settle(choices)
-    return _Account(guess, gains, choices, settled, _off(settled.left, pair.limit))
+    return LayerAccount(guess, gains, choices, settled, _off(settled.left, pair.limit))
 
 
 def _walk(pair: LayerPair, guess: Guess, gains: frozenset[int], exact: Exact | None = None) -> LayerWalk:
@@ -203,7 +259,7 @@ def fitted_turns(turns: Any, queries: Measured, keys: Measured) -> Measured:
     return Measured(value, np.repeat(off[..., None], 2, axis=-1))
 
 
-def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> _Account:
+def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> LayerAccount:
     """What is left with these gains, biases that moved chosen so that fewest tensors are unexplained."""
     walk = _walk(pair, guess, gains)
     choices = frozenset[str]()
@@ -215,7 +271,7 @@ def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> _Account:
         other = walk.settle(choices | {choice})
         if len(fewer := _off(other.left, pair.limit)) < len(off):
             choices, settled, off = choices | {choice}, other, fewer
-    return _Account(guess, gains, choices, settled, off)
+    return LayerAccount(guess, gains, choices, settled, off)
 
 
 def _off(left: Differences, limit: float) -> frozenset[str]:
@@ -223,7 +279,7 @@ def _off(left: Differences, limit: float) -> frozenset[str]:
     return frozenset(name for name, each in left.items() if each.beyond(limit).any())
 
 
-def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
+def _found(pair: LayerPair, account: LayerAccount, why_not: str) -> LayerFound:
     """An account, compared exactly where that is possible."""
     exactly = None
     if not account.guess.fitted and pair.stream.exact and not _mostly_off(pair, account.settled.left):
@@ -239,7 +295,7 @@ def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
         settled, exact, tensors = exactly, True, told
     equal = exact and not any(worst.differing for worst in tensors.values())
     symmetry = replace(account.guess.symmetry, **dict(_parts(pair, settled)))
-    return LayerFound(symmetry, account.guess, tensors, exact, equal, settled.unread, why_not)
+    return LayerFound(symmetry, account.guess, tensors, exact, equal, settled.unread, why_not, pair, account)
 
 
 def _tensors(pair: LayerPair, settled: Settled, exactly: Settled | None) -> dict[str, Worst]:

@@ -85,10 +85,10 @@ class Guess:
         return Guess(replace(self.symmetry, **parts), frozenset(named), words)
 
 
-def fitted(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> Guess:
+def fitted(first: Block, second: Block, form: CheckpointForm, stream: StreamMap, rounds: int = fits.ROUNDS) -> Guess:
     """The guess that fits best, of a layer of both with equally many groups and neurons."""
     old, new = (whole(block, form, form.groups) for block in (first, second))
-    found = fit_gauge(*folded_pair(old, new, form, stream), form, form.groups)
+    found = fit_gauge(*folded_pair(old, new, form, stream), form, form.groups, rounds)
     words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
@@ -100,13 +100,14 @@ def _invertible(name: str, numbers: Any) -> bool:
     return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in floats(numbers))
 
 
-def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int) -> dict[str, Any]:
+def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int, rounds: int = fits.ROUNDS) -> dict[str, Any]:
     """The gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
 
     Args:
         old, new: a `folded_pair`.
         form: of the second.
         groups: key and value heads of both.
+        rounds: in which matrices are fitted to what the others do not spoil.
     """
     order, heads = match_heads(old, new, form, groups)
     neurons = match_neurons(old, new) if len(old.up) == len(new.up) else np.arange(len(new.up))
@@ -117,9 +118,11 @@ def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int) -> di
     for group in range(groups):
         mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
         left, right = (np.concatenate(list(x)) for x in (old.output[theirs], new.output[mine]))
-        made.append(fits.gauge_matrix(old.value[order[group]], new.value[group], left, right, (weights[0], weights[1])))
+        made.append(
+            fits.gauge_matrix(old.value[order[group]], new.value[group], left, right, (weights[0], weights[1]), rounds)
+        )
     parts["values"] = _stacked(made)
-    parts |= _query_key(old, new, order, heads, form)
+    parts |= _query_key(old, new, order, heads, form, rounds)
     return parts if new.gate is None else parts | {"ups": _ups(old, new, neurons)}
 
 
@@ -129,7 +132,9 @@ def _weight(array: Floats) -> float:
     return 1 / mean if mean > 0 else 1.0
 
 
-def _query_key(old: Folded, new: Folded, order: Places, heads: Places, form: CheckpointForm) -> dict[str, Any]:
+def _query_key(
+    old: Folded, new: Folded, order: Places, heads: Places, form: CheckpointForm, rounds: int
+) -> dict[str, Any]:
     """What was done to queries and keys, matrices or turns, with old groups and heads at the new places."""
     if form.head_norms is not None:
         return _gain_factors(old, new)
@@ -142,7 +147,7 @@ def _query_key(old: Folded, new: Folded, order: Places, heads: Places, form: Che
         queries = [np.concatenate(list(x), axis=-1) for x in (old.query[theirs], new.query[mine])]
         keys = old.key[order[group]], new.key[group]
         if form.theta is None:
-            made.append(fits.gauge_matrix(queries[0], queries[1], keys[0].T, keys[1].T, weight))
+            made.append(fits.gauge_matrix(queries[0], queries[1], keys[0].T, keys[1].T, weight, rounds))
             continue
         q, p, k, m = (as_complex(x[None])[0] for x in (*queries, *keys))
         found.append(fits.turns(q, p, k, m, weight))

@@ -201,8 +201,8 @@ def test_a_limit_of_no_units_makes_rounding_unexplained() -> None:
 
 def test_what_is_asked_must_be_there() -> None:
     one = small("llama", True)
-    with pytest.raises(BadInput, match="one vocabulary, got 40 and 39 token ids"):
-        same_checkpoints(one, small_checkpoint("llama", vocabulary=39))
+    with pytest.raises(BadInput, match="token id must be an integer of at least 0 and at most 38, got 39"):
+        same_checkpoints(one, small_checkpoint("llama", vocabulary=39), ids=[39])
     with pytest.raises(BadInput, match="token id must be an integer of at least 0 and at most 39, got 40"):
         same_checkpoints(one, one, ids=[40])
     with pytest.raises(BadInput, match="at most 16 token ids, got 17"):

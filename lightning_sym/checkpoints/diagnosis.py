@@ -1,0 +1,242 @@
+"""Why two checkpoints differ: the fewest known mistakes that, with a symmetry, make the second of the first.
+
+Nothing that is said here is guessed: each mistake was made on the first (or undone on the second), and what came out
+was compared as two checkpoints are, number by number or under the symmetry that was found. What was not tried is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.explained_places import FIT, Explanation, NoWork, Places
+from lightning_sym.checkpoints.explaining import MOST
+from lightning_sym.checkpoints.explanation import Checked, Explained, tensors_called
+from lightning_sym.checkpoints.mistaken_scenes import Change
+from lightning_sym.checkpoints.mistakes import of_forms, written
+from lightning_sym.checkpoints.model import Checkpoint
+from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.searched import Searched
+from lightning_sym.checkpoints.units import number_residual, number_type
+from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.limits import DEFAULT_WORK, Work, unheard
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What explains a difference.
+
+    Attributes:
+        explained: the mistakes; none where nothing explains it.
+        tried: what was not tried, and why.
+    """
+
+    explained: tuple[Explained, ...] = ()
+    tried: tuple[str, ...] = ()
+
+
+def diagnose(
+    first: Checkpoint, second: Checkpoint, found: Searched, units: float, work: Work | None = None
+) -> Diagnosis:
+    """Search the known mistakes that make the second checkpoint of the first, with a symmetry.
+
+    Args:
+        first, second: that were found to differ.
+        found: what the comparison has found of them.
+        units: up to which a difference counts as rounding.
+        work: bounds the search.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return _Diagnosing(first, second, units, work or Work(DEFAULT_WORK)).diagnosis(found)
+    except NoWork:
+        return Diagnosis((), ("known mistakes: the search was ended by its work; a larger one (--work) goes on",))
+    except (BadInput, TooLarge, np.linalg.LinAlgError) as error:
+        return Diagnosis((), (f"known mistakes were not searched: {error}",))
+
+
+@dataclass(eq=False)
+class _Diagnosing:
+    """The search as it goes.
+
+    Attributes:
+        first, second: the checkpoints, of one form once the mistakes of the configuration are told.
+        units: up to which a difference counts as rounding.
+        work: what is left.
+        numbers: the mistakes of the configuration, with what there is to say of them.
+        before: layers that one side alone has.
+    """
+
+    first: Checkpoint
+    second: Checkpoint
+    units: float
+    work: Work
+    numbers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    before: list[tuple[int | None, Change]] = field(default_factory=list)
+
+    def diagnosis(self, found: Searched) -> Diagnosis:
+        """The mistakes of the configuration, then number by number, then under a symmetry."""
+        if not self._one_form():
+            return Diagnosis()
+        places = Places(self.first, self.second, self.units, self.work)
+        best = self._by_number(places)
+        if best is not None and len(best[0].mistakes) <= 1:
+            return self._told(*best)
+        if self.first is not found.first or found.searched is None:
+            found = Searched(self.first, self.second, self.units, unheard)
+            places.spend(FIT * 4)
+            begun, _, ends = found.best_stream()
+            found.searched = begun, ends
+        for stream, made in places.ends(found, *found.searched):
+            for layer in range(self.second.form.layers):
+                explained = places.layer(layer, stream, made.mistakes)
+                if explained is None:
+                    break
+                made = made + explained
+            else:
+                square = stream.map.scale**2
+                if best is None or made.size < best[0].size:
+                    best = made, square
+                if len(made.mistakes) <= 1:
+                    break
+        return Diagnosis() if best is None else self._told(*best)
+
+    def _by_number(self, places: Places) -> tuple[Explanation, Fraction] | None:
+        """What explains all places with no symmetry at all, and the square of the length of the stream."""
+        made = Explanation()
+        for place in (None, *range(self.second.form.layers)):
+            found = places.by_number(place, made.mistakes)
+            if found is None:
+                return None
+            made += found
+        return made, Fraction(1)
+
+    # ---- the configuration
+
+    def _one_form(self) -> bool:
+        """Whether the first can be read by the configuration of the second, whose mistakes are told."""
+        old, new = self.first.form, self.second.form
+        if (old.vocabulary, old.width) != (new.vocabulary, new.width):
+            return False
+        if old.layers != new.layers:
+            if not self._one_depth():
+                return False
+            old, new = self.first.form, self.second.form
+        read: dict[str, Any] = {}
+        for name, mistake in of_forms(old, new).items():
+            if name == "epsilon":  # which may follow the length of the stream
+                continue
+            given = getattr(new, name)
+            near = mistake == "rope-theta" and None not in (getattr(old, name), given)
+            near = near and number_residual(name, getattr(old, name), given, self._type).units <= self.units
+            read[name] = given
+            if near:
+                continue
+            if mistake is None:
+                return False
+            self._number(mistake, name, getattr(old, name), given)
+        if read.keys() & {"groups"} and not read.keys() & {"heads", "head_width"}:  # written out, perhaps
+            del read["groups"]
+            self.numbers.pop("head-count", None)
+        cut = [[form.heads * form.head_width, form.groups * form.head_width] for form in (replace(old, **read), old)]
+        if cut[0] != cut[1]:
+            return False
+        if read:
+            self.first = Edited.read_as(self.first, replace(old, **read))
+        return True
+
+    def _one_depth(self) -> bool:
+        """Whether the layers of the shallower one are, number by number, some of the other's, in their order."""
+        deeper = self.first if self.first.form.layers > self.second.form.layers else self.second
+        other = self.second if deeper is self.first else self.first
+        kept: list[int] = []
+        for layer in range(other.form.layers):
+            start = kept[-1] + 1 if kept else 0
+            found = (each for each in range(start, deeper.form.layers) if _equal(other, layer, deeper, each))
+            if (place := next(found, None)) is None:
+                return False
+            kept.append(place)
+        more = [layer for layer in range(deeper.form.layers) if layer not in kept]
+        idle = deeper is self.second and all(_does_nothing(deeper, layer) for layer in more)
+        mistake = "layer-repeated-noop" if idle else "layer-missing"
+        side = "first" if deeper is self.first else "second"
+        self.before += [(layer, Change(mistake, (), None, None, {"in_the": side})) for layer in more]
+        cut = Edited.with_layers(deeper, tuple(kept))
+        self.first, self.second = (cut if each is deeper else each for each in (self.first, self.second))
+        return True
+
+    @property
+    def _type(self) -> str:
+        return number_type(self.first, self.second)
+
+    def _number(self, mistake: str, name: str, old: Any, new: Any) -> None:
+        self.numbers.setdefault(mistake, {})[name] = {"first": written(old), "second": written(new)}
+
+    def _epsilon(self, square: Any) -> bool:
+        """Whether epsilon follows the length of the stream exactly, or is told, as it is off by more than rounding."""
+        expected, given = self.first.form.epsilon * square, self.second.form.epsilon
+        if number_residual("epsilon", expected, given, self._type).units > self.units:
+            self._number("epsilon", "epsilon", expected, given)
+            return True
+        return bool(expected == given)
+
+    # ---- what is told
+
+    def _told(self, made: Explanation, square: Any) -> Diagnosis:
+        checked: Checked = "exactly" if self._epsilon(square) and made.exact else "rounding"
+        by: dict[str, list[tuple[int | None, Change]]] = {}
+        for place, change in (*self.before, *made.changes):
+            by.setdefault(change.mistake, []).append((place, change))
+        if len(by) + len(self.numbers) > MOST:
+            return Diagnosis((), (f"known mistakes: more than {MOST} would be needed",))
+        found = [Explained(mistake, (), (), {**told, "checked": checked}) for mistake, told in self.numbers.items()]
+        for mistake, changes in by.items():
+            pieces = [(place, name) for place, change in changes for name in change.pieces]
+            layers = sorted({place for place, _ in changes if place is not None})
+            called = tensors_called(self.second, self.first, pieces)
+            detail = {**_common(changes, self.second, self.first), "checked": checked}
+            found.append(Explained(mistake, called, tuple(layers), detail))
+        return Diagnosis(tuple(found))
+
+
+def _equal(one: Checkpoint, layer: int, other: Checkpoint, place: int) -> bool:
+    """Whether two layers have the same numbers, all of them."""
+    sides = dict(one.block(layer).present()), dict(other.block(place).present())
+    return sides[0].keys() == sides[1].keys() and all(np.array_equal(x, sides[1][name]) for name, x in sides[0].items())
+
+
+def _does_nothing(one: Checkpoint, layer: int) -> bool:
+    """Whether a layer writes nothing to the stream."""
+    writes = [piece for piece in LAYER.values() if any(x.space.kind == "stream" and x.up for x in piece.axes)]
+    names = {piece.name for piece in writes if not piece.axes[-1].sized and piece.added_to in ("", *LAYER)}
+    return not any(array.any() for name, array in one.block(layer).present() if name in names)
+
+
+def _common(changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint) -> dict[str, Any]:
+    """What there is to say of several changes: what is the same of all once, the rest by tensor."""
+    found: dict[str, Any] = {}
+    for word in {word: None for _, change in changes for word in change.detail}:
+        told = dict(_by_tensor(word, changes, *checkpoints))
+        values = list(told.values())
+        if all(isinstance(value, dict) for value in values):
+            found[word] = {key: each for value in values for key, each in value.items()}
+        else:
+            found[word] = values[0] if all(value == values[0] for value in values) else told
+    return found
+
+
+def _by_tensor(
+    word: str, changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint
+) -> Iterator[tuple[str, Any]]:
+    """What each change says of a word, by the name of its first tensor."""
+    for place, change in changes:
+        if word in change.detail:
+            names = change.pieces or ("all of it",)
+            piece = names[0] if place is None else f"{place}.{names[0]}"
+            called = tensors_called(checkpoints[0], checkpoints[1], [(None, piece)])[0]
+            yield called, change.detail[word]

@@ -1,0 +1,275 @@
+"""The ends and the layers of two checkpoints, each explained by known mistakes, by number or under a symmetry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.ends_accounts import EndsFound
+from lightning_sym.checkpoints.explaining import MOST, Composition, explain, explain_by_fits, off_by_number
+from lightning_sym.checkpoints.identity import stored_type
+from lightning_sym.checkpoints.layer_accounts import LayerFound
+from lightning_sym.checkpoints.mistaken_scenes import Change, Scene
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.not_moved import ends_behind, ends_not_moved, layers_behind, not_moved
+from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.searched import Searched, layer_found, layer_off, stream_as_it_is
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
+from lightning_sym.checkpoints.walk import Stream
+from lightning_sym.limits import Work, unheard
+
+ENTRY, PIECE, FIT = 4e-8, 1e-4, 8e-3
+"""Seconds, roughly: of an entry and of a piece that are compared, and of a fit beside its entries."""
+
+FLOP = 2e-10
+"""Seconds of an entry of a layer times the width, in a fit."""
+
+ENDS = tuple(each.name for each in fields(Ends))
+
+
+class NoWork(Exception):
+    """No work is left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What explains some places.
+
+    Attributes:
+        changes: those that were made, each with its layer, `None` outside of them.
+        exact: nothing but exact comparisons were needed.
+    """
+
+    changes: tuple[tuple[int | None, Change], ...] = ()
+    exact: bool = True
+
+    @property
+    def mistakes(self) -> frozenset[str]:
+        """Their identifiers."""
+        return frozenset(change.mistake for _, change in self.changes)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many mistakes, and how many pieces they changed: fewer are told."""
+        return len(self.mistakes), sum(len(change.pieces) for _, change in self.changes)
+
+    def __add__(self, other: Explanation) -> Explanation:
+        return Explanation(self.changes + other.changes, self.exact and other.exact)
+
+    @classmethod
+    def of(cls, place: int | None, exact: bool, *compositions: Composition) -> Explanation:
+        """That of compositions in one place."""
+        return cls(tuple((place, change) for made in compositions for change in made.changes), exact)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Two checkpoints of one form, place by place.
+
+    Attributes:
+        first, second: those.
+        units: up to which a difference counts as rounding.
+        work: what is left of it.
+    """
+
+    first: Checkpoint
+    second: Checkpoint
+    units: float
+    work: Work
+
+    def spend(self, seconds: float) -> None:
+        """Count work before it is done.
+
+        Raises:
+            NoWork: none is left.
+        """
+        if not self.work.allows(seconds):
+            raise NoWork
+        self.work.spent += seconds
+
+    @property
+    def _still(self) -> Stream:
+        return stream_as_it_is(self.first, self.second)
+
+    @property
+    def _forms(self) -> tuple[CheckpointForm, CheckpointForm]:
+        return self.first.form, self.second.form
+
+    def _stored(self, place: int | None) -> Callable[[str], str]:
+        where = "" if place is None else f"{place}."
+        return lambda name: stored_type(self.first, self.second, f"{where}{name}")
+
+    # ---- number by number
+
+    def by_number(self, place: int | None, known: frozenset[str]) -> Explanation | None:
+        """What explains a layer, or the ends, with no symmetry at all."""
+        pair = (pieces_of(each, place, Walker.COMPARISON) for each in (self.first, self.second))
+        first, second = (dict(each.present()) for each in pair)
+        if any(name in first and first[name].shape != array.shape for name, array in second.items()):
+            return None
+        scene = Scene(self.first.form, first, second, frozenset(first), self.units, self._stored(place))
+        new = {name for name, array in second.items() if name not in first and np.any(array)}
+        scene = replace(scene, off=self._left(scene, frozenset(first)) | new)
+        if place is not None and {name for name, array in first.items() if array.ndim > 1} <= scene.off:
+            for other in self._others(place):
+                theirs = dict(pieces_of(self.first, other, Walker.COMPARISON).present())
+                if theirs.keys() == first.keys() and not self._left(replace(scene, first=theirs), frozenset(theirs)):
+                    equal = all(np.array_equal(array, second[name]) for name, array in theirs.items() if name in second)
+                    return exchanged(place, other, tuple(first), equal)
+        found = explain(scene, self._left, known)
+        if found is None:
+            return None
+        behind = found.scene.first
+        equal = all(np.array_equal(array, second[name]) for name, array in behind.items() if name in second)
+        return Explanation.of(place, equal, found)
+
+    def _others(self, layer: int) -> Iterator[int]:
+        """The other layers, the nearest first."""
+        layers = range(self.second.form.layers)
+        yield from sorted((other for other in layers if other != layer), key=lambda other: abs(other - layer))
+
+    def _left(self, scene: Scene, pieces: frozenset[str]) -> frozenset[str]:
+        self.spend(sum(PIECE + ENTRY * scene.first[name].size for name in pieces))
+        return off_by_number(scene, pieces)
+
+    # ---- the ends, under a symmetry
+
+    def ends(self, searched: Searched, stream: Stream, found: EndsFound) -> Iterator[tuple[Stream, Explanation]]:
+        """What may have been done to the stream, with what explains the ends then."""
+        wrong = frozenset(name for name, worst in found.tensors.items() if not worst.units <= self.units)
+        if not wrong:
+            yield stream, Explanation((), found.equal)
+            return
+        scene = ends_behind(self.first, self.second, stream, found, wrong, self.units, self._stored(None))
+        if scene is not None:
+            more = ends_not_moved(searched, self._still, wrong, self.units)
+            if (by := explain(scene, self._left, more=more)) is not None:
+                yield stream, Explanation.of(None, False, by)
+        yield from self._other_ends(wrong)
+
+    def _other_ends(self, wrong: frozenset[str]) -> Iterator[tuple[Stream, Explanation]]:
+        """The stream searched anew behind each change of the ends."""
+        last: list[tuple[Stream, EndsFound]] = []
+
+        def left(scene: Scene, pieces: frozenset[str]) -> frozenset[str]:
+            self.spend(2 * FIT + FLOP * self.second.form.vocabulary * self.second.form.width**2)
+            one, other = (
+                Edited.with_ends(checkpoint, Ends(**{**dict.fromkeys(ENDS), **side}))  # type: ignore[arg-type]
+                for checkpoint, side in ((self.first, scene.first), (self.second, scene.second))
+            )
+            stream, _, found = Searched(one, other, self.units, unheard).best_stream()
+            last[:] = [(stream, found)]
+            return frozenset(name for name, worst in found.tensors.items() if not worst.units <= self.units)
+
+        first, second = (dict(ends_of(each, Walker.COMPARISON).present()) for each in (self.first, self.second))
+        scene = Scene(self.first.form, first, second, wrong, self.units, self._stored(None))
+        for by in explain_by_fits(scene, left):
+            if not by.scene.off:
+                yield last[0][0], Explanation.of(None, last[0][1].equal, by)
+
+    # ---- a layer, under a symmetry
+
+    def layer(self, layer: int, stream: Stream, known: frozenset[str]) -> Explanation | None:
+        """What explains a layer, beside a symmetry; what needs no mistakes that are not known comes first."""
+        blocks = block_of(self.first, layer, Walker.COMPARISON), block_of(self.second, layer, Walker.COMPARISON)
+        found, unequal = self._fit(blocks, stream, layer)
+        if not found.off() and not unequal:
+            return Explanation((), found.exact and found.equal)
+        if not unequal and known and (by := self._behind(layer, found, known, 0)) is not None:
+            return by
+        if {name for name, piece in LAYER.items() if piece.columns} & found.tensors.keys() <= found.off():
+            for other in self._others(layer):
+                theirs = block_of(self.first, other, Walker.COMPARISON)
+                then, unequal = self._fit((theirs, blocks[1]), stream, layer)
+                if not then.off() and not unequal:
+                    return exchanged(layer, other, tuple(then.tensors), then.exact and then.equal)
+        if known and (by := self._refitted(layer, blocks, stream, found, known, only=known)) is not None:
+            return by
+        if not unequal and (by := self._behind(layer, found, known, 1)) is not None:
+            return by
+        if not stream.map.is_identity and (by := self._not_turned(layer, blocks)) is not None:
+            return by
+        if (by := self._refitted(layer, blocks, stream, found, known)) is not None:
+            return by
+        return None if unequal else self._behind(layer, found, known, MOST)
+
+    def _not_turned(self, layer: int, blocks: tuple[Block, Block]) -> Explanation | None:
+        """A layer that is right if the stream is as it is."""
+        found, unequal = self._fit(blocks, self._still, layer)
+        if found.off() or unequal:
+            return None
+        pieces = tuple(name for name in found.tensors if LAYER[name].place("stream") is not None)
+        return Explanation(((layer, Change("layer-not-turned", pieces, None, None, {})),), found.exact and found.equal)
+
+    def _behind(
+        self, layer: int, found: LayerFound, known: frozenset[str], most: int, before: Composition | None = None
+    ) -> Explanation | None:
+        """Mistakes that were made after the symmetry, which explain what it leaves.
+
+        It is exact where all of them is that pieces are the first's, and the symmetry makes all others exactly.
+        """
+        self.spend(FIT)
+        more = not_moved(found, self._still, self._original(layer))
+        known = known if before is None else known | before.mistakes
+        for number, scene in enumerate(layers_behind(found, self._still)):
+            by = explain(scene, self._left, known, more=() if number else more, most=most)
+            if by is not None:
+                break
+        else:
+            return None
+        changed = {name for change in by.changes for name in change.pieces}
+        rest = all(not worst.differing for name, worst in found.tensors.items() if name not in changed)
+        exact = before is None and number == 0 and found.exact and rest and all(map(self._original(layer), changed))
+        return Explanation.of(layer, exact, *([by] if before is None else [before, by]))
+
+    def _original(self, layer: int) -> Callable[[str], bool]:
+        """Whether a piece of the second is the first's, number by number."""
+        old, new = block_of(self.first, layer, Walker.COMPARISON), block_of(self.second, layer, Walker.COMPARISON)
+        return lambda name: getattr(new, name) is not None and np.array_equal(getattr(old, name), getattr(new, name))
+
+    def _refitted(
+        self, layer: int, blocks: tuple[Block, Block], stream: Stream, found: LayerFound, known: frozenset[str],
+        only: frozenset[str] | None = None,
+    ) -> Explanation | None:  # fmt: skip
+        """Mistakes that explain a layer, behind each of which a symmetry is fitted anew."""
+        first, second = (dict(block.present()) for block in blocks)
+        off = found.off() | ({"down"} if len(found.pair.second.up) != len(blocks[1].up) else frozenset())
+        scene = Scene(self.first.form, first, second, off, self.units, self._stored(layer))
+
+        def behind(scene: Scene) -> tuple[Block, Block]:
+            sides = zip(blocks, (scene.first, scene.second), strict=True)
+            one, other = (replace(block, **side) for block, side in sides)
+            return one, other
+
+        def left(scene: Scene, pieces: frozenset[str]) -> frozenset[str]:
+            self.spend(self._cost / 2)
+            return layer_off(behind(scene), self._forms, stream, self._stored(layer), self.units)
+
+        for by in explain_by_fits(scene, left, known, only):
+            then, unequal = self._fit(behind(by.scene), stream, layer)
+            if not then.off() and not unequal:
+                return Explanation.of(layer, then.exact and then.equal, by)
+            if not unequal and (made := self._behind(layer, then, known, MOST - 1, by)) is not None:
+                return made
+        return None
+
+    @property
+    def _cost(self) -> float:
+        """Seconds of a fit, roughly."""
+        form = self.second.form
+        size = form.width * ((form.heads + form.groups) * 2 * form.head_width + 3 * form.inner)
+        return FIT + FLOP * size * (form.width + form.inner)
+
+    def _fit(self, blocks: tuple[Block, Block], stream: Stream, layer: int) -> tuple[LayerFound, bool]:
+        """A layer compared, and whether more neurons do something in one of both."""
+        self.spend(self._cost)
+        found, _, counts = layer_found(blocks, self._forms, stream, self._stored(layer), self.units)
+        return found, counts[0] != counts[1]
+
+
+def exchanged(layer: int, other: int, pieces: tuple[str, ...], equal: bool) -> Explanation:
+    """That another layer of the first stands in the place of one."""
+    return Explanation(((layer, Change("layers-exchanged", pieces, None, None, {"from": {str(layer): other}})),), equal)

@@ -1,0 +1,92 @@
+"""What explains that two checkpoints differ: known mistakes of conversion tools, and that they were made here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lightning_sym.checkpoints.model import Checkpoint
+from lightning_sym.errors import BadInput
+
+Number = bool | int | float | str
+Detail = Mapping[str, Number | Sequence[Number] | Mapping[str, Number]]
+"""What there is to say of a mistake, by words."""
+
+Checked = Literal["exactly", "rounding"]
+"""How the second checkpoint follows from the first, a symmetry and the mistakes."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A known mistake that was made.
+
+    Attributes:
+        mistake: its identifier, such as `rotary-rows`.
+        tensors: what the files call the tensors that it changed, `*` for the number of a layer; empty where it is a
+            mistake of the configuration.
+        layers: the layers in which it was made.
+        detail: what else there is to say; `checked` is `exactly` or `rounding`.
+
+    Example:
+        >>> print(Explained("rotary-rows", ("model.layers.*.self_attn.q_proj.weight",), (0, 1), {"checked": "exactly"}))
+        rotary-rows at model.layers.*.self_attn.q_proj.weight
+    """
+
+    mistake: str
+    tensors: tuple[str, ...]
+    layers: tuple[int, ...] = ()
+    detail: Detail = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        where = f" at {', '.join(self.tensors)}" if self.tensors else ""
+        said = [_said(name, value) for name, value in self.detail.items() if name not in ("checked", "note")]
+        return f"{self.mistake}{where}" + (f" ({', '.join(said)})" if said else "")
+
+
+def _said(name: str, value: object) -> str:
+    """Return a word of the detail with its value; blocks are told in front."""
+    if name == "blocks":
+        return f"{value} blocks"
+    if isinstance(value, Mapping):
+        return f"{name} " + " ".join(f"{key}: {each}" for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return f"{name} {' '.join(map(str, value))}"
+    return f"{name.replace('_', ' ')} {value:.6g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
+
+
+def tensors_called(second: Checkpoint, first: Checkpoint, places: Iterable[tuple[int | None, str]]) -> tuple[str, ...]:
+    """Return what the files of the second, or else of the first, call pieces, one name for several layers.
+
+    Args:
+        second, first: the checkpoints.
+        places: the layer of each piece, `None` outside of them, and its name.
+    """
+    by: dict[str, list[str]] = {}
+    for layer, name in places:
+        called = _called(second, first, name if layer is None else f"{layer}.{name}")
+        by.setdefault(_starred(called, layer), []).append(called)
+    return tuple(starred if len({*called}) > 1 else called[0] for starred, called in by.items())
+
+
+def _called(second: Checkpoint, first: Checkpoint, piece: str) -> str:
+    """Return the name of a tensor in one of the files."""
+    for checkpoint in (second, first):
+        try:
+            return checkpoint.called(piece)
+        except BadInput:
+            continue
+    return piece
+
+
+def _starred(called: str, layer: int | None) -> str:
+    """Return a name with a star in place of the number of its layer, which is a word of it.
+
+    Example:
+        >>> _starred("model.layers.3.mlp.up_proj.weight", 3)
+        'model.layers.*.mlp.up_proj.weight'
+    """
+    words = called.split(".")
+    if layer is not None and str(layer) in words:
+        words[words.index(str(layer))] = "*"
+    return ".".join(words)

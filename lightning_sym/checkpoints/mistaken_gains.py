@@ -1,0 +1,96 @@
+"""Mistakes with gains and biases: one added or taken, folded twice or not at all, forgotten.
+
+Each function is a row of the table in `mistakes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, all_and_each, gains_of, wide
+from lightning_sym.checkpoints.model import Array
+
+
+def _plus(mistake: str, more: int, scene: Scene) -> Iterator[Change]:
+    """A number added to all gains, or to one."""
+    every = [*gains_of(scene), *gains_of(scene, "query-key")]
+    for names in all_and_each(every):
+
+        def made(arrays: Arrays, by: int, names: tuple[str, ...] = names) -> dict[str, Array]:
+            return {name: wide(arrays[name]) + by for name in names}
+
+        yield Change(mistake, names, lambda a, f=made: f(a, more), lambda a, f=made: f(a, -more), {}, fits=True)  # type: ignore[misc]
+
+
+def gain_plus_one(scene: Scene) -> Iterator[Change]:
+    """One added to gains that had it, or had none to be added."""
+    yield from _plus("gain-plus-one", 1, scene)
+
+
+def gain_minus_one(scene: Scene) -> Iterator[Change]:
+    """One taken from gains, or not added to them."""
+    yield from _plus("gain-minus-one", -1, scene)
+
+
+def _norms(scene: Scene) -> list[tuple[str, tuple[str, ...]]]:
+    """Return each gain of a norm with the maps that read it."""
+    found = []
+    for gain in gains_of(scene):
+        norm = gain.removesuffix("_gain")
+        scaled = next((s.kind for s, _ in scene.pieces[gain].scales if s.over), norm)
+        readers = tuple(name for name, piece in scene.pieces.items() if piece.norm in (norm, scaled))
+        if readers:
+            found.append((gain, readers))
+    return found
+
+
+def gain_folded_twice(scene: Scene) -> Iterator[Change]:
+    """A gain that stands in the norm and in the matrices behind it: folded, and not taken out of the norm."""
+    for gain, readers in _norms(scene):
+        for names in all_and_each([*readers]):
+
+            def folded(arrays: Arrays, names: tuple[str, ...] = names, gain: str = gain) -> dict[str, Array]:
+                return {name: wide(arrays[name]) * wide(arrays[gain]) for name in names}
+
+            yield Change("gain-folded-twice", names, folded, None, {"norm": gain.removesuffix("_gain")}, fits=True)
+
+        def alone(arrays: Arrays, gain: str = gain) -> dict[str, Array]:
+            return {gain: np.ones_like(arrays[gain])}
+
+        if gain in scene.second and np.array_equal(scene.first[gain], scene.second[gain]):
+            yield Change("gain-folded-twice", (gain,), None, alone, {"norm": gain.removesuffix("_gain")}, fits=True)
+
+
+def gain_not_folded(scene: Scene) -> Iterator[Change]:
+    """A gain that was made one, and that the matrices behind the norm, or some of them, have not taken up."""
+    for gain, readers in _norms(scene):
+        norm = {"norm": gain.removesuffix("_gain")}
+        ones = gain in scene.second and (np.asarray(scene.second[gain]) == 1).all()
+        if not ones or (np.asarray(scene.first[gain]) == 1).all():
+            continue
+
+        def alone(arrays: Arrays, gain: str = gain) -> dict[str, Array]:
+            return {gain: np.ones_like(arrays[gain])}
+
+        yield Change("gain-not-folded", (gain,), alone, None, norm, fits=True)
+        if (np.asarray(scene.first[gain]) == 0).any():
+            continue
+        for name in readers if len(readers) > 1 else ():
+
+            def without(arrays: Arrays, name: str = name, gain: str = gain) -> dict[str, Array]:
+                return {name: wide(arrays[name]) / wide(arrays[gain])}
+
+            yield Change("gain-not-folded", (name,), without, None, norm, fits=True)
+
+
+def bias_forgotten(scene: Scene) -> Iterator[Change]:
+    """Biases that the second has not, or zeros in their place."""
+    lost = tuple(
+        name
+        for name, piece in scene.pieces.items()
+        if piece.added_to and scene.first[name].any() and not np.any(scene.second.get(name, 0))
+    )
+    if lost:
+        yield Change("bias-forgotten", lost, lambda a: {name: np.zeros_like(a[name]) for name in lost}, None, {})

@@ -1,0 +1,207 @@
+"""Mistakes that move entries: rows in another order, tensors in each other's place, matrices transposed.
+
+Each function is a row of the table in `mistakes.py`: the ways in which its mistake may have been made in a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.explanation import Detail
+from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Map, Scene, gains_of, with_bias
+from lightning_sym.checkpoints.model import Array
+
+Order = npt.NDArray[np.int64]
+
+
+def half_split(rows: int, blocks: int, *, back: bool = False) -> Order:
+    """Return which row stands at each place when halves of each block are interleaved, or, back, split again.
+
+    Example:
+        >>> half_split(4, 1).tolist(), half_split(6, 1, back=True).tolist()
+        ([0, 2, 1, 3], [0, 2, 4, 1, 3, 5])
+    """
+    order = np.arange(rows).reshape(blocks, 2, -1).swapaxes(1, 2).ravel()
+    return np.argsort(order) if back else order
+
+
+def _reordered(mistake: str, scene: Scene, orders: Mapping[str, Order], detail: Detail) -> Change:
+    """Return the rows of maps, and of their biases, in other orders."""
+    pieces = tuple(piece for name in orders for piece in with_bias(scene, name))
+
+    def moved(arrays: Arrays, back: bool) -> dict[str, Array]:
+        found = {}
+        for piece in pieces:
+            order = orders[piece.removesuffix("_bias")]
+            array = np.asarray(arrays[piece])
+            rows = array.reshape(len(order), *array.shape[2:])
+            found[piece] = rows[np.argsort(order) if back else order].reshape(array.shape)
+        return found
+
+    return Change(mistake, pieces, lambda a: moved(a, False), lambda a: moved(a, True), detail, hidden=True)
+
+
+def _rotary(scene: Scene) -> tuple[str, str] | None:
+    """Return the maps whose rows are turned by positions: of every head, and of every group."""
+    if scene.form.theta is None:
+        return None
+    axes = {name: piece.axes for name, piece in scene.pieces.items() if piece.columns}
+    names = [name for name, each in axes.items() if len(each) == 3 and each[1].space.kind == "query-key"]
+    return (names[0], names[1]) if len(names) == 2 else None
+
+
+def _blocks(scene: Scene, name: str) -> tuple[int, int, list[int]]:
+    """Return the rows of a map, its heads, and other numbers of blocks that tools took for these."""
+    heads, width = np.shape(scene.first[name])[:2]
+    form = scene.form
+    others = {form.heads, form.groups, form.heads // form.groups} - {heads}
+    return heads * width, heads, sorted(b for b in others if heads * width % (2 * b) == 0)
+
+
+def rotary_rows(scene: Scene) -> Iterator[Change]:
+    """Rows of queries and keys interleaved, or split where they were not interleaved."""
+    if (names := _rotary(scene)) is None:
+        return
+    sizes = [_blocks(scene, name) for name in names]
+    for back, order in ((False, "interleaved"), (True, "half-split")):
+        orders = {name: half_split(rows, heads, back=back) for name, (rows, heads, _) in zip(names, sizes, strict=True)}
+        yield _reordered("rotary-rows", scene, orders, {"order": order})
+    rows, heads, others = sizes[0]
+    for blocks in others:
+        for moved in _wrong_blocks(rows, heads, blocks):
+            yield _reordered("rotary-rows", scene, {names[0]: moved}, {"blocks": blocks, "should_be": heads})
+
+
+def _wrong_blocks(rows: int, right: int, blocks: int) -> tuple[Order, Order]:
+    """Return rows that were interleaved in other blocks than they were split in: there, or back."""
+    there, back = (half_split(rows, count) for count in (blocks, right))
+    return there[half_split(rows, right, back=True)], back[half_split(rows, blocks, back=True)]
+
+
+def rotary_rows_k(scene: Scene) -> Iterator[Change]:
+    """Rows of keys moved in another number of blocks than there are keys, those of queries rightly or not at all."""
+    if (names := _rotary(scene)) is None:
+        return
+    query, key = names
+    rows, groups, others = _blocks(scene, key)
+    for blocks in others:
+        detail = {"blocks": blocks, "should_be": groups}
+        for order in _wrong_blocks(rows, groups, blocks):
+            yield _reordered("rotary-rows-k", scene, {key: order}, detail)
+        for back in (False, True):
+            heads = np.shape(scene.first[query])
+            both = {query: half_split(heads[0] * heads[1], heads[0], back=back)}
+            if 2 * blocks == rows:  # then nothing is moved in a block
+                continue
+            yield _reordered(
+                "rotary-rows-k", scene, both | {key: half_split(rows, blocks, back=back)},
+                detail | {"order": "half-split" if back else "interleaved"},
+            )  # fmt: skip
+
+
+def rotary_rows_one_side(scene: Scene) -> Iterator[Change]:
+    """Rows of queries moved and those of keys not, or those of keys alone."""
+    for name in _rotary(scene) or ():
+        rows, heads, _ = _blocks(scene, name)
+        for back, order in ((False, "interleaved"), (True, "half-split")):
+            found = {name: half_split(rows, heads, back=back)}
+            yield _reordered("rotary-rows-one-side", scene, found, {"order": order})
+
+
+def qkv_layout(scene: Scene) -> Iterator[Change]:
+    """Queries, keys and values in one tensor, written one behind the other and read group by group, or turned round."""
+    kinds = ("heads", "groups", "groups")
+    readers = [name for name, piece in scene.pieces.items() if piece.norm and piece.axes[0].space.kind in kinds]
+    if len(readers) != len(kinds) or [scene.pieces[n].axes[0].space.kind for n in readers] != [*kinds]:
+        return
+    layers = [(q, k, v) for q, k, v in zip(*(with_bias(scene, name) for name in readers), strict=True)]
+    pieces = tuple(name for names in layers for name in names)
+
+    def grouped(arrays: Arrays) -> dict[str, Array]:
+        """What was written one behind the other, read group by group."""
+        found: dict[str, Array] = {}
+        for names in layers:
+            q, k, v = (np.asarray(arrays[name]) for name in names)
+            rows = np.concatenate([q, k, v]).reshape(len(k), -1, *q.shape[1:])
+            parts = rows[:, :-2].reshape(q.shape), rows[:, -2], rows[:, -1]
+            found |= dict(zip(names, parts, strict=True))
+        return found
+
+    def concatenated(arrays: Arrays) -> dict[str, Array]:
+        """What was written group by group, read one behind the other."""
+        found: dict[str, Array] = {}
+        for names in layers:
+            q, k, v = (np.asarray(arrays[name]) for name in names)
+            rows = np.concatenate([q.reshape(len(k), -1, *q.shape[1:]), k[:, None], v[:, None]], axis=1)
+            rows = rows.reshape(-1, *q.shape[1:])
+            found |= dict(zip(names, np.split(rows, [len(q), len(q) + len(k)]), strict=True))
+        return found
+
+    for made, undone, written, read in (
+        (grouped, concatenated, "concatenated", "group by group"),
+        (concatenated, grouped, "group by group", "concatenated"),
+    ):
+        yield Change("qkv-layout", pieces, made, undone, {"written": written, "read": read}, hidden=True)
+
+
+def _exchanged(mistake: str, scene: Scene, first: str, second: str) -> Iterator[Change]:
+    """Two pieces of one shape in each other's place, with what is added to them, if to both, or without it."""
+    every = list(zip(with_bias(scene, first), with_bias(scene, second), strict=False))
+    if not every or any(np.shape(scene.first[x]) != np.shape(scene.first[y]) for x, y in every):
+        return
+    for pairs in (every, every[:1]) if len(every) > 1 else (every,):
+
+        def moved(arrays: Arrays, pairs: list[tuple[str, str]] = pairs) -> dict[str, Array]:
+            return {name: arrays[other] for x, y in pairs for name, other in ((x, y), (y, x))}
+
+        yield Change(mistake, tuple(name for pair in pairs for name in pair), moved, moved, {}, hidden=True)
+
+
+def gate_up_exchanged(scene: Scene) -> Iterator[Change]:
+    """The two maps into the neurons in each other's place."""
+    readers = [
+        name
+        for name, piece in scene.pieces.items()
+        if piece.columns and piece.norm and piece.axes[0].space.kind == "neurons"
+    ]
+    for pair in combinations(readers, 2):
+        yield from _exchanged("gate-up-exchanged", scene, *pair)
+
+
+def norms_exchanged(scene: Scene) -> Iterator[Change]:
+    """Two norms of a layer in each other's place: the gains, and the biases too."""
+    for x, y in combinations(gains_of(scene), 2):
+        biases = x.replace("_gain", "_bias"), y.replace("_gain", "_bias")
+        for names in ([(x, y), biases], [(x, y)]) if {*biases} <= {*scene.first} else ([(x, y)],):
+
+            def moved(arrays: Arrays, names: list[tuple[str, str]] = names) -> dict[str, Array]:
+                return {name: arrays[other] for a, b in names for name, other in ((a, b), (b, a))}
+
+            pieces = tuple(name for pair in names for name in pair)
+            yield Change("norms-exchanged", pieces, moved, moved, {}, hidden=True)
+
+
+def qk_norms_exchanged(scene: Scene) -> Iterator[Change]:
+    """The gains on queries and on keys in each other's place."""
+    for pair in combinations(gains_of(scene, "query-key"), 2):
+        yield from _exchanged("qk-norms-exchanged", scene, *pair)
+
+
+def transposed_square(scene: Scene) -> Iterator[Change]:
+    """A square matrix transposed, one of them or all."""
+    squares = [
+        name
+        for name, piece in scene.pieces.items()
+        if len(piece.matrix_shape) == 2 and piece.matrix_shape[0] == piece.matrix_shape[1]
+    ]
+    pieces = scene.pieces
+
+    def moved(names: Iterable[str]) -> Map:
+        return lambda a: {n: pieces[n].of_matrix(pieces[n].as_matrix(np.asarray(a[n])).T) for n in names}
+
+    for names in (*((name,) for name in squares), *([tuple(squares)] if len(squares) > 1 else [])):
+        yield Change("transposed-square", names, moved(names), moved(names), {}, hidden=True)

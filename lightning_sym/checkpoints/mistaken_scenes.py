@@ -1,0 +1,112 @@
+"""What rows of known mistakes are asked about, and what they answer: a layer or the ends of two checkpoints, changes.
+
+Rows follow the axes of the table of pieces (`pieces.py`), so that they hold for whatever family is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.explanation import Detail
+from lightning_sym.checkpoints.measured import Measured, Measuring, measured
+from lightning_sym.checkpoints.model import Array, CheckpointForm
+from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+
+Arrays = Mapping[str, Array]
+Map = Callable[[Arrays], dict[str, Array]]
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """One way of making a mistake.
+
+    Attributes:
+        mistake: its identifier.
+        pieces: those that it changes.
+        made: what it makes of these pieces, from all that are there; `None` where it can only be undone.
+        undone: its inverse; `None` where there is none.
+        detail: what there is to say of it.
+        hidden: it only moves entries, so that another mistake may stand behind it.
+        fits: a symmetry is not fitted well before it is undone.
+        squares: of units of what it makes, by piece, where it has numbers that were fitted.
+    """
+
+    mistake: str
+    pieces: tuple[str, ...]
+    made: Map | None
+    undone: Map | None
+    detail: Detail
+    hidden: bool = False
+    fits: bool = False
+    squares: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A layer, or the ends, of both checkpoints.
+
+    Attributes:
+        form: of the first.
+        first, second: the pieces that are there.
+        off: those that are to be explained.
+        limit: units up to which a difference counts as rounding.
+        stored: by piece, the type whose units those are.
+        squares: of units of the first, by piece, where it was computed and these are more than its own.
+    """
+
+    form: CheckpointForm
+    first: Arrays
+    second: Arrays
+    off: frozenset[str]
+    limit: float
+    stored: Callable[[str], str]
+    squares: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def pieces(self) -> dict[str, CheckpointPiece]:
+        """What is known of the pieces that are there."""
+        known = table(self.form)
+        return {name: known[name] for name in self.first}
+
+    def left(self, name: str, made: Array) -> Measured:
+        """What a piece of the second has more than what was made for it, in units."""
+        stored = self.stored(name)
+        left = Measuring().less(measured(self.second[name], stored), measured(made, stored))
+        return Measured(left.value, np.maximum(left.square, self.squares[name])) if name in self.squares else left
+
+    def explains(self, name: str, made: Array) -> bool:
+        """Whether that is rounding."""
+        there = name in self.second and np.shape(self.second[name]) == np.shape(made)
+        return there and not self.left(name, made).beyond(self.limit).any()
+
+
+Row = Callable[[Scene], Iterator[Change]]
+
+
+def with_bias(scene: Scene, name: str) -> tuple[str, ...]:
+    """Return a map and its bias, as far as they are there."""
+    return tuple(each for each in (name, f"{name}_bias") if each in scene.first)
+
+
+def wide(array: Any) -> Any:
+    """Return an array in float64, in which numbers of all narrower types are exact."""
+    return np.asarray(array, dtype=np.float64)
+
+
+def gains_of(scene: Scene, kind: str = "stream") -> list[str]:
+    """Return the gains on a space."""
+    return [
+        name
+        for name, piece in scene.pieces.items()
+        if not piece.added_to and not piece.columns and piece.axes[-1].sized and piece.axes[-1].space.kind == kind
+    ]
+
+
+def all_and_each(names: list[str]) -> list[tuple[str, ...]]:
+    """Return all names together, and each alone."""
+    return [tuple(names), *((name,) for name in names)] if len(names) > 1 else [(name,) for name in names]
