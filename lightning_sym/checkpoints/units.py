@@ -8,7 +8,7 @@ what such distances of all the numbers that it was made of make of it: the root 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -66,7 +66,7 @@ class Residual:
         difference: the entry less what the symmetry makes of the other checkpoint.
         differing: how many entries are not equal, where that is known exactly.
         own: the difference in units at this entry itself, which are smaller where the entry is.
-        blocks: of a quantised tensor whose codes are not all the nearest ones, which blocks hold one.
+        blocks: of a quantised tensor whose codes are not all the nearest ones, which blocks hold one; no part of the one line.
     """
 
     piece: str
@@ -77,7 +77,7 @@ class Residual:
     difference: float = 0.0
     differing: int | None = None
     own: float | None = None
-    blocks: str = ""
+    blocks: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def of(
