@@ -57,7 +57,7 @@ class Layout:
         """
         ends = table(form).ends
         if lost := sorted((ends.keys() - self.ends.keys()) | (parts - self.block.keys())):
-            raise BadInput(f"every piece must have a name in this layout of {form.family}, none is known of {lost[0]}")
+            raise BadInput(f"every piece must have a place in the files of {form.family}, none is known of {lost[0]}")
         found = {name: place for name, place in self.ends.items() if name in ends}
         for layer in range(form.layers):
             for name, place in self.block.items():

@@ -67,7 +67,7 @@ class Residual:
         difference: the entry less what the symmetry makes of the other checkpoint.
         differing: how many entries are not equal, where that is known exactly.
         own: the difference in units at this entry itself, which are smaller where the entry is.
-        blocks: of a quantised tensor whose codes are not all the nearest ones, which blocks hold one.
+        blocks: of a quantised tensor whose codes are not all the nearest, which blocks hold one; not in the one line.
     """
 
     piece: str

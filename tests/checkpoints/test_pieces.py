@@ -118,11 +118,14 @@ def test_the_table_of_heads_sees_what_is_of_heads(network: str, name: str, wrong
 
 
 def test_walkers_read_pieces_in_one_place() -> None:
-    """Where each has to say who it is; writing names what it leaves out by the layout, and two ask what is there."""
+    """Where each has to say who it is; writing names what it leaves out by the layout, the others hand pieces on."""
     room = Path(understood.__file__).parent
     read = {path.name for path in room.glob("*.py") for line in path.read_text(encoding="utf-8").splitlines()
             if re.search(r"(?<!np)\.(block|ends)\(", line) and not re.match(r" *(>>>|\.\.\.)", line)}  # fmt: skip
-    assert read == {"understood.py", "writing.py", "retyped.py", "symmetry_table.py"}
+    assert read == {
+        "understood.py", "writing.py", "retyped.py", "edited.py", "symmetry_table.py", "same_checkpoints.py",
+        "searched.py", "not_moved.py", "diagnosis.py",
+    }
 
 
 # ---- a piece that a family gets: gains on the queries

@@ -187,7 +187,7 @@ def test_a_tensor_more_or_less_is_refused(network: str, tmp_path: Path, monkeypa
             (fewer, f"missing are {name}"),
             (tensors | {f"2{name}": tensors[name]}, f"got '2{name[:30]}"),
         ):
-            monkeypatch.setattr(folders, "read_safetensors_file", lambda _, found=found: found)
+            monkeypatch.setattr(folders, "folder_tensors", lambda _, found=found: [found])
             with pytest.raises(FileFormatError, match=said):
                 open_checkpoint(tmp_path)
 
