@@ -22,6 +22,7 @@ from lightning_sym.checkpoints.mistakes import of_forms, written
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.searched import Searched
+from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import number_residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
@@ -92,7 +93,7 @@ class _Diagnosing:
             places.spend(FIT * 4)
             begun, _, ends = found.best_stream()
             found.searched = begun, ends
-        for stream, made in places.ends(found, *found.searched):
+        for stream, made in places.of_ends(found, *found.searched):
             for layer in range(self.second.form.layers):
                 explained = places.layer(layer, stream, made.mistakes)
                 if explained is None:
@@ -206,15 +207,18 @@ class _Diagnosing:
 
 def _equal(one: Checkpoint, layer: int, other: Checkpoint, place: int) -> bool:
     """Whether two layers have the same numbers, all of them."""
-    sides = dict(one.block(layer).present()), dict(other.block(place).present())
-    return sides[0].keys() == sides[1].keys() and all(np.array_equal(x, sides[1][name]) for name, x in sides[0].items())
+    first, second = (
+        dict(block_of(each, at, Walker.COMPARISON).present()) for each, at in ((one, layer), (other, place))
+    )
+    return first.keys() == second.keys() and all(np.array_equal(x, second[name]) for name, x in first.items())
 
 
 def _does_nothing(one: Checkpoint, layer: int) -> bool:
     """Whether a layer writes nothing to the stream."""
     writes = [piece for piece in LAYER.values() if any(x.space.kind == "stream" and x.up for x in piece.axes)]
     names = {piece.name for piece in writes if not piece.axes[-1].sized and piece.added_to in ("", *LAYER)}
-    return not any(array.any() for name, array in one.block(layer).present() if name in names)
+    block = block_of(one, layer, Walker.COMPARISON)
+    return not any(array.any() for name, array in block.present() if name in names)
 
 
 def _common(changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint) -> dict[str, Any]:

@@ -137,7 +137,7 @@ class Places:
 
     # ---- the ends, under a symmetry
 
-    def ends(self, searched: Searched, stream: Stream, found: EndsFound) -> Iterator[tuple[Stream, Explanation]]:
+    def of_ends(self, searched: Searched, stream: Stream, found: EndsFound) -> Iterator[tuple[Stream, Explanation]]:
         """What may have been done to the stream, with what explains the ends then."""
         wrong = frozenset(name for name, worst in found.tensors.items() if not worst.units <= self.units)
         if not wrong:

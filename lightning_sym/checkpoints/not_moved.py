@@ -121,7 +121,7 @@ def ends_behind(
     parts = {**found.parts, **({"tied": form.tied} if form.tied != first.form.tied else {})}
     symmetry = replace(stream.symmetry, layers=(LayerSymmetry(),) * form.layers, **parts)
     try:
-        made = apply(symmetry, first, exact=False).ends()
+        made = ends_of(apply(symmetry, first, exact=False), Walker.COMPARISON)
     except (BadInput, TooLarge):
         return None
     old, new = (dict(each.present()) for each in (made, ends_of(second, Walker.COMPARISON)))

@@ -30,7 +30,7 @@ from lightning_sym.checkpoints.pieces import SHAPELESS
 from lightning_sym.checkpoints.prompts import prompt_of, prompts_for
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
-from lightning_sym.checkpoints.understood import Walker, require_form
+from lightning_sym.checkpoints.understood import Walker, ends_of, require_form
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work, unheard
@@ -106,7 +106,11 @@ def _of_fewer_ids(first: Checkpoint, second: Checkpoint, **asked: Any) -> Checkp
     """The comparison of two that have other numbers of token ids: as far as both go, and that they are not the same."""
     counts = [checkpoint.form.vocabulary for checkpoint in (first, second)]
     found = same_checkpoints(*(Edited.with_rows(each, min(counts)) for each in (first, second)), **asked)
-    there = [name for name, _ in second.ends().present() if SHAPELESS.ends[name].axes[0].space.kind == "token ids"]
+    there = [
+        name
+        for name, _ in ends_of(second, Walker.COMPARISON).present()
+        if SHAPELESS.ends[name].axes[0].space.kind == "token ids"
+    ]
     more = tuple(
         Residual(name, called_by(first, second, name), float("inf"), stored_type(first, second, name)) for name in there
     )

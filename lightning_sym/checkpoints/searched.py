@@ -63,7 +63,7 @@ class Searched:
         try:
             for found, filled in streams(self.first, self.second):
                 stream = stream_of(found, self.first, self.second)
-                ends = self.ends(stream)
+                ends = self.compared_ends(stream)
                 if not off(ends.tensors, self.units):
                     return stream, filled, ends
                 trial = Searched(self.first, self.second, self.units, unheard)
@@ -74,7 +74,7 @@ class Searched:
                 raise
         return min(tried, key=lambda each: each[0])[1:]
 
-    def ends(self, stream: Stream) -> EndsFound:
+    def compared_ends(self, stream: Stream) -> EndsFound:
         """What stands before and behind the layers, compared."""
         self.tell("embedding and unembedding", 1, self.second.form.layers + 2)
         pair = ends_of(self.first, Walker.COMPARISON), ends_of(self.second, Walker.COMPARISON)
@@ -252,6 +252,6 @@ def rounded_at_most(found: Searched, nothing: Identity) -> Searched:
         return found
     exact = Searched(found.first, found.second, found.units, found.tell)
     stream = stream_as_it_is(found.first, found.second)
-    exact.under(stream, exact.ends(stream), exactly=True)
+    exact.under(stream, exact.compared_ends(stream), exactly=True)
     equal = exact.exact and exact.equal and not exact.residuals
     return exact if equal and exact.numbers(exact=True) is not None else found
