@@ -130,7 +130,7 @@ class LayerFound:
         for part in parts:
             if part == "stream":
                 pair = replace(pair, stream=stream)
-            elif part.startswith("gain"):
+            elif part in ("gain1", "gain2"):
                 gains -= {int(part[-1])}
             else:
                 inner[part] = None

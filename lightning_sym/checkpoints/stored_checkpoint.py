@@ -102,9 +102,12 @@ class StoredCheckpoint:
         if piece == "epsilon":
             wide = all(self._tensors[name].holds == "F64" for name in self._held)
             return self._numbers if wide else "F32"
-        place = self._place(piece)
-        held = str(self._tensors[place.tensor].holds)
-        return "F32" if place.less and held in ("F16", "BF16") else held
+        held = self.held(piece)
+        return "F32" if self._place(piece).less and held in ("F16", "BF16") else held
+
+    def held(self, piece: str) -> str:
+        """The type that holds the numbers of the tensor of a piece, whatever they are less."""
+        return str(self._tensors[self._place(piece).tensor].holds)
 
     def grid(self, piece: str) -> Grid | None:
         """Of a quantised piece, the values around those of its codes; `None` where it is none.

@@ -21,6 +21,7 @@ from lightning_sym.checkpoints.layouts import Files, LayoutRow, layout_row
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.safetensors_writing import INDEX, WrittenTensor, in_files, index_of, write_safetensors
+from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.checkpoints.torch_writing import write_torch
 from lightning_sym.errors import BadInput
@@ -195,13 +196,20 @@ def _parts(checkpoint: Checkpoint) -> frozenset[str]:
     return frozenset(name for name, _ in checkpoint.block(0).present())
 
 
+def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
+    """Return the type that a piece is to be stored in: that of its file, where both files have it less a number."""
+    if isinstance(checkpoint, StoredCheckpoint) and place.less:
+        return checkpoint.held(piece)
+    return checkpoint.stored(piece)
+
+
 def _tensors(
     checkpoint: Checkpoint, places: dict[str, Place], stored: str | None, row: LayoutRow
 ) -> list[WrittenTensor]:
     """What is to be written, in the order of the places, which is by layer."""
     found: list[WrittenTensor] = []
     for tensor, pieces in by_tensor(places).items():
-        kinds = {stored or checkpoint.stored(piece): piece for piece in pieces}
+        kinds = {stored or _kind(checkpoint, piece, places[piece]): piece for piece in pieces}
         if len(kinds) > 1:
             raise BadInput(f"pieces of {tensor} must have one stored type, got {' and '.join(sorted(kinds))}")
         ((kind, piece),) = kinds.items()
