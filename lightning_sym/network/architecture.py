@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from typing import Any
 
@@ -262,14 +262,22 @@ class Architecture(Variant):
             yield piece.name, piece.shape
 
     def __str__(self) -> str:
+        kind = [] if self.normalization is None else [self.normalization.name]
+        return self.in_words(kind + [f"heads {self.heads}"] * (self.heads > 1))
+
+    def in_words(self, kind: list[str]) -> str:
+        """All of it, with these words in place of normalization and heads.
+
+        Example:
+            >>> Architecture((2, 1), (1,), 2, heads=4, key_heads=2).in_words([])
+            'widths 2,1, ranks 1, tokens 2, key heads 2'
+        """
+
         def join(sizes: tuple[int, ...]) -> str:
             return ",".join(map(str, sizes))
 
-        words = [f"widths {join(self.widths)}", f"ranks {join(self.attention_ranks)}", f"tokens {self.tokens}"]
-        if self.normalization is not None:
-            words.append(self.normalization.name)
-        if self.heads > 1:
-            words.append(f"heads {self.heads}")
+        sizes = [f"widths {join(self.widths)}", f"ranks {join(self.attention_ranks)}", f"tokens {self.tokens}"]
+        words = sizes + kind
         if self.value_ranks is not None:
             words.append(f"value ranks {join(self.value_ranks)}")
         words += [name for name, here in (("skip", self.skip), ("causal", self.causal)) if here]
@@ -293,7 +301,6 @@ def network_line(*networks: Any) -> str:
     """
     first = networks[0]
     kind = "lightning" if first.normalization is None else first.normalization.name
-    # heads and normalization stand in front, in words
-    bare = str(replace(first, normalization=None, heads=1))
+    bare = first.in_words([])  # heads and normalization stand in front, in words
     heads = "one head" if first.heads == 1 else f"{first.heads} heads"
     return "; and ".join([f"{kind} attention, {heads}, {bare}", *(str(n) for n in networks[1:] if n != first)])

@@ -22,15 +22,18 @@ FUNCTIONS = ("silu", "gelu", "gelu_new")
 
 _POLYNOMIALS = {"identity": (Fraction(0), Fraction(1)), "square": (Fraction(0), Fraction(0), Fraction(1))}
 
+BIASED = {"Q": "queries", "K": "keys", "V": "values", "O": "outputs"}
+"""What may have a bias, by the letter of its weight."""
+
 _HIGHEST = 8
 """Largest degree of a gate."""
 
 
 def _biases(value: object) -> tuple[str, ...]:
     letters = list(value) if isinstance(value, (str, list, tuple)) else None
-    if letters is None or any(c not in ("Q", "K", "V", "O") for c in letters) or len({*letters}) != len(letters):
-        raise BadInput(f"biases must be some of Q, K, V and O, each once, got {shown(value)}")
-    return tuple(c for c in "QKVO" if c in letters)
+    if letters is None or any(c not in (*BIASED,) for c in letters) or len({*letters}) != len(letters):
+        raise BadInput(f"biases must be some of {', '.join(BIASED)}, each once, got {shown(value)}")
+    return tuple(c for c in BIASED if c in letters)
 
 
 def _gains(value: object) -> bool:

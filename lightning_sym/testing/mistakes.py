@@ -9,6 +9,7 @@ from math import isqrt
 import numpy as np
 
 from lightning_sym.network.rotary import Rotary
+from lightning_sym.network.variant import BIASED
 from lightning_sym.network.weight_names import split
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -16,8 +17,6 @@ from lightning_sym.testing.callers import Caller
 from lightning_sym.testing.truth import EnclosedOutputs, ExactOutputs, exactly
 
 _EXCHANGED = {"Q": "K", "K": "Q", "bQ": "bK", "bK": "bQ", "gQ": "gK", "gK": "gQ"}
-
-_OF_BIAS = {"Q": "queries", "K": "keys", "V": "values", "O": "outputs"}
 
 
 def recognized(
@@ -86,7 +85,7 @@ def _without(weights: Weights) -> Iterator[tuple[str, Weights]]:
     for letter in form.biases:
         left = "".join(c for c in form.biases if c != letter)
         changed = replace(form, biases=left)
-        yield f"without the bias of {_OF_BIAS[letter]}", Weights.of(kept({f"b{letter}"}), changed)
+        yield f"without the bias of {BIASED[letter]}", Weights.of(kept({f"b{letter}"}), changed)
     if form.gains:
         yield "without gains", Weights.of(kept({"gQ", "gK"}), replace(form, gains=False))
     if form.gated is not None:

@@ -66,6 +66,8 @@ def test_files_keep_all_of_it(network: Architecture, ending: str, tmp_path: Path
     assert copy.deepcopy(weights) == weights
     names = {"Architecture": Architecture, "Rotary": Rotary, "Fraction": Fraction, "SOFTMAX": SOFTMAX}
     assert eval(repr(network), names) == network  # noqa: S307
+    assert network._repr_latex_().startswith("$")
+    assert weights._repr_latex_().startswith("$")
     assert weights != weights.with_form(replace(weights.form, causal=not weights.form.causal))
 
 
@@ -179,7 +181,7 @@ WRONG: dict[str, tuple[type[Exception], dict[str, Any], str]] = {
     "no rotation": (BadInput, {"rotary": True}, "rotary must be a Rotary"),
     "key heads": (ShapeError, {"heads": 3, "key_heads": 2}, "multiple of key heads, got 3 and 2"),
     "no key heads": (BadInput, {"key_heads": 0}, "key heads must be a positive integer, got 0"),
-    "biases": (BadInput, {"biases": "QX"}, "biases must be some of Q, K, V and O, each once, got 'QX'"),
+    "biases": (BadInput, {"biases": "QX"}, "biases must be some of Q, K, V, O, each once, got 'QX'"),
     "twice": (BadInput, {"biases": "QQ"}, "each once, got 'QQ'"),
     "gains": (BadInput, {"gains": "yes"}, "gains must be true or false, got 'yes'"),
     "epsilon": (BadInput, {"query_key_norm": -1}, "must not be negative, got -1"),
