@@ -25,8 +25,13 @@ FEW = 3
 
 _STYLE = {"HOLDS": "green", "REFUTED": "red", "UNDECIDED": "yellow"}
 
-_SCOPE, _SECONDS, _TITLE, _TABLE = 100, 84, 76, 60
-"""Widths from which there is room for the scope, for the seconds, for the title, and for a table at all."""
+_SCOPE, _SECONDS, _TITLE, _TABLE = 72, 56, 48, 32
+"""Columns beside the longest id from which there is room for the scope, the seconds, the title, and a table at all."""
+
+
+def _room(claims: Sequence[Claim], out: Console) -> int:
+    """Return how many columns are left beside the longest id."""
+    return out.width - max(len(claim.id) for claim in claims)
 
 
 def verdict_in_words(claim: Claim, result: ClaimResult) -> str:
@@ -55,14 +60,14 @@ def claim_line(claim: Claim, result: ClaimResult, claims: Sequence[Claim], width
 
 def print_list(claims: Sequence[Claim], out: Console) -> None:
     """Print ids, sources and statements."""
-    if out.width < _TABLE:
+    if _room(claims, out) < _TABLE:
         for claim in claims:
             out.print(claim.id, markup=False)
             out.print(textwrap.indent(textwrap.fill(claim.title, out.width - 2), "  "), markup=False)
         return
     table = tables.Table()
     table.add_column("id", no_wrap=True, min_width=max(len(claim.id) for claim in claims))
-    with_source = out.width >= _SCOPE
+    with_source = _room(claims, out) >= _SCOPE
     for name in ("source", "title") if with_source else ("title",):
         table.add_column(name, overflow="fold")
     for claim in claims:
@@ -79,11 +84,12 @@ def print_lines(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out
 
 def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
     """Print the table, with the columns that there is room for; no table in narrow terminals."""
-    if out.width < _TABLE:
+    if _room(claims, out) < _TABLE:
         print_lines(claims, results, out)
         return
-    columns = {"id": True, "title": out.width >= _TITLE, "scope": out.width >= _SCOPE, "instances": True,
-               "verdict": True, "seconds": out.width >= _SECONDS}  # fmt: skip
+    room = _room(claims, out)
+    columns = {"id": True, "title": room >= _TITLE, "scope": room >= _SCOPE, "instances": True,
+               "verdict": True, "seconds": room >= _SECONDS}  # fmt: skip
     table = tables.Table()
     for name in (name for name, shown in columns.items() if shown):
         longest = max(len(claim.id) for claim in claims) if name == "id" else None

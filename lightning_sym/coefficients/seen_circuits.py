@@ -79,6 +79,7 @@ def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -
         shape: their architecture, with its tokens.
         net: their circuits.
     """
+    weights.require_numbers("the circuits that are seen")
     shape.require("the circuits that are seen", KNOWN)
     layers = list[tuple[HeadGroup, ...]]()
     for i, heads in enumerate(net.layers, start=1):
@@ -121,6 +122,7 @@ def whole_circuits(weights: Weights, shape: Architecture, net: NetworkCircuits) 
         shape: their architecture.
         net: their circuits.
     """
+    weights.require_numbers("circuits as weights")
     shape.require("circuits as weights", KNOWN)
     matrices = {name: weights.matrices[name] for name in ("E", "U") if name in weights.matrices}
     for i, heads in enumerate(net.layers, start=1):

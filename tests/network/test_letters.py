@@ -41,7 +41,7 @@ NUMBERS = Weights.of({"Q1": [[2, 1], [0, 3]], "K1": [[1, 0], [0, 1]], "V1": [[1,
 # these hold weights, or look at shapes alone, or are made for letters
 TAKES_LETTERS = {
     "Fiber.__init__", "Classification.__init__", "Comparison.__init__", "Solution.__init__", "Connection.__init__",
-    "SecondNetwork.__init__",
+    "SecondNetwork.__init__", "AskedFiber.__init__", "AtWeights.__init__",
     "polynomial_map", "forward", "network_output", "virtual_weights_cost", "solving_cost", "evaluation_cost",
 }  # fmt: skip
 

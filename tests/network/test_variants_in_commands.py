@@ -17,9 +17,11 @@ from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, load_weig
 from proofs_check.registry import all_claims
 
 NOT_OF_WEIGHTS = {
+    "apply": "reads symmetries and checkpoints",
     "atlas": "reads an atlas",
     "check": "its paths are reports and baselines",
     "circuits": "reads checkpoints, whose tables have their own pieces",
+    "convert": "reads checkpoints",
     "dimension": "--config is a configuration of a checkpoint",
     "recover": "reads polynomial maps, whose file has no variants, and jets, of which a test beside this one is",
     "sweep": "reads a family, which cannot say a variant",

@@ -105,6 +105,7 @@ ALLOWED_QUESTIONS = {
     "ambient_dimension": "counts monomials of a degree: no theorem",
     "assert_implements": "compares outputs with the forward pass",
     "network_output": "the forward pass",
+    "polynomial_coefficient": "of polynomials, whatever they are coefficients of: no theorem on attention",
     "polynomial_map": "the forward pass, over polynomials",
     "recover_from_jet": "of jets, which say their network: a test below asks it with one of a variant",
     "save_weights": "writes what weights say",

@@ -201,6 +201,7 @@ CLAIM = Claim(
         "values and scores that are powers of one form with $a > 1$ and queries and keys of small rank (Theorem 8). "
         "Counted at the listed weights."
     ),
+    rests_on=("corollary-3.3",),
     place=450,
     walk=WalkThrough("How much room there is near weights, and how it is counted.", walk),
     parts=(

@@ -126,6 +126,7 @@ CLAIM = Claim(
         r"of $T \ge 2$ words, the zero function at zero weights. Proved for all sizes on the page; here the program of "
         r"exponents, small ideals and certificates are checked."
     ),
+    rests_on=("definition-1",),
     place=470,
     walk=WalkThrough(r"Which weights make three factors small at the least cost, and what proves it.", walk),
     parts=(

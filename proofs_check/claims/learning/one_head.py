@@ -124,6 +124,7 @@ CLAIM = Claim(
         r"$\min(p - 1, h)$ numbers $t$. For $e_0 \ge v$ it is $v (v - 1)$. Proved for all sizes on the page; here "
         "small ideals and finer grids are checked."
     ),
+    rests_on=("learning-coefficient-linear-attention",),
     place=480,
     walk=WalkThrough(r"What a head with room to spare does not show.", walk),
     parts=(
