@@ -19,7 +19,7 @@ from lightning_sym import (
     learning_coefficient,
     transform,
 )
-from lightning_sym.coefficients.at_weights import THEOREMS, AtWeights, two_bounds
+from lightning_sym.coefficients.at_weights import THEOREMS, Applies, AtWeights, two_bounds
 from lightning_sym.coefficients.lightning_layer import Proved
 from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.errors import BadInput, TooLarge
@@ -72,7 +72,8 @@ def test_masks_and_skip_connections_change_nothing_with_two_tokens() -> None:
 
 def proved(question: AtWeights) -> list[Proved]:
     """What all theorems prove, not only the first one."""
-    asked = [question.proved_by(row.needs[0]) for row in THEOREMS if row.about(question)]
+    needs = [need for row in THEOREMS if row.about(question) for need in row.needs if isinstance(need, Applies)]
+    asked = [question.proved_by(need.finder) for need in needs]
     return [found for found in asked if isinstance(found, Proved)]
 
 
