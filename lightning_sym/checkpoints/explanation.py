@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from lightning_sym.checkpoints.identity import called_by
 from lightning_sym.checkpoints.model import Checkpoint
-from lightning_sym.errors import BadInput
 
 Number = bool | int | float | str
 Detail = Mapping[str, Number | Sequence[Number] | Mapping[str, Number]]
@@ -64,19 +64,9 @@ def tensors_called(second: Checkpoint, first: Checkpoint, places: Iterable[tuple
     """
     by: dict[str, list[str]] = {}
     for layer, name in places:
-        called = _called(second, first, name if layer is None else f"{layer}.{name}")
+        called = called_by(first, second, name if layer is None else f"{layer}.{name}")
         by.setdefault(_starred(called, layer), []).append(called)
     return tuple(starred if len({*called}) > 1 else called[0] for starred, called in by.items())
-
-
-def _called(second: Checkpoint, first: Checkpoint, piece: str) -> str:
-    """Return the name of a tensor in one of the files."""
-    for checkpoint in (second, first):
-        try:
-            return checkpoint.called(piece)
-        except BadInput:
-            continue
-    return piece
 
 
 def _starred(called: str, layer: int | None) -> str:
