@@ -21,7 +21,7 @@ from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.numbers import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.coordinates import Coordinates, linear_changes, straightened
-from lightning_sym.coefficients.ideal_elements import IdealElement, elements, terms_of
+from lightning_sym.coefficients.ideal_elements import IdealElement, elements, shortest, terms_of
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
 from lightning_sym.coefficients.polynomial_input import Ideal, ideal_of, point_text
 from lightning_sym.network.polynomial_map import PolynomialMap
@@ -180,9 +180,9 @@ def _best_below(start: Coordinates, above: _Above) -> _Below:
     best: _Below | None = None
     for coordinates in roads:
         hidden = [i for i in range(len(start.numerators)) if i not in coordinates.seen.values()]
-        unseen = {
-            k: t for k, g in enumerate(coordinates.generators) if k not in coordinates.seen and (t := terms_of(g))
-        }
+        unseen = shortest(
+            {k: t for k, g in enumerate(coordinates.generators) if k not in coordinates.seen and (t := terms_of(g))}
+        )
         for degree in range(MOST_DEGREE + 1):
             for order in _orders(above, len(start.numerators)):
                 found = elements(unseen, order, degree, hidden)
@@ -193,7 +193,7 @@ def _best_below(start: Coordinates, above: _Above) -> _Below:
                     best = bound
                 if best.value == above.value:
                     return best
-    assert best is not None  # noqa: S101 - the generators themselves are few enough
+    assert best is not None  # noqa: S101 - the shortest generators themselves are few enough
     return best
 
 

@@ -118,9 +118,13 @@ class Point:
         need(all(origin not in f for f in self.whole), "the polynomials must be 0 at the point")
         self.n, self.seen = n, {i for _, i in seen}
         need(len(self.seen) == len({k for k, _ in seen}) == len(seen), "a coordinate is seen once")
-        for k, i in seen:
-            good = k in count and i < n and self.whole[k].get(units[i]) and all(key[i] for key in self.whole[k])
-            need(good, "a coordinate that is seen must be a generator, up to a unit")
+        spend(2 * len(seen) * sum(map(len, self.whole)))
+        before: set[int] = set()
+        for k, i in seen:  # up to multiples of those before it, which are in the ideal
+            own = [key for key in self.whole[k] if not any(key[j] for j in before)] if k in count and i < n else []
+            good = own and units[i] in own and all(key[i] for key in own)
+            need(good, "a coordinate that is seen must be a generator, up to a unit and coordinates seen before")
+            before.add(i)
         self.rest = [{key: c for key, c in f.items() if not any(key[i] for i in self.seen)} for f in self.whole]
 
 
