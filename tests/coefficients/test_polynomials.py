@@ -178,6 +178,7 @@ def test_points_and_sizes_are_refused() -> None:
     for polynomials, at, said in [
         ("x", {"y": 1}, "must name variables of the polynomials, x; got 'y'"),
         ("x", {"x": "1/0"}, "must be an integer or a fraction"),
+        ("x", {"x": "1e999999999"}, "must be an integer or a fraction"),
         ("x", {"x": 0.5}, "must be an integer or a fraction"),
         ([sympy.sqrt(2) * x], {}, "rational coefficients"),
         ([sympy.sin(x)], {}, "rational coefficients"),
