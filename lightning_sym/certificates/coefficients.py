@@ -23,11 +23,11 @@ def terms_document(polynomial: Terms) -> list[list[Any]]:
 
 
 def coordinates_document(numerators: Sequence[Terms], denominator: Terms, seen: Mapping[int, int]) -> Document:
-    """Coordinates, and which of them are generators."""
+    """Coordinates, and which of them are generators, in the order in which one follows from those before it."""
     return {
         "numerators": [terms_document(p) for p in numerators],
         "denominator": terms_document(denominator),
-        "seen": [[k, i] for k, i in sorted(seen.items())],
+        "seen": [[k, i] for k, i in seen.items()],
     }
 
 

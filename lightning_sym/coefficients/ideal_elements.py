@@ -57,6 +57,22 @@ def monomials_of_degree(degree: int, variables: Sequence[int], size: int) -> lis
     return found
 
 
+def shortest(generators: dict[int, Terms]) -> dict[int, Terms]:
+    """As many of the generators as elements are looked for among: those with the fewest terms.
+
+    Example:
+        >>> list(shortest({0: {(k,): Fraction(1) for k in range(1, MOST_TERMS + 2)}, 1: {(1,): Fraction(1)}}))
+        [1]
+    """
+    kept, count = set[int](), 0
+    for k in sorted(generators, key=lambda k: len(generators[k]))[:MOST_ROWS]:
+        count += len(generators[k])
+        if count > MOST_TERMS:
+            break
+        kept.add(k)
+    return {k: terms for k, terms in generators.items() if k in kept}
+
+
 def elements(
     generators: dict[int, Terms], order: Sequence[int], degree: int, variables: Sequence[int]
 ) -> list[IdealElement]:

@@ -177,14 +177,16 @@ def least_singular_values(p: int, h: int, v: int) -> Fraction:
         >>> [str(least_singular_values(1, h, 2)) for h in (1, 2, 3, 4, 5)]
         ['1', '2', '5/2', '3', '3']
     """
-    size = min(p, h)
+    size, top = min(p, h), p + h - 1
 
-    def of(zeros: int, halves: int) -> Fraction:
-        small = [p + h - 2 * i - 1 for i in range(size)]
-        cost = Fraction(sum(small[zeros : zeros + halves]), 2) + sum(small[zeros + halves :])
-        return cost + v * (zeros + Fraction(halves, 2)) + zeros * (zeros + halves)
+    def slopes(first: int, last: int) -> int:  # p + h - 2 i - 1 from the first place to before the last one
+        return (last - first) * (top - first - last + 1)
 
-    return min(of(zeros, halves) for zeros in range(size + 1) for halves in range(size + 1 - zeros))
+    def doubled(zeros: int) -> int:  # where a number is 1/2 and not 1 while that costs no more: slopes fall
+        ones = max(zeros, min(size, (top - v - 2 * zeros) // 2 + 1))
+        return slopes(zeros, ones) + 2 * slopes(ones, size) + v * (zeros + ones) + 2 * zeros * ones
+
+    return Fraction(min(map(doubled, range(size + 1))), 2)
 
 
 def _fiber_at_rank(v: int, teacher: int, p: int, h: int, k: int) -> int:

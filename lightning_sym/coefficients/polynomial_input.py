@@ -12,6 +12,7 @@ from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.readers.exact_json import ExactNumbers
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.varieties.map_text import parse_polynomial
 
@@ -93,7 +94,9 @@ def point_text(ideal: Ideal) -> str:
 def _rational(value: Any, name: str) -> Fraction:
     """Return a coordinate of the point as a fraction; no float stands for a number nearby."""
     try:
-        return Fraction(value) if type(value) in (int, str, Fraction) else Fraction(int(value.p), int(value.q))
+        if type(value) is str:
+            return Fraction(ExactNumbers().number(value))
+        return Fraction(value) if type(value) in (int, Fraction) else Fraction(int(value.p), int(value.q))
     except (AttributeError, TypeError, ValueError, ZeroDivisionError) as error:
         raise BadInput(f"{name} must be an integer or a fraction such as 1/2, got {shown(value)}") from error
 

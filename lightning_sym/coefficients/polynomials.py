@@ -22,7 +22,7 @@ from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.numbers import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.coordinates import CHANGE, Coordinates, linear_changes, straightened, total_degree
-from lightning_sym.coefficients.ideal_elements import MOST_ROWS, IdealElement, elements, terms_of
+from lightning_sym.coefficients.ideal_elements import MOST_ROWS, IdealElement, elements, shortest, terms_of
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
 from lightning_sym.coefficients.polynomial_input import Ideal, ideal_of, point_text
 from lightning_sym.limits import Work
@@ -193,9 +193,9 @@ def _best_below(start: Coordinates, above: _Above, work: Work) -> _Below:
     best: _Below | None = None
     for coordinates in roads:
         hidden = [i for i in range(len(start.numerators)) if i not in coordinates.seen.values()]
-        unseen = {
-            k: t for k, g in enumerate(coordinates.generators) if k not in coordinates.seen and (t := terms_of(g))
-        }
+        unseen = shortest(
+            {k: t for k, g in enumerate(coordinates.generators) if k not in coordinates.seen and (t := terms_of(g))}
+        )
         for degree in range(MOST_DEGREE + 1):
             for order in _orders(above, len(start.numerators)):
                 cost = ELIMINATION * min(MOST_ROWS, len(unseen) * comb(len(hidden) + degree, degree)) ** 2
@@ -208,7 +208,7 @@ def _best_below(start: Coordinates, above: _Above, work: Work) -> _Below:
                     best = bound
                 if best.value == above.value:
                     return best
-    assert best is not None  # noqa: S101 - the generators themselves are few enough
+    assert best is not None  # noqa: S101 - the shortest generators themselves are few enough
     return best
 
 

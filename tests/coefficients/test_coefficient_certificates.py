@@ -22,7 +22,7 @@ VALIDATOR = Draft202012Validator(schema("certificate"))
 
 IDEALS = [
     "x*y, x^2", "x*y, z", "x^2 + y^3", "x + y^2, x*y", "x^2 - 2*x*y + y^2, y*z", "x + x^2*y + z^2, y*z",
-    "a*c + b*d, a*e + b*f", "x*a + y*b, x*c + y*d, z*a + w*b, z*c + w*d",
+    "x, y - x", "x - y^2, y, x^2", "a*c + b*d, a*e + b*f", "x*a + y*b, x*c + y*d, z*a + w*b, z*c + w*d",
 ]  # fmt: skip
 """The last one needs another zero, a denominator and coordinates that are seen."""
 
@@ -185,7 +185,8 @@ REASONS: list[tuple[str, str, Any, str]] = [
     ("x*y, x^2", "below.elements.0.monomial", [0, 0], "the monomial of an element must be one of its terms"),
     ("x^2 + y^3", "below.elements.0.monomial", [0, 3], "the monomial must be the initial one"),
     ("x^2 + y^3", "above.zero", [0, 0], "with another zero the polynomials must be homogeneous"),
-    ("x*y, z", "below.coordinates.seen", [[0, 2]], "a coordinate that is seen must be a generator, up to a unit"),
+    ("x*y, z", "below.coordinates.seen", [[0, 2]], "must be a generator, up to a unit and coordinates seen before"),
+    ("x, y - x", "below.coordinates.seen", [[1, 1], [0, 0]], "up to a unit and coordinates seen before"),
     ("x*y, z", "below.coordinates.denominator", [[1, [1, 0, 0]]], "coordinates must be 0 at the point"),
     ("x*y, z", "above.coordinates.numerators.0", [[1, [2, 0, 0]]], "coordinates must have an invertible differential"),
     ("x^2 - 1, x*y at 1", "of.point.0", 2, "the polynomials must be 0 at the point"),

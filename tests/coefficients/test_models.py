@@ -175,3 +175,9 @@ def test_sizes_that_are_none(sizes: tuple[Any, ...]) -> None:
 def test_one_token_is_not_covered() -> None:
     with pytest.raises(BadInput, match="tokens must be an integer of at least 2, got 1"):
         one_head_coefficient(3, 1, 4)
+
+
+def test_the_largest_sizes_are_answered() -> None:
+    """Chains are priced by closed forms: no sum over all places for each."""
+    assert linear_attention_coefficient(10**6, 10**6, 5 * 10**5).certified
+    assert one_head_coefficient(700, 2, 700, 100).certified

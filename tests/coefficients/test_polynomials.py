@@ -195,6 +195,7 @@ def test_points_and_sizes_are_refused() -> None:
     for polynomials, at, said in [
         ("x", {"y": 1}, "must name variables of the polynomials, x; got 'y'"),
         ("x", {"x": "1/0"}, "must be an integer or a fraction"),
+        ("x", {"x": "1e999999999"}, "must be an integer or a fraction"),
         ("x", {"x": 0.5}, "must be an integer or a fraction"),
         ([sympy.sqrt(2) * x], {}, "rational coefficients"),
         ([sympy.sin(x)], {}, "rational coefficients"),
@@ -204,3 +205,12 @@ def test_points_and_sizes_are_refused() -> None:
             polynomial_coefficient(polynomials, at)  # type: ignore[arg-type]
     with pytest.raises(TooLarge, match="60 variables"):
         polynomial_coefficient(", ".join(f"x{i}" for i in range(61)))
+
+
+def test_more_generators_than_elements_are_looked_for_among() -> None:
+    """Of 153 products of two variables at most 150 are taken; of too many terms none: bounds, and no error."""
+    pairs = ", ".join(f"x{i}*x{j}" for i in range(18) for j in range(i))
+    found = polynomial_coefficient(pairs)
+    assert found.lower <= Fraction(9, 2) == found.upper
+    long = " + ".join(f"{i + j}*x^{i}*y^{j}" for i in range(56) for j in range(56) if 1 < i + j <= 60)
+    assert polynomial_coefficient(f"{long}, {long} + x^2").lower >= 0

@@ -11,6 +11,7 @@ from typing import Any
 
 from proofs_check.checker.kinds.coefficient.models import MODEL, proved
 from proofs_check.checker.verify import (
+    BITS,
     COUNT,
     INTEGER,
     LONG,
@@ -25,7 +26,7 @@ from proofs_check.checker.verify import (
     take,
 )
 
-VARIABLES, DEGREES, TERMS = range(1, 257), range(257), 10**5
+VARIABLES, DEGREES, TERMS, PRIME = range(1, 257), range(257), 10**5, 2**61 - 1
 Polynomial = dict[tuple[int, ...], Fraction]
 
 # ---- polynomials, by their exponents
@@ -46,23 +47,43 @@ def polynomial(n: int) -> Any:
     return form
 
 
+def put(total: Polynomial, key: tuple[int, ...], c: Fraction) -> None:
+    """Add a term; sums of fractions grow."""
+    total[key] = found = total.get(key, Fraction(0)) + c
+    long = bits(found)
+    need(long <= BITS, f"coefficients must have at most {BITS:,} bits")
+    if long > 1024:
+        spend((long // 1024) ** 2)
+
+
+def bits(c: Fraction) -> int:
+    """Return how long a fraction is."""
+    return c.numerator.bit_length() + c.denominator.bit_length()
+
+
 def times(a: Polynomial, b: Polynomial) -> Polynomial:
     """Return the product."""
     total: Polynomial = {}
-    spend(1 + 40 * len(a) * len(b))
+    long = sum(max(map(bits, f.values()), default=0) for f in (a, b))
+    need(long <= BITS, f"coefficients must have at most {BITS:,} bits")
+    spend(1 + len(a) * len(b) * (40 + len(next(iter(a), ())) + (long // 1024) ** 2))
     for (x, c), (y, d) in itertools.product(a.items(), b.items()):
-        key = tuple(map(sum, zip(x, y, strict=True)))
-        total[key] = total.get(key, Fraction(0)) + c * d
+        put(total, tuple(map(sum, zip(x, y, strict=True))), c * d)
         need(len(total) <= TERMS, f"polynomials must have at most {TERMS:,} terms")
     with scratch():
-        keep(300 * len(total))
+        keep_terms(total)
     return {key: c for key, c in total.items() if c}
+
+
+def keep_terms(f: Polynomial) -> None:
+    """Count the bytes of a polynomial."""
+    keep(300 * len(f) + sum(map(bits, f.values())) // 7)
 
 
 def add(total: Polynomial, other: Polynomial) -> None:
     """Add another polynomial."""
     for key, c in other.items():
-        total[key] = total.get(key, Fraction(0)) + c
+        put(total, key, c)
 
 
 def at(f: Polynomial, tops: list[Polynomial], low: Polynomial, n: int) -> Polynomial:
@@ -74,7 +95,7 @@ def at(f: Polynomial, tops: list[Polynomial], low: Polynomial, n: int) -> Polyno
             for _ in range(power):
                 term = times(term, factor)
         add(total, term)
-    keep(300 * len(total))
+    keep_terms(total)
     return {key: c for key, c in total.items() if c}
 
 
@@ -84,16 +105,19 @@ def weight(weights: list[Any], key: tuple[int, ...]) -> Any:
 
 
 def independent(rows: list[list[Fraction]]) -> bool:
-    """Return whether a square matrix is invertible."""
-    spend(10 * len(rows) ** 3)
-    for k in range(len(rows)):
-        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
-        if pivot is None:
+    """Return whether a square matrix is seen to be invertible, modulo a prime, so that no numbers grow."""
+    spend(3 * len(rows) ** 3)
+    need(all(x.denominator % PRIME for row in rows for x in row), "denominators must not be divisible by 2^61 - 1")
+    left = [[x.numerator * pow(x.denominator, -1, PRIME) % PRIME for x in row] for row in rows]
+    while left:
+        first, *left = left
+        place = next((j for j, x in enumerate(first) if x), None)
+        if place is None:
             return False
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        for i in range(k + 1, len(rows)):
-            factor = rows[i][k] / rows[k][k]
-            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
+        inverse = pow(first[place], -1, PRIME)
+        for row in left:
+            if factor := row[place] * inverse % PRIME:
+                row[:] = [(x - factor * y) % PRIME for x, y in zip(row, first, strict=True)]
     return True
 
 
@@ -118,9 +142,13 @@ class Point:
         need(all(origin not in f for f in self.whole), "the polynomials must be 0 at the point")
         self.n, self.seen = n, {i for _, i in seen}
         need(len(self.seen) == len({k for k, _ in seen}) == len(seen), "a coordinate is seen once")
-        for k, i in seen:
-            good = k in count and i < n and self.whole[k].get(units[i]) and all(key[i] for key in self.whole[k])
-            need(good, "a coordinate that is seen must be a generator, up to a unit")
+        spend(2 * len(seen) * sum(map(len, self.whole)))
+        before: set[int] = set()
+        for k, i in seen:  # up to multiples of those before it, which are in the ideal
+            own = [key for key in self.whole[k] if not any(key[j] for j in before)] if k in count and i < n else []
+            good = own and units[i] in own and all(key[i] for key in own)
+            need(good, "a coordinate that is seen must be a generator, up to a unit and coordinates seen before")
+            before.add(i)
         self.rest = [{key: c for key, c in f.items() if not any(key[i] for i in self.seen)} for f in self.whole]
 
 
@@ -136,6 +164,7 @@ def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
         point = [x + z for x, z in zip(point, zero, strict=True)]
     there = Point(polynomials, point, coordinates)
     need(all(w >= 0 for w in weights), "weights must not be negative")
+    spend(n * sum(map(len, there.whole)))
     need(all(weight(weights, key) >= 1 for f in there.whole for key in f), "every term must have weight 1 or more")
     return Fraction(sum(weights))
 
