@@ -193,7 +193,7 @@ WRITTEN_CHECKPOINT: Option = together(
         type=click.Path(),
         required=True,
         metavar="OUT",
-        help="Where it is written: a folder, or a .gguf file.",
+        help="Where it is written: a folder; with `convert --layout gguf` a .gguf file.",
     ),
     click.option(
         "--stored",

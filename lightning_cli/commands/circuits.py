@@ -208,12 +208,12 @@ def command(
 ) -> int:
     """Show the heads of a checkpoint as circuits, or find a copy in disguise.
 
-    CHECKPOINT is a folder as the transformers library writes it, or a .gguf file. Of each head the table has the form
-    of its scores (QK) and the map that it writes with (OV): exact ranks, norms, and the head that is most like it; then
-    the conditions of the theorems that the attention fulfils by itself. The fingerprint is made of numbers that no
-    symmetry of the weights changes, with error bounds: numbers that are apart prove that no known symmetry takes one
-    checkpoint to the other; numbers that agree prove nothing. Its key is a line that can be looked up: the same for
-    every rewriting, nearly the same for a rounded one.
+    CHECKPOINT is a folder as the transformers library, Meta, MLX or Megatron write it, or a .gguf file. Of each head
+    the table has the form of its scores (QK) and the map that it writes with (OV): exact ranks, norms, and the head
+    that is most like it; then the conditions of the theorems that the attention fulfils by itself. The fingerprint is
+    made of numbers that no symmetry of the weights changes, with error bounds: numbers that are apart prove that no
+    known symmetry takes one checkpoint to the other; numbers that agree prove nothing. Its key is a line that can be
+    looked up: the same for every rewriting, nearly the same for a rounded one.
     """
     if against is not None and scan is not None:
         raise BadInput("one question at a time: --against goes without --scan")

@@ -142,6 +142,8 @@ def command(
     if not files:
         if steps is not None:
             raise click.UsageError("--steps is of two FILES, which are not given")
+        for option in options.typed(["tokens", *asked["form"]]).values():
+            raise click.UsageError(f"{option} is of FILES, which are not given")
         (width,) = _sizes("--teacher", teacher, "E0") if teacher is not None else (None,)
         if ideal is not None:
             found = ideals.polynomial_coefficient(_ideal(ideal), at)

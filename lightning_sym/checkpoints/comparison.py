@@ -167,8 +167,8 @@ class CheckpointComparison(Result):
             )
             label = "differs" if rounding else "unexplained"
             lines += [(label if number == 0 else "", each.said()) for number, each in enumerate(off[:SHOWN])]
-            if len(off) > SHOWN:
-                lines.append(("", f"and {len(off) - SHOWN} tensors more"))
+            if (rest := len(off) - SHOWN) > 0:
+                lines.append(("", f"and {rest} {'tensor' if rest == 1 else 'tensors'} more"))
         if self.logits is not None:
             lines += _said_of_logits(self.logits)
         lines += [("tried" if number == 0 else "", each) for number, each in enumerate(self.tried)]

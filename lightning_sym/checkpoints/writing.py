@@ -85,6 +85,9 @@ def save_checkpoint(
     if checkpoint.form.family not in FAMILIES:
         raise BadInput(f"the family must be one of {', '.join(FAMILIES)}, got {shown(checkpoint.form.family)}")
     plan = _Plan.of(checkpoint, row, stored)
+    if (Path(folder).suffix.lower() == ".gguf") != (row.files is Files.GGUF):
+        kind = "a .gguf file" if row.files is Files.GGUF else "a folder, whose name does not end in .gguf"
+        raise BadInput(f"the layout {layout} must be written into {kind}, got {shown(os.fspath(folder))}")
     kinds = {tensor.name: tensor.kind for tensor in plan.tensors}
     rounding = rounded or stored is not None
     numbers = _numbers(checkpoint, plan.places, kinds, rounded=rounding, tell=progress or unheard)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import count
+from itertools import count, groupby
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.coefficients.at_weights import about, coefficient_within, ranks_cost
@@ -75,8 +75,8 @@ class CoefficientPath(Result):
         lines += [(f"at {point.place}", _said(point.coefficient)) for point in self.drops]
         if self.generic is not None:
             lines += [("", "at no other s from 0 to 1"), ("proof", WHOLE_LINE)]
-        if self.points:
-            lines += [("about", self.points[0].coefficient.about), *_steps(self.points)]
+        for network, points in groupby(self.points, lambda point: point.coefficient.about):
+            lines += [("about", network), *_steps([*points])]
         return lines
 
     @property

@@ -254,7 +254,7 @@ def test_what_has_no_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="none is known of down_bias"):
         save_checkpoint(small_checkpoint("llama", biases=True), tmp_path / "new", layout="meta")
     with pytest.raises(BadInput, match="in GGUF files must have its pieces, they differ in"):
-        save_checkpoint(small_checkpoint("llama", biases=True), tmp_path / "new", layout="gguf")
+        save_checkpoint(small_checkpoint("llama", biases=True), tmp_path / "new.gguf", layout="gguf")
     with pytest.raises(BadInput, match="shard_size must go with safetensors"):
         save_checkpoint(small_checkpoint("llama"), tmp_path / "new", layout="meta", shard_size=1000)
     assert not list(tmp_path.iterdir())

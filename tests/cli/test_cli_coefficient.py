@@ -76,6 +76,16 @@ def test_a_folder_in_the_order_of_its_numbers(capsys: pytest.CaptureFixture[str]
     assert [point["place"] for point in found["points"]] == ["step_0.json", "step_9.json", "step_10.json"]
 
 
+def test_a_folder_says_which_network_each_answer_is_about(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for number, value in enumerate(([[1]], [[1]], [[1], [0]])):
+        save_weights(Weights.of({"Q1": [[1]], "K1": [[1]], "V1": value}), tmp_path / f"{number}.json")
+    code, out, _ = run(capsys, "coefficient", str(tmp_path))
+    labels = [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
+    assert (code, labels) == (0, ["about", "0.json", "about", "2.json"])
+    assert "widths 1,1," in out
+    assert "widths 1,2," in out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -68,6 +68,8 @@ WRONG = [
     (("--one-head", "2,2,2", "--teacher", "2"), "the width of the teacher must be less than the width, 2; got 2"),
     (("--one-head", "2,2,2", "--teacher", "1,1"), "--teacher must be E0, got 1,1"),
     (("--of", "x", "--teacher", "1"), "--teacher is of --linear-attention or --one-head, which are not given"),
+    (("--of", "x", "--tokens", "3"), "--tokens is of FILES, which are not given"),
+    (("--linear-attention", "2,2", "--skip"), "--skip is of FILES, which are not given"),
     (("--linear-attention", "2,2", "--at", "x=0"), "--at is a point of --of, which is not given"),
     (("--of", "x", "--at", "x"), "must be coordinates such as x=0,y=1/2, each once, got 'x'"),
     (("--of", "x", "--at", "x=a"), "x must be an integer or a fraction such as 1/2, got 'a'"),

@@ -56,6 +56,8 @@ def test_layouts_that_names_do_not_show(model: str, capsys: pytest.CaptureFixtur
 def test_what_is_refused(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         ((model, "--layout", "gguf", "-o", "none/a.gguf"), "there is no such folder"),
+        ((model, "--layout", "gguf", "-o", "new"), "must be written into a .gguf file, got 'new'"),
+        ((model, "--layout", "hf", "-o", "new.gguf"), "a folder, whose name does not end in .gguf, got 'new.gguf'"),
         ((model, "--layout", "meta", "-o", model), "must not hold other weights, got 'config.json'"),
         ((model, "--layout", "hf", "-o", model, "--shard-size", "1e-6"), "other weights, got 'model.safetensors'"),
         ((model, "--layout", "meta", "-o", "new", "--shard-size", "1"), "shard_size must go with safetensors"),
