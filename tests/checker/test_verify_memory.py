@@ -20,6 +20,7 @@ from checker import GOOD as GOOD_FILES
 from small_certificates import GOOD, LIGHTNING, SOFTMAX, P, certificate, shape
 from small_pairs import GROUP, LAYER, OTHER, RESCALED, TWO, same
 
+from lightning_sym import polynomial_coefficient
 from proofs_check.checker import verify
 from proofs_check.checker.bounds import directions
 from proofs_check.checker.functions import matrices, rings
