@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.checker.kinds.coefficient.models import MODEL, proved
+from proofs_check.checker.kinds.coefficient.numbers import bits, paid, total
 from proofs_check.checker.verify import (
     COUNT,
     INTEGER,
@@ -48,39 +49,40 @@ def polynomial(n: int) -> Any:
 
 def times(a: Polynomial, b: Polynomial) -> Polynomial:
     """Return the product."""
-    total: Polynomial = {}
+    found: Polynomial = {}
     spend(1 + 40 * len(a) * len(b))
-    for (x, c), (y, d) in itertools.product(a.items(), b.items()):
-        key = tuple(map(sum, zip(x, y, strict=True)))
-        total[key] = total.get(key, Fraction(0)) + c * d
-        need(len(total) <= TERMS, f"polynomials must have at most {TERMS:,} terms")
     with scratch():
-        keep(300 * len(total))
-    return {key: c for key, c in total.items() if c}
+        for (x, c), (y, d) in itertools.product(a.items(), b.items()):
+            paid(c, d)
+            add(found, {tuple(map(sum, zip(x, y, strict=True))): c * d})
+            need(len(found) <= TERMS, f"polynomials must have at most {TERMS:,} terms")
+    return {key: c for key, c in found.items() if c}
 
 
-def add(total: Polynomial, other: Polynomial) -> None:
+def add(found: Polynomial, other: Polynomial) -> None:
     """Add another polynomial."""
     for key, c in other.items():
-        total[key] = total.get(key, Fraction(0)) + c
+        old = found.get(key, Fraction(0))
+        paid(old, c)
+        keep((bits(old + c) - bits(old)) // 7 + 300 * (key not in found))
+        found[key] = old + c
 
 
 def at(f: Polynomial, tops: list[Polynomial], low: Polynomial, n: int) -> Polynomial:
     """Return low^D f(tops / low), where D is the degree of f."""
-    degree, total = max(map(sum, f), default=0), dict[tuple[int, ...], Fraction]()
+    degree, found = max(map(sum, f), default=0), dict[tuple[int, ...], Fraction]()
     for key, c in f.items():
         term: Polynomial = {(0,) * n: c}
         for factor, power in zip((*tops, low), (*key, degree - sum(key)), strict=True):
             for _ in range(power):
                 term = times(term, factor)
-        add(total, term)
-    keep(300 * len(total))
-    return {key: c for key, c in total.items() if c}
+        add(found, term)
+    return {key: c for key, c in found.items() if c}
 
 
 def weight(weights: list[Any], key: tuple[int, ...]) -> Any:
     """Return the weight of a monomial."""
-    return sum(w * x for w, x in zip(weights, key, strict=True) if x)
+    return total(w * x for w, x in zip(weights, key, strict=True) if x)
 
 
 def independent(rows: list[list[Fraction]]) -> bool:
@@ -92,7 +94,10 @@ def independent(rows: list[list[Fraction]]) -> bool:
             return False
         rows[k], rows[pivot] = rows[pivot], rows[k]
         for i in range(k + 1, len(rows)):
+            paid(rows[i][k], rows[k][k])
             factor = rows[i][k] / rows[k][k]
+            for x, y in zip(rows[i], rows[k], strict=True):
+                paid(x, factor, y)
             rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
     return True
 
@@ -137,7 +142,7 @@ def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     there = Point(polynomials, point, coordinates)
     need(all(w >= 0 for w in weights), "weights must not be negative")
     need(all(weight(weights, key) >= 1 for f in there.whole for key in f), "every term must have weight 1 or more")
-    return Fraction(sum(weights))
+    return total(weights)
 
 
 def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
@@ -147,20 +152,22 @@ def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     form = {"coordinates": object, "order": [range(1, LONG), n], "elements": [of_element]}
     coordinates, order, elements = take(data, "below", form)
     here = Point(polynomials, point, coordinates)
-    used, total = [Fraction(int(i in here.seen)) for i in range(n)], Fraction(len(here.seen))
+    used, found = [Fraction(int(i in here.seen)) for i in range(n)], Fraction(len(here.seen))
     for exponents, combination, multiplier in elements:
         element: Polynomial = {}
-        for a, f in zip(combination, here.rest, strict=True):
-            need(not any(key[i] for key in a for i in here.seen), "combinations must be without coordinates seen")
-            add(element, times(a, f))
+        with scratch():
+            for a, f in zip(combination, here.rest, strict=True):
+                need(not any(key[i] for key in a for i in here.seen), "combinations must be without coordinates seen")
+                add(element, times(a, f))
         first = tuple(exponents)
         need(element.get(first), "the monomial of an element must be one of its terms")
         others = (key for key, c in element.items() if c and key != first)
         need(all(weight(order, key) > weight(order, first) for key in others), "the monomial must be the initial one")
         need(multiplier >= 0, "multipliers must not be negative")
-        used, total = [u + multiplier * x for u, x in zip(used, first, strict=True)], total + multiplier
+        used = [total((u, multiplier * x)) for u, x in zip(used, first, strict=True)]
+        found = total((found, multiplier))
     need(all(u <= 1 for u in used), "multipliers must add up to at most 1 for every variable")
-    return total
+    return found
 
 
 def prove(of: dict[str, Any], lower: Fraction, upper: Fraction, above: Any, below: Any) -> str:
