@@ -15,10 +15,13 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import sympy
 from flint import fmpq, fmpq_mat, fmpq_poly
 
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.rings.rationals import RationalMatrix, as_fmpq, as_fraction
+
+with lazy_imports(__name__):
+    import sympy
 
 BOUND = 3
 """Entries of the matrices that minors are combined with."""

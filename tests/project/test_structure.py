@@ -181,6 +181,13 @@ def test_public_names_are_the_same_for_people_and_for_type_checkers() -> None:
         _ = lightning_sym.dimensions
 
 
+def test_all_names_together_load_no_sympy() -> None:
+    """The first line of most sessions, `from lightning_sym import *`: whoever needs SymPy loads it then."""
+    script = "from lightning_sym import *; import sys; print('sympy' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
+
+
 def test_the_package_loads_nothing_that_is_not_asked_for() -> None:
     script = "import sys, lightning_sym; print(sorted(m for m in sys.modules if m in ('numpy', 'flint', 'sympy')))"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

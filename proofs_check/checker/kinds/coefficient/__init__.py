@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.checker.kinds.coefficient.models import MODEL, proved
+from proofs_check.checker.kinds.coefficient.numbers import bits, independent, paid, total
 from proofs_check.checker.verify import (
-    BITS,
     COUNT,
     INTEGER,
     LONG,
@@ -26,7 +26,7 @@ from proofs_check.checker.verify import (
     take,
 )
 
-VARIABLES, DEGREES, TERMS, PRIME = range(1, 257), range(257), 10**5, 2**61 - 1
+VARIABLES, DEGREES, TERMS = range(1, 257), range(257), 10**5
 Polynomial = dict[tuple[int, ...], Fraction]
 
 # ---- polynomials, by their exponents
@@ -47,78 +47,42 @@ def polynomial(n: int) -> Any:
     return form
 
 
-def put(total: Polynomial, key: tuple[int, ...], c: Fraction) -> None:
-    """Add a term; sums of fractions grow."""
-    total[key] = found = total.get(key, Fraction(0)) + c
-    long = bits(found)
-    need(long <= BITS, f"coefficients must have at most {BITS:,} bits")
-    if long > 1024:
-        spend((long // 1024) ** 2)
-
-
-def bits(c: Fraction) -> int:
-    """Return how long a fraction is."""
-    return c.numerator.bit_length() + c.denominator.bit_length()
-
-
 def times(a: Polynomial, b: Polynomial) -> Polynomial:
     """Return the product."""
-    total: Polynomial = {}
-    long = sum(max(map(bits, f.values()), default=0) for f in (a, b))
-    need(long <= BITS, f"coefficients must have at most {BITS:,} bits")
-    spend(1 + len(a) * len(b) * (40 + len(next(iter(a), ())) + (long // 1024) ** 2))
-    for (x, c), (y, d) in itertools.product(a.items(), b.items()):
-        put(total, tuple(map(sum, zip(x, y, strict=True))), c * d)
-        need(len(total) <= TERMS, f"polynomials must have at most {TERMS:,} terms")
+    found: Polynomial = {}
+    spend(1 + 40 * len(a) * len(b))
     with scratch():
-        keep_terms(total)
-    return {key: c for key, c in total.items() if c}
+        for (x, c), (y, d) in itertools.product(a.items(), b.items()):
+            paid(c, d)
+            add(found, {tuple(map(sum, zip(x, y, strict=True))): c * d})
+            need(len(found) <= TERMS, f"polynomials must have at most {TERMS:,} terms")
+    return {key: c for key, c in found.items() if c}
 
 
-def keep_terms(f: Polynomial) -> None:
-    """Count the bytes of a polynomial."""
-    keep(300 * len(f) + sum(map(bits, f.values())) // 7)
-
-
-def add(total: Polynomial, other: Polynomial) -> None:
+def add(found: Polynomial, other: Polynomial) -> None:
     """Add another polynomial."""
     for key, c in other.items():
-        put(total, key, c)
+        old = found.get(key, Fraction(0))
+        paid(old, c)
+        keep((bits(old + c) - bits(old)) // 7 + 300 * (key not in found))
+        found[key] = old + c
 
 
 def at(f: Polynomial, tops: list[Polynomial], low: Polynomial, n: int) -> Polynomial:
     """Return low^D f(tops / low), where D is the degree of f."""
-    degree, total = max(map(sum, f), default=0), dict[tuple[int, ...], Fraction]()
+    degree, found = max(map(sum, f), default=0), dict[tuple[int, ...], Fraction]()
     for key, c in f.items():
         term: Polynomial = {(0,) * n: c}
         for factor, power in zip((*tops, low), (*key, degree - sum(key)), strict=True):
             for _ in range(power):
                 term = times(term, factor)
-        add(total, term)
-    keep_terms(total)
-    return {key: c for key, c in total.items() if c}
+        add(found, term)
+    return {key: c for key, c in found.items() if c}
 
 
 def weight(weights: list[Any], key: tuple[int, ...]) -> Any:
     """Return the weight of a monomial."""
-    return sum(w * x for w, x in zip(weights, key, strict=True) if x)
-
-
-def independent(rows: list[list[Fraction]]) -> bool:
-    """Return whether a square matrix is seen to be invertible, modulo a prime, so that no numbers grow."""
-    spend(3 * len(rows) ** 3)
-    need(all(x.denominator % PRIME for row in rows for x in row), "denominators must not be divisible by 2^61 - 1")
-    left = [[x.numerator * pow(x.denominator, -1, PRIME) % PRIME for x in row] for row in rows]
-    while left:
-        first, *left = left
-        place = next((j for j, x in enumerate(first) if x), None)
-        if place is None:
-            return False
-        inverse = pow(first[place], -1, PRIME)
-        for row in left:
-            if factor := row[place] * inverse % PRIME:
-                row[:] = [(x - factor * y) % PRIME for x, y in zip(row, first, strict=True)]
-    return True
+    return total(w * x for w, x in zip(weights, key, strict=True) if x)
 
 
 # ---- bounds of polynomials
@@ -166,7 +130,7 @@ def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     need(all(w >= 0 for w in weights), "weights must not be negative")
     spend(n * sum(map(len, there.whole)))
     need(all(weight(weights, key) >= 1 for f in there.whole for key in f), "every term must have weight 1 or more")
-    return Fraction(sum(weights))
+    return total(weights)
 
 
 def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
@@ -176,20 +140,22 @@ def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     form = {"coordinates": object, "order": [range(1, LONG), n], "elements": [of_element]}
     coordinates, order, elements = take(data, "below", form)
     here = Point(polynomials, point, coordinates)
-    used, total = [Fraction(int(i in here.seen)) for i in range(n)], Fraction(len(here.seen))
+    used, found = [Fraction(int(i in here.seen)) for i in range(n)], Fraction(len(here.seen))
     for exponents, combination, multiplier in elements:
         element: Polynomial = {}
-        for a, f in zip(combination, here.rest, strict=True):
-            need(not any(key[i] for key in a for i in here.seen), "combinations must be without coordinates seen")
-            add(element, times(a, f))
+        with scratch():
+            for a, f in zip(combination, here.rest, strict=True):
+                need(not any(key[i] for key in a for i in here.seen), "combinations must be without coordinates seen")
+                add(element, times(a, f))
         first = tuple(exponents)
         need(element.get(first), "the monomial of an element must be one of its terms")
         others = (key for key, c in element.items() if c and key != first)
         need(all(weight(order, key) > weight(order, first) for key in others), "the monomial must be the initial one")
         need(multiplier >= 0, "multipliers must not be negative")
-        used, total = [u + multiplier * x for u, x in zip(used, first, strict=True)], total + multiplier
+        used = [total((u, multiplier * x)) for u, x in zip(used, first, strict=True)]
+        found = total((found, multiplier))
     need(all(u <= 1 for u in used), "multipliers must add up to at most 1 for every variable")
-    return total
+    return found
 
 
 def prove(of: dict[str, Any], lower: Fraction, upper: Fraction, above: Any, below: Any) -> str:

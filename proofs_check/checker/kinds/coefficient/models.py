@@ -4,25 +4,31 @@ The theorems of docs/learning-coefficients-linear-attention.md say that a coeffi
 or the smallest of a few numbers: solutions of the program are looked at, numbers are computed anew."""
 
 import itertools
+from collections.abc import Iterator
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
+from proofs_check.checker.kinds.coefficient.numbers import total
 from proofs_check.checker.verify import COUNT, SIZE, need, rational, spend, take
 
-HALVES = Fraction(0), Fraction(1, 2), Fraction(1)
 
-
-def chains(length: int) -> Any:
-    """Yield the chains of 0, 1/2 and 1 that do not fall."""
-    spend(20 * (length + 1) ** 2 * length)
+def chains(length: int) -> Iterator[list[int]]:
+    """Yield the chains of 0, 1/2 and 1 that do not fall, all numbers twice."""
+    spend((length + 1) ** 2 * (length + 50))
     for k in range(length + 1):
         for m in range(length + 1 - k):
-            yield [HALVES[0]] * k + [HALVES[1]] * m + [HALVES[2]] * (length - k - m)
+            yield [0] * k + [1] * m + [2] * (length - k - m)
 
 
-def over(*terms: Fraction) -> Fraction:
-    """Return what the terms lack to 1, if they do."""
-    return max(Fraction(0), 1 - sum(terms, Fraction(0)))
+def lacking(s: list[int]) -> int:
+    """Return twice what the numbers of a chain lack to 1, together."""
+    return 2 * len(s) - sum(s)
+
+
+def lacking_in_pairs(s: list[int], t: list[int]) -> int:
+    """Return twice what the sums of a number of each chain lack to 1, where they do."""
+    return 2 * s.count(0) * t.count(0) + s.count(0) * t.count(1) + s.count(1) * t.count(0)
 
 
 def products(p: int, h: int, n: int) -> int:
@@ -36,9 +42,10 @@ def zero_above(v: int, e: int, data: Any) -> Fraction:
     x, q, u = take(data, "above", {"x": [rational, k], "q": [[rational, k], k], "u": [rational, k]})
     good = all(a <= b for a, b in itertools.pairwise([Fraction(0), *x])) and min(*u, *itertools.chain(*q)) >= 0
     need(good, "weights must not be negative, and those of pivots must not fall")
-    last = min(a + b for a, b in zip(x, u, strict=True))
-    need(all(x[i] + q[i][j] + x[j] + last >= 1 for i in range(k) for j in range(k)), "every term must have weight 1")
-    return Fraction(sum((v + e - 2 * j - 1) * a for j, a in enumerate(x)) + v * sum(u) + sum(map(sum, q)))
+    last = min(total(each) for each in zip(x, u, strict=True))
+    good = all(total((x[i], q[i][j], x[j], last)) >= 1 for i in range(k) for j in range(k))
+    need(good, "every term must have weight 1")
+    return total(((v + e - 2 * j - 1) * a for j, a in enumerate(x))) + v * total(u) + total(itertools.chain(*q))
 
 
 def rows_below(v: int, e: int, rows: Any) -> Fraction:
@@ -48,8 +55,9 @@ def rows_below(v: int, e: int, rows: Any) -> Fraction:
     need(all(0 <= a <= 1 for row in y for a in row), "multipliers must be from 0 to 1")
     for j in range(v):
         most = v + e - 2 * j - 1
-        need(sum(y[j]) + 2 * sum(row[j] for row in y) <= most, "multipliers must fit the costs")
-    return Fraction(sum(map(sum, y)))
+        column = [row[j] for row in y]
+        need(total((*y[j], *column, *column)) <= most, "multipliers must fit the costs")
+    return total(itertools.chain(*y))
 
 
 def triple_below(e: int, data: Any) -> Fraction:
@@ -58,12 +66,13 @@ def triple_below(e: int, data: Any) -> Fraction:
     falls = all(x >= y for each in (a, b) for x, y in itertools.pairwise(each))
     good = falls and all(0 <= x <= 1 for x in a) and all(y >= 0 <= z and y + z <= 1 for y, z in zip(b, c, strict=True))
     need(good, "a and b must fall, all must be from 0 to 1, and b + c too")
+    of_a, of_b, of_c = map(total, (a, b, c))
     for j in range(e):
-        x = 2 * e - 2 * j - 1 + j - sum(a) - sum(1 - t for t in a) - e * a[j] - 3 * e * b[j]
-        z = 3 * e - 2 * j - 1 - (e - 1 - j) - e * (1 - a[j]) - 3 * e * c[j]
+        x = total((2 * e - 2 * j - 1 + j, -of_a, of_a - e, -e * a[j], -3 * e * b[j]))
+        z = total((3 * e - 2 * j - 1 - (e - 1 - j), -e, e * a[j], -3 * e * c[j]))
         need(x == z == 0 and e * a[j] == 3 * e * b[j], "all coefficients must cancel")
-    need(e * sum(1 - t for t in a) == 3 * e * sum(c), "all coefficients must cancel")
-    return Fraction(3 * e * (sum(b) + sum(c)))
+    need(e * (e - of_a) == 3 * e * of_c, "all coefficients must cancel")
+    return 3 * e * (of_b + of_c)
 
 
 def linear_attention(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tuple[Fraction, Fraction, str]:
@@ -81,12 +90,9 @@ def linear_attention(v: int, e: int, teacher: int | None, above: Any, below: Any
         need(k == 0, "the rank must be 0")
         return Fraction(2 * v * v - v), Fraction(2 * v * v - v), "Theorem 5"
     p, h = v - teacher, e - teacher
-    least = min(
-        sum((p + h - 2 * i - 1) * t for i, t in enumerate(chain))
-        + sum((v * over(t) for t in chain), Fraction(0))
-        + sum((over(s, t) for s in chain for t in chain), Fraction(0))
-        for chain in chains(min(p, h))
-    )
+    costs = [p + h - 2 * i - 1 for i in range(min(p, h))]
+    twice = (sum(map(mul, costs, s)) + v * lacking(s) + lacking_in_pairs(s, s) for s in chains(min(p, h)))
+    least = Fraction(min(twice), 2)
     need(k <= min(p, h), "the rank must be one of p x h matrices")
     most = v - 1 + (p - k) * (h - k) + k * (v + teacher + k)
     most = min(most, k * (v + teacher + k)) if k == p else most
@@ -103,19 +109,13 @@ def one_head(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tup
     elif teacher >= v:
         value, theorem = Fraction(2 * v * (v - 1)), "Theorem 7"
     else:
-        p, h, theorem, best = v - teacher, e - teacher, "Theorem 7", list[Fraction]()
-        a, b = min(p, h), min(p - 1, h)
-        for chain in chains(a + b):  # s_1 <= t_1 <= s_2 <= ...
-            s, t = chain[::2][:a], chain[1::2][:b]
-            spend(20 * a * b + 100)
-            best.append(
-                sum(((h - j) * x for j, x in enumerate(s)), Fraction(0))
-                + sum(((p - 1 - i) * x for i, x in enumerate(t)), Fraction(0))
-                + sum(((v - 1) * over(x) for x in s), Fraction(0))
-                + sum((teacher * over(x) for x in t), Fraction(0))
-                + sum((over(x, y) for x in s for y in t), Fraction(0))
-            )
-        value = teacher * (2 * v - 1) + min(best)
+        p, h, theorem, twice = v - teacher, e - teacher, "Theorem 7", list[int]()
+        first, second = range(h, h - min(p, h), -1), range(p - 1, p - 1 - min(p - 1, h), -1)  # what s and t cost
+        for chain in chains(len(first) + len(second)):  # s_1 <= t_1 <= s_2 <= ...
+            s, t = chain[::2], chain[1::2]
+            moved = sum(map(mul, first, s)) + sum(map(mul, second, t))
+            twice.append(moved + (v - 1) * lacking(s) + teacher * lacking(t) + lacking_in_pairs(s, t))
+        value = teacher * (2 * v - 1) + Fraction(min(twice), 2)
     return value, value, theorem
 
 
