@@ -237,6 +237,14 @@ def test_a_layer_that_is_missing_or_does_nothing() -> None:
     assert mistakes(same_checkpoints(less, small_checkpoint("qwen2", 4, layers=3))) == []
 
 
+@pytest.mark.parametrize("sides", (1, -1))
+def test_the_last_layer_may_be_missing(sides: int) -> None:
+    one = small_checkpoint("llama", 3, layers=3)
+    less = replace(one, blocks=one.blocks[:2], form=replace(one.form, layers=2))
+    found = same_checkpoints(*(one, less)[::sides])
+    assert [(each.mistake, each.layers) for each in found.explained] == [("layer-missing", (2,))]
+
+
 def test_a_search_without_work_says_so() -> None:
     two = MADE["gate-up-exchanged"](MODEL, np.random.default_rng(0))
     found = same_checkpoints(MODEL, two, work=1e-6)
