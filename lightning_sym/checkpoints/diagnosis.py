@@ -240,7 +240,12 @@ def _by_tensor(
     """What each change says of a word, by the name of its first tensor."""
     for place, change in changes:
         if word in change.detail:
-            names = change.pieces or ("all of it",)
-            piece = names[0] if place is None else f"{place}.{names[0]}"
-            called = tensors_called(checkpoints[0], checkpoints[1], [(None, piece)])[0]
-            yield called, change.detail[word]
+            yield _first_called(place, change, *checkpoints), change.detail[word]
+
+
+def _first_called(place: int | None, change: Change, *checkpoints: Checkpoint) -> str:
+    """What the first tensor of a change is called; a layer that one side alone has is told by its number there."""
+    if not change.pieces:
+        return f"layer {place}"
+    piece = change.pieces[0] if place is None else f"{place}.{change.pieces[0]}"
+    return tensors_called(checkpoints[0], checkpoints[1], [(None, piece)])[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.ends_accounts import EndsFound
-from lightning_sym.checkpoints.explaining import MOST, Composition, explain, explain_by_fits, off_by_number
+from lightning_sym.checkpoints.explaining import MOST, Composition, at_odds, explain, explain_by_fits, off_by_number
 from lightning_sym.checkpoints.identity import stored_type
 from lightning_sym.checkpoints.layer_accounts import LayerFound
 from lightning_sym.checkpoints.mistaken_scenes import Change, Scene
@@ -212,7 +212,10 @@ class Places:
         It is exact where all of them is that pieces are the first's, and the symmetry makes all others exactly.
         """
         self.spend(FIT)
-        more = not_moved(found, self._still, self._original(layer))
+        done = () if before is None else before.changes
+        more = tuple(
+            each for each in not_moved(found, self._still, self._original(layer)) if not at_odds((*done, each))
+        )
         known = known if before is None else known | before.mistakes
         for number, scene in enumerate(layers_behind(found, self._still)):
             by = explain(scene, self._left, known, more=() if number else more, most=most)

@@ -85,6 +85,8 @@ def explain(
         asked = replace(here.scene, off=frozenset([piece]))
         for change in (*(each for each in more if piece in each.pieces), *changes(asked, known)):
             mistakes = here.mistakes | {change.mistake}
+            if at_odds((*here.changes, change)):
+                continue
             if len(mistakes - known) > most or (then := changed(here.scene, change, "first")) is None:
                 continue
             hidden = bool(left(replace(then, off=frozenset([piece])), frozenset([piece])))
@@ -100,6 +102,17 @@ def explain(
             before = state.before if hidden else len(off)
             heapq.heappush(heap, _State(new, state.changes + 1, len(off), next(number), made, before, hidden))
     return None
+
+
+def at_odds(changes: tuple[Change, ...]) -> bool:
+    """Return whether a piece that was not moved is one that was changed, or an update takes up what that leaves.
+
+    What was not moved is put in whatever stood there before, so that a change of it would say nothing. A symmetry that
+    was fitted to an update of low rank leaves one of any form, where all that it moves is said not to have been moved.
+    """
+    still = {piece for change in changes if "not_moved_by" in change.detail for piece in change.pieces}
+    others = [change for change in changes if "not_moved_by" not in change.detail]
+    return bool(still) and any(each.mistake == "lora-unmerged" or still & {*each.pieces} for each in others)
 
 
 def explain_by_fits(

@@ -73,6 +73,7 @@ def gauge_matrix(
     right: Floats,
     weights: tuple[float, float],
     rounds: int = ROUNDS,
+    about: int = ABOUT,
 ) -> tuple[Floats, Ratio | None, Ratio | None]:
     """The best `g`, and it and its inverse in nice numbers where a fit to all, or to the better half, has them."""
     size = len(first)
@@ -92,7 +93,7 @@ def gauge_matrix(
     at_first = np.concatenate(off(found, inverse))
     exact = nice(found), nice(inverse)
     if exact[0] is None or exact[1] is None:
-        exact = _rounded(whole, off, float(at_first.max(initial=0)))
+        exact = _rounded(whole, off, about * float(at_first.max(initial=0)))
     if exact[0] is None and at_first.max(initial=0) < EXACTLY:
         exact = _one_a_row(whole, first, second, left, right)
     if exact[0] is not None and exact[1] is not None:
@@ -139,8 +140,8 @@ def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, numbe
     return (columns(first), columns(second), of_columns), (rows(left), rows(right), of_rows)
 
 
-def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], best: float) -> Any:
-    """Short numbers near `g` and its inverse if they fit about as well as it does."""
+def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], most: float) -> Any:
+    """Short numbers near `g` and its inverse if they are off by no more than that."""
     guess = round_number(whole)
     inverse = None if guess is None else inverse_of(guess)
     if guess is None or inverse is None:
@@ -149,7 +150,7 @@ def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats
     if exact[0] is None or exact[1] is None:
         return None, None
     above, below = off(exact[0].floats, exact[1].floats)
-    return exact if max(above.max(initial=0), below.max(initial=0)) <= ABOUT * best else (None, None)
+    return exact if max(above.max(initial=0), below.max(initial=0)) <= most else (None, None)
 
 
 def _one_a_row(g: Floats, first: Floats, second: Floats, left: Floats, right: Floats) -> Any:
@@ -189,6 +190,7 @@ def nice_scales(
     inverse: Callable[[Floats], Floats],
     off: Callable[[Floats, Floats], Floats],
     stored: Callable[[], tuple[Any, Any] | None],
+    about: int = ABOUT,
 ) -> Any:
     """Scales: the first guess near nice numbers, or short numbers that fit as well, or the first.
 
@@ -206,7 +208,7 @@ def nice_scales(
     short = np.ldexp(np.rint(np.ldexp(first, 4)), -4)
     with np.errstate(divide="ignore", invalid="ignore"):
         over_short = inverse(short)
-        fits = np.isfinite(over_short) & (off(short, np.nan_to_num(over_short)) <= ABOUT * best)
+        fits = np.isfinite(over_short) & (off(short, np.nan_to_num(over_short)) <= about * best)
     exact = nice(np.where(fits, short, first), apiece=True)
     over = None if exact is None else nice(inverse(exact.floats), apiece=True)
     return exact if exact is not None and over is not None else first

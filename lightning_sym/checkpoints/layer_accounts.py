@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.fits import ROUNDS
-from lightning_sym.checkpoints.layer_fit import Guess, fitted
+from lightning_sym.checkpoints.fits import ABOUT, ROUNDS
+from lightning_sym.checkpoints.layer_fit import ORDERS, Guess, fitted
 from lightning_sym.checkpoints.measured import TINY, Fitted, Measured, Measuring, measured_pieces, value_of
 from lightning_sym.checkpoints.measured import fitted as fit_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
@@ -174,13 +174,16 @@ def _best_account(
     account = _best(pair, (Guess(), Guess()), options)
     if account.off:
         account = _best(pair, _guesses(pair), options)
+    if account.off and rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
+        other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
+        account = other if len(other.off) < len(account.off) else account
     return pair, account, why_not
 
 
-def _guesses(pair: LayerPair) -> Iterator[Guess]:
+def _guesses(pair: LayerPair, about: int = ABOUT) -> Iterator[Guess]:
     """The gauge that fits best with norms folded, and that with norms that do nothing."""
-    yield fitted(pair.first, pair.second, pair.form, pair.stream.map, pair.rounds)
-    yield fitted(_bare(pair.first), _bare(pair.second), pair.form, pair.stream.map, pair.rounds)
+    yield fitted(pair.first, pair.second, pair.form, pair.stream.map, pair.rounds, about)
+    yield fitted(_bare(pair.first), _bare(pair.second), pair.form, pair.stream.map, pair.rounds, about)
 
 
 def _bare(block: Block) -> Block:

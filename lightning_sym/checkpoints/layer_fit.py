@@ -85,10 +85,13 @@ class Guess:
         return Guess(replace(self.symmetry, **parts), frozenset(named), words)
 
 
-def fitted(first: Block, second: Block, form: CheckpointForm, stream: StreamMap, rounds: int = fits.ROUNDS) -> Guess:
+def fitted(
+    first: Block, second: Block, form: CheckpointForm, stream: StreamMap, rounds: int = fits.ROUNDS,
+    about: int = fits.ABOUT,
+) -> Guess:  # fmt: skip
     """The guess that fits best, of a layer of both with equally many groups and neurons."""
     old, new = (whole(block, form, form.groups) for block in (first, second))
-    found = fit_gauge(*folded_pair(old, new, form, stream), form, form.groups, rounds)
+    found = fit_gauge(*folded_pair(old, new, form, stream), form, form.groups, rounds, about)
     words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
@@ -100,7 +103,9 @@ def _invertible(name: str, numbers: Any) -> bool:
     return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in floats(numbers))
 
 
-def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int, rounds: int = fits.ROUNDS) -> dict[str, Any]:
+def fit_gauge(
+    old: Folded, new: Folded, form: CheckpointForm, groups: int, rounds: int = fits.ROUNDS, about: int = fits.ABOUT
+) -> dict[str, Any]:
     """The gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
 
     Args:
@@ -108,6 +113,7 @@ def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int, round
         form: of the second.
         groups: key and value heads of both.
         rounds: in which matrices are fitted to what the others do not spoil.
+        about: how many times as far off as fitted numbers short ones may be that are preferred to them.
     """
     order, heads = match_heads(old, new, form, groups)
     neurons = match_neurons(old, new) if len(old.up) == len(new.up) else np.arange(len(new.up))
@@ -118,12 +124,11 @@ def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int, round
     for group in range(groups):
         mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
         left, right = (np.concatenate(list(x)) for x in (old.output[theirs], new.output[mine]))
-        made.append(
-            fits.gauge_matrix(old.value[order[group]], new.value[group], left, right, (weights[0], weights[1]), rounds)
-        )
+        pair = old.value[order[group]], new.value[group]
+        made.append(fits.gauge_matrix(*pair, left, right, (weights[0], weights[1]), rounds, about))
     parts["values"] = _stacked(made)
-    parts |= _query_key(old, new, order, heads, form, rounds)
-    return parts if new.gate is None else parts | {"ups": _ups(old, new, neurons)}
+    parts |= _query_key(old, new, order, heads, form, rounds, about)
+    return parts if new.gate is None else parts | {"ups": _ups(old, new, neurons, about)}
 
 
 def _weight(array: Floats) -> float:
@@ -133,7 +138,7 @@ def _weight(array: Floats) -> float:
 
 
 def _query_key(
-    old: Folded, new: Folded, order: Places, heads: Places, form: CheckpointForm, rounds: int
+    old: Folded, new: Folded, order: Places, heads: Places, form: CheckpointForm, rounds: int, about: int
 ) -> dict[str, Any]:
     """What was done to queries and keys, matrices or turns, with old groups and heads at the new places."""
     if form.head_norms is not None:
@@ -147,7 +152,7 @@ def _query_key(
         queries = [np.concatenate(list(x), axis=-1) for x in (old.query[theirs], new.query[mine])]
         keys = old.key[order[group]], new.key[group]
         if form.theta is None:
-            made.append(fits.gauge_matrix(queries[0], queries[1], keys[0].T, keys[1].T, weight, rounds))
+            made.append(fits.gauge_matrix(queries[0], queries[1], keys[0].T, keys[1].T, weight, rounds, about))
             continue
         q, p, k, m = (as_complex(x[None])[0] for x in (*queries, *keys))
         found.append(fits.turns(q, p, k, m, weight))
@@ -182,7 +187,7 @@ def _query_key(
         return np.asarray(z / (z * z).sum(axis=-1, keepdims=True))
 
     z = np.stack(found)
-    return {"turns": fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored)}
+    return {"turns": fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored, about)}
 
 
 def _gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
@@ -213,7 +218,7 @@ def _flat(turns: Floats) -> Floats:
     return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
-def _ups(old: Folded, new: Folded, neurons: Any) -> Any:
+def _ups(old: Folded, new: Folded, neurons: Any, about: int) -> Any:
     """The scale of each neuron of a gated MLP."""
     weight = (_weight(new.up), _weight(new.down))
     up, down = old.up[neurons], old.down[:, neurons]
@@ -230,7 +235,7 @@ def _ups(old: Folded, new: Folded, neurons: Any) -> Any:
         return np.asarray(np.maximum(above, below))
 
     c = fits.scales(up, new.up, down, new.down, weight)
-    return fits.nice_scales([lambda: c, counted], np.reciprocal, off, lambda: stored_ratios(*both))
+    return fits.nice_scales([lambda: c, counted], np.reciprocal, off, lambda: stored_ratios(*both), about)
 
 
 def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> Any:

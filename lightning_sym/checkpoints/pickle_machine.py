@@ -125,7 +125,8 @@ class _Machine:
             place -= 1
             if place < 0:
                 raise IndexError
-        found, self.stack = self.stack[place + 1 :], self.stack[:place]
+        found = self.stack[place + 1 :]
+        del self.stack[place:]  # a copy of what is below would take time that grows with its square
         return found
 
     def named(self, name: str) -> None:

@@ -33,6 +33,24 @@ def prompt_of(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[in
     return tuple(int(each) for each in ids)
 
 
+def past_windows(prompt: tuple[int, ...], forms: tuple[CheckpointForm, ...]) -> list[tuple[int, ...]]:
+    """The prompt with as many tokens as it takes to see that windows differ, if these are few.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> form = small_checkpoint("mistral").form
+        >>> past_windows((7, 3), (form, replace(form, window=3)))
+        [(7, 3, 7, 3)]
+    """
+    windows = {(form.window, form.local) for form in forms}
+    count = min((window for window, _ in windows if window is not None), default=0) + 1
+    few = count <= min(LONGEST, *(form.context for form in forms))
+    if len(windows) == 1 or count <= len(prompt) or not few:
+        return []
+    return [(prompt * (count // len(prompt) + 1))[:count]]
+
+
 def prompts_for(
     prompt: tuple[int, ...], differing: Iterable[Sequence[Residual]], context: int
 ) -> list[tuple[int, ...]]:

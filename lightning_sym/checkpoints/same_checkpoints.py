@@ -27,7 +27,7 @@ from lightning_sym.checkpoints.identity import (
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import SHAPELESS
-from lightning_sym.checkpoints.prompts import prompt_of, prompts_for
+from lightning_sym.checkpoints.prompts import past_windows, prompt_of, prompts_for
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import Walker, ends_of, require_form
@@ -157,7 +157,8 @@ def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...]
             residuals = only_changed(residuals, nothing, found.units)
     if answer is not CheckpointAnswer.SAME:
         context = min(found.first.form.context, found.second.form.context)
-        for ids in prompts_for(prompt, (other, beyond(residuals, found.units)), context):
+        prompts = prompts_for(prompt, (other, beyond(residuals, found.units)), context)
+        for ids in (*prompts, *past_windows(prompt, (found.first.form, found.second.form))):
             logits, failed = _logits(found, ids)
             tried = (*tried, *failed)
             if logits is None or logits.apart is not None:

@@ -17,6 +17,8 @@ from mistaken_conversions import MISTAKES, head_not_turned, in_memory
 
 from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
+from lightning_sym.checkpoints.explaining import at_odds
+from lightning_sym.checkpoints.mistaken_scenes import Change
 from lightning_sym.checkpoints.mistakes import ROWS
 from lightning_sym.checkpoints.model import MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
@@ -235,6 +237,25 @@ def test_a_layer_that_is_missing_or_does_nothing() -> None:
     more = replace(one, blocks=(one.blocks[0], idle, one.blocks[2]))
     assert mistakes(same_checkpoints(less, more)) == ["layer-repeated-noop"]
     assert mistakes(same_checkpoints(less, small_checkpoint("qwen2", 4, layers=3))) == []
+
+
+@pytest.mark.parametrize("sides", [1, -1])
+def test_the_last_layer_may_be_missing(sides: int) -> None:
+    one = small_checkpoint("llama", 3, layers=3)
+    less = replace(one, blocks=one.blocks[:2], form=replace(one.form, layers=2))
+    found = same_checkpoints(*(one, less)[::sides])
+    assert [(each.mistake, each.layers) for each in found.explained] == [("layer-missing", (2,))]
+
+
+def test_what_was_not_moved_is_not_told_with_what_makes_it_say_nothing() -> None:
+    def change(mistake: str, piece: str, **detail: str) -> Change:
+        return Change(mistake, (piece,), None, None, detail)
+
+    still = change("scale-one-side", "value", not_moved_by="values")
+    assert at_odds((change("lora-unmerged", "output"), still)), "a fitted symmetry leaves an update of any form"
+    assert at_odds((change("gain-plus-one", "value"), still)), "it is replaced, whatever it was"
+    assert not at_odds((change("gain-plus-one", "norm1_gain"), still))
+    assert not at_odds((change("lora-unmerged", "output"), change("gain-plus-one", "norm1_gain")))
 
 
 def test_a_search_without_work_says_so() -> None:
