@@ -47,7 +47,7 @@ FOUND = {
     "a key": r"^gone: networks/\w+/0-commands/1  stdout.complete  and \d more$",
     "a new key": r"^new: networks/\w+/0-commands/7  stdout.of  and \d more$",
     "a message": r"^    - .* is not yet decided for .*\n    \+ .* is not decided for ",
-    "a guard": r"^changed: limits/small/0/classify .*\n    - .*exact work must take.*\n    \+ .*regular",
+    "a guard": r"^changed: limits/small/0/recover .*\n    - .*exact work must take.*\n    \+ .*answer      weights",
     "a checker": r"^changed: certificates/bad/\w+.json  verify\n    - a bad certificate\n    \+ second: proved: all$",
     "a signature": r"^changed: names/public/python  swap\n    - .* = None.*\n    \+ .* = 1",
 }
