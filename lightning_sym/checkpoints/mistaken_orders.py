@@ -118,7 +118,9 @@ def qkv_layout(scene: Scene) -> Iterator[Change]:
     readers = [name for name, piece in scene.pieces.items() if piece.norm and piece.axes[0].space.kind in kinds]
     if len(readers) != len(kinds) or [scene.pieces[n].axes[0].space.kind for n in readers] != [*kinds]:
         return
-    layers = [(q, k, v) for q, k, v in zip(*(with_bias(scene, name) for name in readers), strict=True)]
+    layers = [
+        (q, k, v) for q, k, v in zip(*(with_bias(scene, name) for name in readers), strict=False)
+    ]  # biases that all have
     pieces = tuple(name for names in layers for name in names)
 
     def grouped(arrays: Arrays) -> dict[str, Array]:
