@@ -56,7 +56,16 @@ def run_claims(
 
     from lightning_sym.atlas.workers import processes
 
-    with processes(workers, heard=lambda news: progress(*news)) as submit:
+    told = dict[str, int]()
+
+    def heard(news: tuple[str, int]) -> None:
+        """Tell how far a claim is, each count once."""
+        claim_id, count = news
+        if told.get(claim_id) != count:
+            told[claim_id] = count
+            progress(claim_id, count)
+
+    with processes(workers, heard=heard) as submit:
         # the longest ones stand last in the paper's order: they start first
         begun = [submit(_work, (claim.id, quick, certificates)) for claim in reversed(claims)]
         try:
