@@ -99,7 +99,7 @@ def _near(first: str, second: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Found:
+class SimilarFingerprint:
     """A fingerprint in a folder.
 
     Attributes:
@@ -126,7 +126,7 @@ class FingerprintSearch(Result):
 
     checkpoint: str
     key: str
-    found: tuple[Found, ...]
+    found: tuple[SimilarFingerprint, ...]
     searched: int
 
     def lines(self) -> Lines:
@@ -156,7 +156,7 @@ def scan(checkpoint: str, key: str, folder: str | os.PathLike[str]) -> Fingerpri
         0
     """
     there = keys_of(folder)
-    told = [Found(file, name, shared_parts(key, theirs)) for file, name, theirs in there]
+    told = [SimilarFingerprint(file, name, shared_parts(key, theirs)) for file, name, theirs in there]
     near = sorted((each for each in told if each.share >= NEAR), key=lambda each: (-each.share, each.file))
     return FingerprintSearch(checkpoint, key, tuple(near), len(there))
 

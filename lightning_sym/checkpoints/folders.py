@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.gguf_file import gguf_config, numbers_of_config, 
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.layouts import Files, layout_row
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.opening import Held, Wanted, opened, rows_of
+from lightning_sym.checkpoints.opening import HeldFiles, Wanted, opened, rows_of
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
@@ -141,7 +141,7 @@ def _open_config(folder: Path, wanted: Wanted) -> StoredCheckpoint:
     shards = folder_tensors(folder)
     if len(shards[0]) < form.layers:
         raise FileFormatError(f"{CONFIG} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
-    return opened(folder, form, biases, shards, Held(family, rows, wanted))
+    return opened(folder, form, biases, shards, HeldFiles(family, rows, wanted))
 
 
 def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
@@ -156,7 +156,7 @@ def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
     if len(shards[0]) < form.layers:
         raise FileFormatError(f"{PARAMS} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
     rows = rows_of(wanted.row, Files.META, family)
-    return opened(folder, form, biases, shards, Held(family, rows, wanted))
+    return opened(folder, form, biases, shards, HeldFiles(family, rows, wanted))
 
 
 def _values(path: Path) -> dict[str, Any]:
@@ -182,4 +182,4 @@ def _open_gguf(path: Path, file_path: Path, wanted: Wanted) -> StoredCheckpoint:
     config.finish()
     if len(file.tensors) < form.layers:
         raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(file.tensors):,} tensors")
-    return opened(path, form, biases, [file.tensors], Held(family, rows, wanted, numbers="F32"))
+    return opened(path, form, biases, [file.tensors], HeldFiles(family, rows, wanted, numbers="F32"))

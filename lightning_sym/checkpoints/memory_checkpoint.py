@@ -15,7 +15,7 @@ from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folder_files import Tensors
 from lightning_sym.checkpoints.layouts import Files, layout_row
-from lightning_sym.checkpoints.opening import Held, Wanted, opened, rows_of
+from lightning_sym.checkpoints.opening import HeldFiles, Wanted, opened, rows_of
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stored_types import ArrayTensor
 from lightning_sym.errors import BadInput, FileFormatError
@@ -86,7 +86,7 @@ def _opened(tensors: Tensors, keys: dict[str, Any], layout: str | None, name: st
     config.finish()
     row = None if layout is None else layout_row(layout)
     again: Callable[..., StoredCheckpoint] = partial(_again, tensors, keys)
-    held = Held(FAMILIES[kind], rows_of(row, Files.FOLDER, FAMILIES[kind]), Wanted(row, memory, None, again))
+    held = HeldFiles(FAMILIES[kind], rows_of(row, Files.FOLDER, FAMILIES[kind]), Wanted(row, memory, None, again))
     return opened(Path(name), form, biases, [tensors], held)
 
 

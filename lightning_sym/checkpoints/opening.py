@@ -35,7 +35,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldFiles:
     """How a checkpoint is held: its family, the layouts that may be its, what is asked for, type of its numbers."""
 
     family: ModelFamily
@@ -54,7 +54,9 @@ def rows_of(wanted: LayoutRow | None, files: Files, family: ModelFamily) -> tupl
     return (wanted,)
 
 
-def opened(path: Path, form: CheckpointForm, biases: Biases, shards: list[Tensors], held: Held) -> StoredCheckpoint:
+def opened(
+    path: Path, form: CheckpointForm, biases: Biases, shards: list[Tensors], held: HeldFiles
+) -> StoredCheckpoint:
     """The checkpoint, after its tensors were compared with what the configuration says.
 
     Args:
@@ -81,7 +83,7 @@ def opened(path: Path, form: CheckpointForm, biases: Biases, shards: list[Tensor
 
 
 def _layout_of(
-    form: CheckpointForm, parts: frozenset[str], names: Collection[str], held: Held
+    form: CheckpointForm, parts: frozenset[str], names: Collection[str], held: HeldFiles
 ) -> tuple[LayoutRow, Layout]:
     """The first layout whose tensors are all there, or else the first one of all."""
     first = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from lightning_sym.coefficients.rational_programs import Solution, maximize
+from lightning_sym.coefficients.rational_programs import ProgramSolution, maximize
 from lightning_sym.exact.rational import rank
 
 Exponents = tuple[int, ...]
@@ -34,7 +34,7 @@ def smallest(monomials: Iterable[Exponents]) -> list[Exponents]:
     return kept
 
 
-def best_weights(monomials: Sequence[Exponents], variables: int) -> Solution:
+def best_weights(monomials: Sequence[Exponents], variables: int) -> ProgramSolution:
     r"""Twice the coefficient of monomials, with weights from above and multipliers from below.
 
     Args:
@@ -78,7 +78,7 @@ def _rank(rows: list[Exponents]) -> int:
     return rank([list(row) for row in rows]) if rows else 0
 
 
-def _positive(few: list[Exponents], variables: int, best: Solution, each: Exponents, is_slack: bool) -> bool:
+def _positive(few: list[Exponents], variables: int, best: ProgramSolution, each: Exponents, is_slack: bool) -> bool:
     """Return whether some best multipliers have this one, or the slack of this variable, positive."""
     price = 1000
     while True:  # so dear that only best multipliers are best

@@ -27,7 +27,7 @@ _ANY_DEGREE = 10**6
 
 
 @dataclass(frozen=True)
-class Ideal:
+class GivenIdeal:
     """Polynomials at a point.
 
     Attributes:
@@ -45,7 +45,7 @@ class Ideal:
     of_a_map: bool
 
 
-def ideal_of(polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any]) -> Ideal:
+def ideal_of(polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any]) -> GivenIdeal:
     """Read polynomials and a point.
 
     Raises:
@@ -81,10 +81,10 @@ def ideal_of(polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, 
         if value and not is_map:
             raise BadInput(f"all polynomials must be zero at the point, number {number} is {value}")
     kept = [k for k, g in enumerate(flints) if g != ring.constant(0)]
-    return Ideal(ring, tuple(given[k] for k in kept), tuple(flints[k] for k in kept), point, is_map)
+    return GivenIdeal(ring, tuple(given[k] for k in kept), tuple(flints[k] for k in kept), point, is_map)
 
 
-def point_text(ideal: Ideal) -> str:
+def point_text(ideal: GivenIdeal) -> str:
     """The point in words."""
     if not any(ideal.point):
         return "the origin"

@@ -24,7 +24,7 @@ from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.coordinates import CHANGE, Coordinates, linear_changes, straightened, total_degree
 from lightning_sym.coefficients.ideal_elements import MOST_ROWS, IdealElement, elements, shortest, terms_of
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
-from lightning_sym.coefficients.polynomial_input import Ideal, ideal_of, point_text
+from lightning_sym.coefficients.polynomial_input import GivenIdeal, ideal_of, point_text
 from lightning_sym.limits import Work
 from lightning_sym.network.polynomial_map import PolynomialMap
 
@@ -141,7 +141,7 @@ def polynomial_coefficient(
     )  # fmt: skip
 
 
-def _about(ideal: Ideal) -> str:
+def _about(ideal: GivenIdeal) -> str:
     what = "mean squared error, for inputs with a density," if ideal.of_a_map else "sum of squares of the polynomials"
     return f"of the {what} at {point_text(ideal)}"
 

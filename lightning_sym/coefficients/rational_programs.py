@@ -22,7 +22,7 @@ MOST_PIVOTS = 20_000
 
 
 @dataclass(frozen=True)
-class Solution:
+class ProgramSolution:
     """The value of a program with the two solutions that prove it.
 
     Attributes:
@@ -38,7 +38,7 @@ class Solution:
 
 def maximize(
     columns: Sequence[Sequence[int]], limits: Sequence[Fraction | int], objective: Sequence[int] | None = None
-) -> Solution:
+) -> ProgramSolution:
     """The largest value of the sum of `objective` times multipliers whose columns add up to at most the limits.
 
     Args:
@@ -66,8 +66,8 @@ def maximize(
         if entering is None:
             held = dict(zip(simplex.basis, simplex.levels, strict=True))
             multipliers = tuple(held.get(k, Fraction(0)) for k in range(count))
-            return Solution(sum((b * y for b, y in zip(worth, multipliers, strict=True)), Fraction(0)), multipliers,
-                            tuple(weights))  # fmt: skip
+            best = sum((b * y for b, y in zip(worth, multipliers, strict=True)), Fraction(0))
+            return ProgramSolution(best, multipliers, tuple(weights))
         simplex.pivot(entering)
     raise TooLarge(f"a linear program must be solved in {MOST_PIVOTS:,} steps")
 
