@@ -140,8 +140,8 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.varieties.jets import JetLine as JetLine
     from lightning_sym.varieties.jets import softmax_jet as softmax_jet
     from lightning_sym.varieties.known_ideal import Equations as Equations
-    from lightning_sym.varieties.membership import Membership as Membership
-    from lightning_sym.varieties.membership import Recovery as Recovery
+    from lightning_sym.varieties.map_recovery import Membership as Membership
+    from lightning_sym.varieties.map_recovery import Recovery as Recovery
     from lightning_sym.varieties.membership import recover as recover
     from lightning_sym.varieties.query_plan import QueryPlan as QueryPlan
     from lightning_sym.varieties.query_plan import query_plan as query_plan

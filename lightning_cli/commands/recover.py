@@ -16,7 +16,7 @@ from lightning_cli.output_file import WEIGHTS
 from lightning_cli.writing import softmax_answer
 from lightning_cli.writing.fields import constant, each, field, group, json_answer, natural, one_of, optional
 from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE
+from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE, TRIED
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.lazy import lazy_imports
 
@@ -30,6 +30,7 @@ with lazy_imports(__name__):
         jet_files,
         jet_recovery,
         map_input,
+        map_recovery,
         membership,
         query_plan,
         softmax_recovery,
@@ -78,6 +79,7 @@ ANSWER = json_answer(
         "difference",
     ),
     field("complex_weights", optional(bool), "where there are no real weights: whether there are complex ones"),
+    TRIED,
 )
 
 ANSWERS = (ANSWER, softmax_answer.ANSWER, softmax_answer.PLAN)
@@ -171,7 +173,7 @@ def command(
         raise click.UsageError(f"{given[0]} belongs to --ask")
     if (file is None) == (ask is None):
         raise click.UsageError("give a FILE, or --ask PROGRAM" if ask is None else "give a FILE or --ask, not both")
-    result: membership.Recovery | softmax_recovery.SoftmaxRecovery
+    result: map_recovery.Recovery | softmax_recovery.SoftmaxRecovery
     if ask is not None:
         if widths is None or tokens is None:
             raise click.UsageError("--ask needs the shape of the network: --widths and --tokens")
@@ -186,7 +188,7 @@ def command(
             weight_files.save_weights(result.weights, output)
         else:
             click.echo(f"no exact rational weights to write into {output}", err=True)
-    answer = ANSWER if isinstance(result, membership.Recovery) else softmax_answer.ANSWER
+    answer = ANSWER if isinstance(result, map_recovery.Recovery) else softmax_answer.ANSWER
     return write(answer, result, "answer", as_json=as_json, holds=HOLDS[result.answer.value])
 
 
@@ -197,7 +199,7 @@ def _from_file(
     tokens: int | None,
     memory: int,
     work: float,
-) -> membership.Recovery | softmax_recovery.SoftmaxRecovery:
+) -> map_recovery.Recovery | softmax_recovery.SoftmaxRecovery:
     """Return what is found for the map or the jet in a file, or another shape that is asked about."""
     with progress_bar() as progress:
         progress("reading the file", 0, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli.writing.fields import field, group, json_answer, natural, one_of, optional
-from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE, SPELLED_MATRIX, SPELLED_NUMBER
+from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE, SPELLED_MATRIX, SPELLED_NUMBER, TRIED
 
 if TYPE_CHECKING:
     from lightning_sym.varieties.softmax_recovery import SoftmaxRecovery
@@ -45,6 +45,7 @@ ANSWER = json_answer(
     field("queries", natural(), "how many were asked"),
     field("digits", optional(natural(1)), "behind the point in each number of an answer; null without queries"),
     field("checked", str, "what was compared in the end"),
+    TRIED,
     said="`lightning-sym recover --json` of a jet, and `lightning-sym recover --ask --json`.",
     title="recover of a jet, recover --ask",
 )

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.ask import LaterRows, TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import LaterRows, Need, TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
@@ -120,11 +120,19 @@ def _by_kind(pair: PlainPair) -> Comparison | None:
     return pair.witness() if pair.has_polynomials else Comparison(Answer.DIFFERENT, reason)
 
 
+def _depths(pair: PlainPair) -> str:
+    return " and ".join(str(shape.depth) for shape in pair.shapes)
+
+
 SAME: tuple[TheoremRow[Any, Comparison] | LaterRows[Any, Comparison], ...] = (
     TheoremRow("", lambda pair: pair.is_plain, PlainPair.virtual_price, _both_zero),
     TheoremRow(
-        "Theorem 3.7, Eq. 13", lambda pair: pair.is_plain and pair.of_one_depth and not any(pair.zero), paid_by_steps,
-        _by_symmetry, "no moves and no rescaling lead from the virtual weights of one network to those of the other",
+        "Theorem 3.7, Eq. 13", lambda pair: pair.is_plain, paid_by_steps, _by_symmetry,
+        "no moves and no rescaling lead from the virtual weights of one network to those of the other",
+        (
+            Need("functions that are not zero", lambda pair: not any(pair.zero)),
+            Need("as many layers in both", lambda pair: pair.of_one_depth, _depths),
+        ),
     ),
     LaterRows(lambda pair: not pair.is_plain, lambda: same_transformers.TRANSFORMERS),
     TheoremRow("", any_question, paid_by_steps, lambda pair: pair.by_inputs()),

@@ -121,7 +121,7 @@ class _Conversation:
         self.asked.append(Asked(x, output))
         return output
 
-    def _finished(self, recovery: Callable[..., SoftmaxRecovery], *said: str) -> SoftmaxRecovery:
+    def _finished(self, recovery: Callable[..., SoftmaxRecovery], *said: str | int) -> SoftmaxRecovery:
         self.found.about = {
             "queries": len(self.asked), "digits": self.plan.digits, "assumptions": self.plan.assumptions,
         }  # fmt: skip
@@ -145,21 +145,23 @@ class _Conversation:
         attention: list[ObjectArray] = []
         self._know(attention, value)
         if zero is None:
-            return self._finished(found.undecided, "V~ is not known well enough to tell it from 0; ask for more digits")
+            why = "V~ is not known well enough to tell it from 0; ask for more digits"
+            return self._finished(found.undecided, why, "a V~ that is known to be 0, or not to be")
         for i in range(1, shape.depth + 1) if not zero else ():
             directions = arithmetic.directions(attention, value)
             if len(directions) < shape.input_width:
+                seen = f"directions y at which q_j(y), j < {i}, and V~ y are certainly not 0"
                 return self._finished(
                     found.undecided,
-                    f"A~{i} does not show: there are too few directions y at which q_j(y), j < {i}, and V~ y are "
-                    "certainly not 0; ask for more digits",
+                    f"A~{i} does not show: there are too few {seen}; ask for more digits",
+                    f"{shape.input_width} independent {seen}, got {len(directions)}",
                 )
             layer = self._layer(i, directions, attention, value)
             if isinstance(layer, str):
                 return self._finished(found.none, layer)
             if not arithmetic.is_known(layer):
                 why = f"A~{i} is not known better than by its bound; ask for more digits"
-                return self._finished(found.undecided, why)
+                return self._finished(found.undecided, why, f"terms of degree {last_degree(i)} that show A~{i}")
             attention.append(layer)
             self._know(attention, value)
             if self.plan.denominators is None or i == shape.depth:
@@ -168,11 +170,8 @@ class _Conversation:
             if hidden == "blind":
                 break
             if hidden is not None:
-                return self._finished(
-                    found.undecided,
-                    f"A~{i} is skew: two distinct tokens do not show the layers behind it, though the function may "
-                    "determine them",
-                )
+                why = "two distinct tokens do not show the layers behind it, though the function may determine them"
+                return self._finished(found.skew, i, why)
         for x in self._further():
             self._ask(x, "comparing")
         if (number := self.arithmetic.disagrees(attention, value, self.asked)) is not None:

@@ -64,14 +64,14 @@ def recover_from_jet(
     # the lines layer by layer, once more to compare, and a linear system of as many rows
     seconds = 4 * price_of_lines(shape, len(jet.series), jet.order).seconds
     Work(work, progress).spend(seconds, "the series along the lines")
-    return _Question(jet, shape).answer()
+    return _AskedJet(jet, shape).answer()
 
 
 def _fixed(shape: Architecture) -> tuple[object, ...]:
     return shape.normalization, shape.tokens, shape.depth, shape.input_width, shape.output_width
 
 
-class _Question:
+class _AskedJet:
     """A jet, and the series along its lines behind the layers that are known so far."""
 
     def __init__(self, jet: Jet, shape: Architecture) -> None:
@@ -106,9 +106,10 @@ class _Question:
             if why == "blind":
                 break
             if why is not None:
-                return found.undecided(
-                    f"A~{i} is skew: two distinct tokens do not show the layers behind it to the orders that are read, "
-                    "though the function may determine them"
+                return found.skew(
+                    i,
+                    "two distinct tokens do not show the layers behind it to the orders that are read, "
+                    "though the function may determine them",
                 )
         return self._compared()
 
@@ -130,7 +131,8 @@ class _Question:
         if least < d * d:
             return self.found.undecided(
                 f"the lines give {least} independent equations for the {d * d} entries of A~{i}: there must be more, "
-                f"with differences y at which V~ y and q_j(y), j < {i}, are not 0"
+                f"with differences y at which V~ y and q_j(y), j < {i}, are not 0",
+                f"{d * d} independent equations for A~{i}, got {least}",
             )
         solution = unique_solution(rows, right)
         if solution is None:

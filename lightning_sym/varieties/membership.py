@@ -7,17 +7,15 @@ in `docs/recover.md`. Every answer `weights` is checked by expansion before it i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from fractions import Fraction
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Lines, Result, latex_matrix
-from lightning_sym.errors import BadInput, ProgramError, no_truth_value
+from lightning_sym.ask import Need, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.number_field import RATIONALS, NumberField, rank_over
 from lightning_sym.fibers.recovery import NoFirstLayer, reconstruct
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
@@ -25,107 +23,16 @@ from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.prices import price_of_coefficients
-from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.candidates import Candidate, candidates, misfit, one_token_rows
 from lightning_sym.varieties.expansion import Difference, first_difference, network_layers, virtual_layers
 from lightning_sym.varieties.layer_forms import LayerForms, not_of_one_layer
 from lightning_sym.varieties.map_input import map_from_python
+from lightning_sym.varieties.map_recovery import Membership, Recovery
 from lightning_sym.varieties.realization import actual_weights, attention_of_form, is_rational
 from lightning_sym.varieties.rotations import not_equivariant
 from lightning_sym.varieties.skew_parts import layers_known
-
-
-@no_truth_value("answer is Membership.WEIGHTS")
-class Membership(Enum):
-    """Whether a map is the function of a network of the shape, with real weights."""
-
-    WEIGHTS = "weights"
-    NONE = "none"
-    UNDECIDED = "undecided"
-
-
-@no_truth_value("recovery.answer is Membership.WEIGHTS")
-@dataclass(frozen=True, eq=False, repr=False)
-class Recovery(Result):
-    r"""The answer, and what shows it.
-
-    Attributes:
-        architecture: the shape that was asked about.
-        answer: weights, none, or undecided; over the real numbers.
-        minimal_polynomial: for `WEIGHTS` over a number field, the polynomial that its generator `r` is a root of.
-        root_between: rational numbers with one real root between them; each real root will do.
-        matrices: for `WEIGHTS`, the matrices as text, entries rational numbers or polynomials in `r`.
-        reasons: for `NONE` and `UNDECIDED`, what fails, a line each.
-        difference: for `NONE`, a coefficient that is not what it must be, where one shows it.
-        complex_weights: for `NONE`, whether complex weights have this function; `None` if that was not decided.
-    """
-
-    architecture: Architecture
-    answer: Membership
-    minimal_polynomial: str | None = None
-    root_between: tuple[str, str] | None = None
-    matrices: dict[str, list[list[str]]] | None = None
-    reasons: tuple[str, ...] = ()
-    difference: Difference | None = None
-    complex_weights: bool | None = None
-
-    @cached_property
-    def weights(self) -> Weights | None:
-        """For `WEIGHTS` over the rationals the weights, else `None`."""
-        if self.matrices is None or self.minimal_polynomial is not None:
-            return None
-        exact = {name: [[Fraction(x) for x in row] for row in rows] for name, rows in self.matrices.items()}
-        return Weights.of(exact)
-
-    def lines(self) -> Lines:
-        """As the command prints it."""
-        return list(self._said())
-
-    def _said(self) -> Iterator[tuple[str, str]]:
-        yield "network", f"lightning attention, one head, {self.architecture}"
-        yield "answer", self.answer.value
-        if self.answer is Membership.WEIGHTS:
-            field = "the rationals"
-            if self.minimal_polynomial is not None and self.root_between is not None:
-                low, high = self.root_between
-                field = f"Q(r), r a root of {self.minimal_polynomial}; the one between {low} and {high} is real"
-            yield "over", field
-            for name, rows in (self.matrices or {}).items():
-                yield name, "; ".join(" ".join(f"({x})" if " " in x else x for x in row) for row in rows)
-            yield "checked", "the polynomial map of these weights, expanded, is the map"
-        for reason in self.reasons:
-            yield "because", reason
-        if self.difference is not None:
-            at = self.difference
-            where = f"row {at.row}, token {at.token}, {at.monomial}"
-            yield "at", f"{where}: the coefficient is {at.given}, it must be {at.found}"
-        if self.answer is Membership.NONE:
-            known = {True: "have this function", False: "do not have it either", None: "were not decided"}
-            yield "complex", f"complex weights of this shape {known[self.complex_weights]}"
-
-    def _latex(self) -> str:
-        import sympy
-
-        if self.matrices is None:
-            return rf"\text{{{self.answer.value}}}"
-        r = sympy.Symbol("r")
-        names = [
-            rf"{name[0]}_{{{name[1:]}}} = "
-            + latex_matrix(np.array([[_as_sympy(x, r) for x in row] for row in rows], dtype=object))
-            for name, rows in self.matrices.items()
-        ]
-        return r",\quad ".join(names)
-
-
-def _as_sympy(text: str, r: Any) -> Any:
-    """An entry as this module wrote it."""
-    from lightning_sym.rings.polynomials import PolynomialRing, to_sympy
-    from lightning_sym.varieties.map_text import parse_polynomial
-
-    return to_sympy(parse_polynomial(text, PolynomialRing(["r"]), 10**6), ["r"]).as_expr().subs("r", r)
-
 
 _COEFFICIENT_BITS = 16
 """Bits of the weights that are expanded, before they are known."""
@@ -190,11 +97,12 @@ def recover(
     if not isinstance(architecture, Architecture):
         raise BadInput(f"the shape must be an Architecture, got {type(architecture).__name__}")
     architecture.require_plain("the weights of a polynomial map")
-    question = _Question(map_from_python(phi, architecture), memory, Work(work, progress))
-    return question.answer()
+    asked = _AskedMap(map_from_python(phi, architecture), memory, Work(work, progress))
+    found, tried = ask(asked, RECOVERY, asked.work)
+    return replace(asked.undecided() if found is None else found, tried=tried)
 
 
-class _Question:
+class _AskedMap:
     """A map, its shape, and what has failed."""
 
     def __init__(self, phi: PolynomialMap, memory: int, work: Work) -> None:
@@ -206,33 +114,47 @@ class _Question:
         require_memory(terms * size, memory, f"the polynomials, up to {terms:,} terms,")
         self.expansion = price_of_coefficients(self.shape, _COEFFICIENT_BITS).seconds
 
-    def answer(self) -> Recovery:
-        """The strategies in turn; each but the last is complete where it applies."""
+    @cached_property
+    def at_one_token(self) -> list[Any]:
+        """The outputs of the first token where all others are zero, as polynomials in its entries."""
+        return one_token_rows(self.phi)
+
+    @property
+    def vanishes_at_one_token(self) -> bool:
+        """Whether the map is zero where all tokens but one are."""
+        return all(row.is_zero() for row in self.at_one_token)
+
+    def zero(self) -> Recovery:
+        """Weights that are all zero."""
+        zeros = {name: RATIONALS.matrix(np.zeros(size, dtype=int)) for name, size in self.shape.weight_shapes()}
+        return self._weights(zeros, RATIONALS)
+
+    def one_layer(self) -> Recovery:
+        """The answer for one layer and two tokens or more, from the coefficients that are linear in the query."""
         shape, phi = self.shape, self.phi
-        if phi.term_count == 0:
-            zeros = {name: RATIONALS.matrix(np.zeros(size, dtype=int)) for name, size in shape.weight_shapes()}
-            return self._weights(zeros, RATIONALS)
-        if shape.depth == 1 and shape.tokens > 1:
-            d, d_out = shape.widths
-            self.work.spend(PRODUCT * d_out * shape.tokens**2 * d**2 * (d + 1), "the coefficients of one layer")
-            if (wrong := not_of_one_layer(phi)) is not None:
-                why = "the function of one layer is linear in the coefficients b_km of x_k_1 in the outputs of token 1"
-                return self._none([f"{why}, all others are sums of these"], False, wrong)
-            return self._first(LayerForms(phi).candidates(self.failures))
-        self.work.spend(self.expansion * shape.tokens, "the rotations of the tokens")
-        if (unequal := not_equivariant(phi)) is not None:
-            why = "phi(X R) = phi(X) R for every orthogonal t x t matrix R and every network"
-            return self._none([f"{why}: {unequal.what}"], False, unequal.difference)
-        rows = one_token_rows(phi)
-        if any(not row.is_zero() for row in rows):
-            self.work.spend(FACTOR * sum(map(len, rows)) * shape.degree, "factors at one token")
-            if shape.tokens > 1:
-                d = shape.widths[0]
-                self.work.spend(EQUATION * d * (d - 1) * 9**shape.depth, "skew-symmetric parts")
-            return self._first(candidates(phi, shape.attention_ranks, self.failures))
-        if shape.tokens == 1:
-            raise ProgramError("a map of one token that is not zero vanishes there")
-        return self._with_skew_layers()
+        d, d_out = shape.widths
+        self.work.spend(PRODUCT * d_out * shape.tokens**2 * d**2 * (d + 1), "the coefficients of one layer")
+        if (wrong := not_of_one_layer(phi)) is not None:
+            why = "the function of one layer is linear in the coefficients b_km of x_k_1 in the outputs of token 1"
+            return self._none([f"{why}, all others are sums of these"], False, wrong)
+        return self._first(LayerForms(phi).candidates(self.failures))
+
+    def turned(self) -> Recovery | None:
+        """That no network has a function that does not commute with rotations of the tokens."""
+        self.work.spend(self.expansion * self.shape.tokens, "the rotations of the tokens")
+        if (unequal := not_equivariant(self.phi)) is None:
+            return None
+        why = "phi(X R) = phi(X) R for every orthogonal t x t matrix R and every network"
+        return self._none([f"{why}: {unequal.what}"], False, unequal.difference)
+
+    def by_one_token(self) -> Recovery:
+        """The answer for a map that does not vanish at one token."""
+        shape = self.shape
+        self.work.spend(FACTOR * sum(map(len, self.at_one_token)) * shape.degree, "factors at one token")
+        if shape.tokens > 1:
+            d = shape.widths[0]
+            self.work.spend(EQUATION * d * (d - 1) * 9**shape.depth, "skew-symmetric parts")
+        return self._first(candidates(self.phi, shape.attention_ranks, self.failures))
 
     def _first(self, found: Iterator[Candidate]) -> Recovery:
         """The first candidate that has the function and belongs to the shape; the list is complete."""
@@ -303,19 +225,15 @@ class _Question:
             complex_weights=complex_weights,
         )
 
-    def _with_skew_layers(self) -> Recovery:
-        """The map vanishes at one token, so an attention matrix is skew-symmetric: two layers, over the rationals."""
-        why = "phi vanishes at one token, so some x^T A~i x is zero"
-        if self.shape.depth != 2:
-            return self._undecided(f"{why}; such networks of three layers or more are not decided")
+    def by_two_tokens(self) -> Recovery | None:
+        """The answer for two layers of which one is skew-symmetric, where one is found over the rationals."""
         d = self.shape.widths[0]
         self.work.spend(VALUE * self.phi.term_count * d**2 * (d + 1) / 2, "the layer behind a skew-symmetric one")
         try:
             solutions = reconstruct(self.phi)
         except NoFirstLayer:
-            return self._none(
-                [f"{why}; then the parts of degree 1 and 5 in the second token do not both vanish"], False, None
-            )
+            why = "then the parts of degree 1 and 5 in the second token do not both vanish"
+            return self._none([f"{VANISHES}; {why}"], False, None)
         for solution in solutions:
             attention = tuple(map(RATIONALS.matrix, solution.weights.attention))
             value = RATIONALS.matrix(solution.weights.value)
@@ -323,8 +241,39 @@ class _Question:
             candidate = Candidate(RATIONALS, attention, value, known, (None, None), "")
             if (recovery := self._tried(candidate)) is not None:
                 return recovery
-        found = "; ".join(self.failures) or "no virtual weights over the rationals"
-        return self._undecided(f"{why}; {found}; others, over larger fields, are not decided")
+        return None
 
-    def _undecided(self, reason: str) -> Recovery:
-        return Recovery(self.shape, Membership.UNDECIDED, reasons=(reason,))
+    def undecided(self) -> Recovery:
+        """What is said of a map that vanishes at one token, and of which no theorem says more."""
+        open_still = "such networks of three layers or more are not decided"
+        if self.shape.depth == 2:
+            found = "; ".join(self.failures) or "no virtual weights over the rationals"
+            open_still = f"{found}; others, over larger fields, are not decided"
+        return Recovery(self.shape, Membership.UNDECIDED, reasons=(f"{VANISHES}; {open_still}",))
+
+
+VANISHES = "phi vanishes at one token, so some x^T A~i x is zero"
+TWO_TOKENS = Need("two tokens or more", lambda asked: asked.shape.tokens > 1, lambda asked: str(asked.shape.tokens))
+
+
+def _layers(count: int, words: str) -> Need:
+    return Need(words, lambda asked: asked.shape.depth == count, lambda asked: str(asked.shape.depth))
+
+
+RECOVERY: tuple[TheoremRow[_AskedMap, Recovery], ...] = (
+    TheoremRow("", lambda asked: asked.phi.term_count == 0, paid_by_steps, _AskedMap.zero),
+    TheoremRow(
+        "Theorem 6 of docs/recover.md", any_question, paid_by_steps, _AskedMap.one_layer,
+        needs=(_layers(1, "one layer"), TWO_TOKENS),
+    ),
+    TheoremRow("", any_question, paid_by_steps, _AskedMap.turned),
+    TheoremRow(
+        "Proposition 4 and Theorem 5 of docs/recover.md", any_question, paid_by_steps, _AskedMap.by_one_token,
+        needs=(Need("a map that does not vanish at one token", lambda asked: not asked.vanishes_at_one_token),),
+    ),
+    TheoremRow(
+        "Proposition 7 of docs/recover.md", any_question, paid_by_steps, _AskedMap.by_two_tokens,
+        "no virtual weights that it finds over the rationals belong to the shape", (_layers(2, "two layers"),),
+    ),
+)  # fmt: skip
+"""In the order of asking; each pays what it does step by step."""

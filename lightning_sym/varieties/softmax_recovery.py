@@ -3,14 +3,15 @@ r"""Weights of one-head softmax networks from what their function shows, and wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.display import Lines, Result, cut_text, latex_matrix, rows_in_line, spelled_rows
+from lightning_sym.ask import FellShort
+from lightning_sym.display import Lines, Result, cut_text, labelled, latex_matrix, rows_in_line, spelled_rows
 from lightning_sym.errors import no_truth_value
 from lightning_sym.exact.number_field import RATIONALS
 from lightning_sym.fibers.softmax import is_blind
@@ -22,7 +23,7 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.varieties.candidates import Candidate, misfit
 from lightning_sym.varieties.decimals import decimal, least_power_of_ten
 from lightning_sym.varieties.jets import PROVED
-from lightning_sym.varieties.membership import Membership
+from lightning_sym.varieties.map_recovery import Membership
 from lightning_sym.varieties.realization import actual_weights
 
 MOST_PLACES = 30
@@ -47,6 +48,7 @@ class SoftmaxRecovery(Result):
         queries: how many were asked.
         digits: behind the point, in each number of an answer; `None` without queries.
         checked: what was compared in the end.
+        tried: the theorem that was asked in vain, with the hypothesis that is not known to hold.
     """
 
     architecture: Architecture
@@ -60,6 +62,7 @@ class SoftmaxRecovery(Result):
     queries: int = 0
     digits: int | None = None
     checked: str = ""
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def weights(self) -> Weights | None:
@@ -92,6 +95,7 @@ class SoftmaxRecovery(Result):
             yield "if", assumption
         if self.checked:
             yield "checked", self.checked
+        yield from labelled("tried", map(str, self.tried))
 
     @property
     def determined(self) -> str:
@@ -158,9 +162,16 @@ class Found:
         known: dict[str, Any] = {"attention": tuple(self.attention), "value": self.value, "radius": self.radius}
         return SoftmaxRecovery(self.architecture, answer, **known, **more, **self.about)
 
-    def undecided(self, *reasons: str) -> SoftmaxRecovery:
-        """With what is known so far."""
-        return self._answer(Membership.UNDECIDED, reasons=reasons)
+    def undecided(self, reason: str, needed: str) -> SoftmaxRecovery:
+        """Return what is known so far, and what the theorem needs that is not known to be so."""
+        fell_short = FellShort("Theorem 7 of docs/softmax-fibers.md", f"it needs {needed}")
+        return self._answer(Membership.UNDECIDED, reasons=(reason,), tried=(fell_short,))
+
+    def skew(self, i: int, why: str) -> SoftmaxRecovery:
+        """Return what is known where matrix `i` is skew-symmetric and hides what stands behind it."""
+        return self.undecided(
+            f"A~{i} is skew: {why}", f"matrices that are not skew-symmetric before the last, got A~{i}"
+        )
 
     def none(self, *reasons: str) -> SoftmaxRecovery:
         """No network of the shape has this function; what was found on the way is of no network."""

@@ -69,6 +69,7 @@ def test_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypat
     document = json.loads(out)
     assert (document["answer"], document["weights"], document["complex_weights"]) == ("undecided", None, None)
     assert document["reasons"]
+    assert document["tried"][-1] == "Proposition 7 of docs/recover.md: it needs two layers, got 3"
 
 
 def test_irrational_weights_are_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,7 @@ def test_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "recover", str(tmp_path / "skew.json"), "-o", str(tmp_path / "w.json"))
     assert code == exit_codes.UNDECIDED
     assert "A~1 is skew" in " ".join(out.split())
+    assert "tried Theorem 7 of docs/softmax-fibers.md: it needs matrices that are not skew" in " ".join(out.split())
     assert "no exact rational weights" in err
     assert not (tmp_path / "w.json").exists()
 

@@ -45,7 +45,6 @@ NETWORKS = {
     "another normalization": Architecture((2, 2), (2,), 1, HALVES, skip=True),
 }
 USEFUL = {
-    "a dimension that is too large for a Jacobian",
     "several heads",
     "a degree below twice the number of parameters",
 }

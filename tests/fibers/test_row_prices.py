@@ -20,6 +20,8 @@ from lightning_sym import (
     Weights,
     classify,
     fiber,
+    polynomial_map,
+    recover,
     rescale,
     same_function,
     transform,
@@ -43,6 +45,7 @@ def drawn(seed: int, depth: int, form: Any = None, *, more: int = 0, square: boo
     return weights.with_form(NetworkForm() if form is None else form)
 
 
+SMALL = Architecture((2, 2), (1,), 2)
 SKIP, NO_SKIP, MASK = NetworkForm(SOFTMAX, skip=True), NetworkForm(SOFTMAX), NetworkForm(causal=True)
 
 
@@ -63,6 +66,7 @@ QUESTIONS: dict[str, Callable[[int], Any]] = {
     "softmax heads": lambda s: fiber(heads(s)),
     "point": lambda s: classify(drawn(s, 1)),
     "deep point": lambda s: classify(drawn(s, 2, square=True)),
+    "map": lambda s: recover(polynomial_map(SMALL, Weights.random(SMALL, seed=s))),
 }
 
 
@@ -138,7 +142,13 @@ BY_SIZES = {"COUNTS", "COMPUTED", "MODELS", "DEGREES", "HILBERT", "APART", "THEO
 
 
 def test_rows_of_every_list_are_followed() -> None:
-    for name in ("dimension.transformers", "varieties.degree", "varieties.hilbert_polynomial", "fibers.determined"):
+    for name in (
+        "dimension.transformers",
+        "varieties.degree",
+        "varieties.hilbert_polynomial",
+        "fibers.determined",
+        "coefficients.at_weights",
+    ):
         import_module(f"lightning_sym.{name}")
     rows = {
         name: found

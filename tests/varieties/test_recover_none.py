@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -22,7 +23,7 @@ from lightning_sym import (
     polynomial_map,
     recover,
 )
-from lightning_sym.errors import ProgramError, TooLarge
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.exact.number_field import RATIONALS
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.network.one_layer import coefficients_from_products, quadratic_monomials
@@ -186,6 +187,41 @@ def test_a_skew_layer_among_three_is_undecided() -> None:
     found = recover(polynomial_map(three.architecture(2), three))
     assert found.answer is Membership.UNDECIDED
     assert found.complex_weights is None
+    assert [str(each) for each in found.tried] == [
+        "Theorem 6 of docs/recover.md: it needs one layer, got 3",
+        "Proposition 4 and Theorem 5 of docs/recover.md: it needs a map that does not vanish at one token",
+        "Proposition 7 of docs/recover.md: it needs two layers, got 3",
+    ]
+    assert "\ntried       Theorem 6" in str(found)
+
+
+def of_attention(*attention: list[list[int]]) -> PolynomialMap:
+    network = network_of(VirtualWeights(attention, [[1, 2]]))
+    return polynomial_map(network.architecture(2), network)
+
+
+SKEW, PLAIN = [[0, 1], [-1, 0]], [[1, 2], [3, 5]]
+ONE_TOKEN = Weights.of({"Q1": [[1, 0]], "K1": [[1, 2]], "V1": [[1, 1]]})
+NEEDED = {
+    "one layer": of_attention(PLAIN, PLAIN),
+    "two tokens or more": polynomial_map(ONE_TOKEN.architecture(1), ONE_TOKEN),
+    "a map that does not vanish at one token": of_attention(SKEW, PLAIN),
+    "two layers": of_attention(SKEW, PLAIN, PLAIN),
+}
+
+
+@pytest.mark.parametrize("must", NEEDED)
+def test_a_row_that_loses_a_hypothesis_is_noticed(must: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says then is false, or it cannot be applied."""
+    assert {need.must for row in membership.RECOVERY for need in row.needs} == set(NEEDED)  # type: ignore[attr-defined]
+    less = [replace(row, needs=tuple(n for n in row.needs if n.must != must)) for row in membership.RECOVERY]  # type: ignore[attr-defined]
+    right = recover(NEEDED[must]).answer
+    assert right is not Membership.NONE
+    monkeypatch.setattr(membership, "RECOVERY", less)
+    try:
+        assert recover(NEEDED[must]).answer is not right
+    except (BadInput, RuntimeError, ValueError):
+        return
 
 
 def test_what_does_not_fit_is_not_none(monkeypatch: pytest.MonkeyPatch) -> None:
