@@ -17,30 +17,32 @@ Part = npt.NDArray[Any]
 """float64, taken as exact, or `Fraction` (dtype object); orders are integers."""
 
 
-class Need(NamedTuple):
+class SymmetryNeed(NamedTuple):
     """What a network must be for a part to be a symmetry of it, and what is said if it is not."""
 
     holds: Callable[[CheckpointForm], bool]
     otherwise: str
 
 
-CENTRED = Need(
+CENTRED = SymmetryNeed(
     lambda form: form.norm == "layer", "shifts along the vector of ones need LayerNorm, this network has RMSNorm"
 )
-NORM_BIAS = Need(lambda form: form.norm == "layer", "RMSNorm has no bias")
-LEARNED = Need(lambda form: form.theta is None, "this network has no learned positions")
-UNSCALED = Need(lambda form: form.embedding_square is None, "embeddings are scaled here, and positions are not")
-NO_TURNS = Need(lambda form: form.theta is None, "with rotary positions queries and keys allow turns only, no matrices")
-UNSEEN_KEYS = Need(lambda form: form.theta is None, "with rotary positions the function depends on key biases")
-UNCAPPED = Need(lambda form: form.score_cap is None, "with caps on scores the function depends on key biases")
-NO_GAINS = Need(
+NORM_BIAS = SymmetryNeed(lambda form: form.norm == "layer", "RMSNorm has no bias")
+LEARNED = SymmetryNeed(lambda form: form.theta is None, "this network has no learned positions")
+UNSCALED = SymmetryNeed(lambda form: form.embedding_square is None, "embeddings are scaled here, and positions are not")
+NO_TURNS = SymmetryNeed(
+    lambda form: form.theta is None, "with rotary positions queries and keys allow turns only, no matrices"
+)
+UNSEEN_KEYS = SymmetryNeed(lambda form: form.theta is None, "with rotary positions the function depends on key biases")
+UNCAPPED = SymmetryNeed(lambda form: form.score_cap is None, "with caps on scores the function depends on key biases")
+NO_GAINS = SymmetryNeed(
     lambda form: form.head_norms is None,
     "with gains on queries and keys no turns or matrices are known",
 )
-GAINS = Need(lambda form: form.head_norms is not None, "this network has no gains on queries and keys")
-ROTARY = Need(lambda form: form.theta is not None, "turns belong to rotary positions, this network has none")
-GATED = Need(lambda form: form.has_gate, "only the up map of a gated MLP may be scaled")
-UNTIED = Need(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
+GAINS = SymmetryNeed(lambda form: form.head_norms is not None, "this network has no gains on queries and keys")
+ROTARY = SymmetryNeed(lambda form: form.theta is not None, "turns belong to rotary positions, this network has none")
+GATED = SymmetryNeed(lambda form: form.has_gate, "only the up map of a gated MLP may be scaled")
+UNTIED = SymmetryNeed(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
 
 
 class PartKind(NamedTuple):
@@ -53,11 +55,11 @@ class PartKind(NamedTuple):
     """
 
     shape: tuple[str, ...]
-    needs: tuple[Need, ...] = ()
+    needs: tuple[SymmetryNeed, ...] = ()
     integers: bool = False
 
 
-def made_of(*shape: str, needs: tuple[Need, ...] = (), integers: bool = False) -> dict[str, PartKind]:
+def made_of(*shape: str, needs: tuple[SymmetryNeed, ...] = (), integers: bool = False) -> dict[str, PartKind]:
     """What stands with a part of a symmetry where it is declared."""
     return {"kind": PartKind(shape, needs, integers)}
 
