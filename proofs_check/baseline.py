@@ -27,7 +27,7 @@ _COUNTED = ("instances", "witness", "findings", "tallies")
 """What is said of a part besides its verdict; other sizes give others."""
 
 
-class Difference(NamedTuple):
+class BaselineDifference(NamedTuple):
     """Something that is not as it was.
 
     Attributes:
@@ -60,7 +60,7 @@ class Compared:
         notes: what could not be compared, and why, a line each.
     """
 
-    differences: tuple[Difference, ...]
+    differences: tuple[BaselineDifference, ...]
     compared: int
     notes: tuple[str, ...]
 
@@ -207,7 +207,7 @@ def compare(baseline: Mapping[str, Any], results: Mapping[str, ClaimResult], qui
     differences = list(_differences(before, now, same_size=same_size))
     absent = [name for name in before if name not in now]
     if everything:
-        differences += [Difference(name, "", "claim", before[name]["verdict"], None) for name in absent]
+        differences += [BaselineDifference(name, "", "claim", before[name]["verdict"], None) for name in absent]
     elif absent:
         notes.append(f"not run, so not compared: {_listed(absent)}")
     if new := [name for name in now if name not in before]:
@@ -227,16 +227,16 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:3])} and {len(names) - 3} more" if len(names) > 4 else ", ".join(names)
 
 
-def _differences(before: Mapping[str, Any], now: Mapping[str, Any], *, same_size: bool) -> Iterator[Difference]:
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any], *, same_size: bool) -> Iterator[BaselineDifference]:
     for name in now:
         if name not in before:
             continue
         old, new = before[name], now[name]
         keys = ("verdict", "instances") if same_size else ("verdict",)
-        yield from (Difference(name, "", key, old[key], new[key]) for key in keys if old[key] != new[key])
+        yield from (BaselineDifference(name, "", key, old[key], new[key]) for key in keys if old[key] != new[key])
         for part, was in old["parts"].items():
             if part not in new["parts"]:
-                yield Difference(name, part, "part", was["verdict"], None)
+                yield BaselineDifference(name, part, "part", was["verdict"], None)
                 continue
             found = new["parts"][part]
             for key in ("scope", "verdict", *(_COUNTED if same_size else ())):
@@ -245,4 +245,4 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any], *, same_size
                 else:  # texts, one difference each
                     gone = [text for text in was[key] if text not in found[key]]
                     pairs = list(zip_longest(gone, (text for text in found[key] if text not in was[key])))
-                yield from (Difference(name, part, key, *pair) for pair in pairs if pair[0] != pair[1])
+                yield from (BaselineDifference(name, part, key, *pair) for pair in pairs if pair[0] != pair[1])

@@ -25,7 +25,7 @@ from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, matmul_mod, random_residues
 from proofs_check.claim import Refutation, Tally, Undecided
-from proofs_check.expect import Bounds, expect_value, spell
+from proofs_check.expect import ProvedBounds, expect_value, spell
 from proofs_check.finite_matrices import Integers, Truths
 
 PRIME = PRIMES[0]
@@ -60,7 +60,7 @@ class Stack(NamedTuple):
         return [PowerSeries.of({0: PrimeFieldMatrix.of(m, PRIME)}, degree) for m in self.weights]
 
 
-class Grid(NamedTuple):
+class MatrixGrid(NamedTuple):
     """All networks of one shape with each matrix from a list, `count x rows x columns`; the last one changes fastest.
 
     What is computed from some of the matrices is computed once for all choices of the others.
@@ -74,7 +74,7 @@ class Grid(NamedTuple):
         """How many."""
         return prod(map(len, self.choices))
 
-    def parts(self, degree: int) -> Iterator[Grid]:
+    def parts(self, degree: int) -> Iterator[MatrixGrid]:
         """In pieces that fit into memory together with series of this degree, in order."""
         place = next((i for i, m in enumerate(self.choices) if len(m) > 1), None)
         if place is None or self.size <= (most := _networks_at_once(self.shape, degree)):
@@ -84,7 +84,7 @@ class Grid(NamedTuple):
         step = max(1, most * len(chosen) // self.size)
         for start in range(0, len(chosen), step):
             piece = (*self.choices[:place], chosen[start : start + step], *self.choices[place + 1 :])
-            yield from Grid(self.shape, piece).parts(degree)
+            yield from MatrixGrid(self.shape, piece).parts(degree)
 
     def stack(self) -> Stack:
         """The same networks one by one."""
@@ -115,7 +115,7 @@ def _drawn(generator: np.random.Generator, shape: Architecture, degree: int) -> 
     return x, random_residues(generator, (shape.output_width, shape.tokens, (degree + 1) // 2), PRIME).entries
 
 
-def fingerprints(stack: Stack | Grid, degree: int, seed: int = 0) -> Integers:
+def fingerprints(stack: Stack | MatrixGrid, degree: int, seed: int = 0) -> Integers:
     """Combinations of the Taylor coefficients up to an odd degree, `count x PRINTS`: equal for equal functions."""
     found = []
     for part in stack.parts(degree):
@@ -204,7 +204,7 @@ def small_matrices(rows: int, columns: int, entries: tuple[int, ...]) -> Integer
     return np.array(list(product(entries, repeat=rows * columns)), dtype=np.int64).reshape(-1, rows, columns)
 
 
-class Box(NamedTuple):
+class VirtualBox(NamedTuple):
     """All networks whose virtual weights have these entries, with one output.
 
     If `few`, of the attention matrices only those which are skew or have no negative entry.
@@ -261,7 +261,7 @@ class Box(NamedTuple):
         return [*range(0, 3 * self.depth, 3), 3 * self.depth - 1]
 
 
-def ranks_as_shown(box: Box, virtual: Sequence[Integers], shown: Sequence[Truths], degree: int) -> str:
+def ranks_as_shown(box: VirtualBox, virtual: Sequence[Integers], shown: Sequence[Truths], degree: int) -> str:
     """The differential at each of these weights: what is shown is independent, the other directions are not felt.
 
     Args:
@@ -281,6 +281,6 @@ def ranks_as_shown(box: Box, virtual: Sequence[Integers], shown: Sequence[Truths
             raise Refutation(f"{name(wrong[0])}: a direction that is said to be invisible changes the output")
     for number in range(len(virtual[0])):
         felt = np.concatenate([c[number] for c, s in zip(columns, shown, strict=True) if s[number]], axis=1)
-        bounds = Bounds(rank_mod_p(felt, PRIME), felt.shape[1])
+        bounds = ProvedBounds(rank_mod_p(felt, PRIME), felt.shape[1])
         expect_value(bounds, felt.shape[1], at=f"{name(number)}, rank of the differential")
     return Tally(f"{len(virtual[0]):,} networks")

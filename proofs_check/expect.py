@@ -42,7 +42,7 @@ def expect_equal(found: object, stated: object, at: object) -> None:
         raise Refutation(f"{at}: found {found}, stated {stated}")
 
 
-class Bounds(NamedTuple):
+class ProvedBounds(NamedTuple):
     """Proved bounds of a number.
 
     Example:
@@ -54,9 +54,9 @@ class Bounds(NamedTuple):
     upper: int
 
     @staticmethod
-    def of(found: CertifiedDimension) -> Bounds:
+    def of(found: CertifiedDimension) -> ProvedBounds:
         """Those of a dimension."""
-        return Bounds(found.lower, found.upper)
+        return ProvedBounds(found.lower, found.upper)
 
     def __str__(self) -> str:
         return f"found {self.lower}" if self.lower == self.upper else f"between {self.lower} and {self.upper}"
@@ -67,7 +67,7 @@ def _require_order(lower: int, upper: int, at: object) -> None:
         raise ProgramError(f"{at}: the lower bound {lower} exceeds the upper bound {upper}")
 
 
-def _conclude(bounds: Bounds, said: str, at: object, *, holds: bool, fails: bool) -> None:
+def _conclude(bounds: ProvedBounds, said: str, at: object, *, holds: bool, fails: bool) -> None:
     _require_order(*bounds, at)
     if fails:
         raise Refutation(f"{at}: {bounds}, {said}")
@@ -75,7 +75,7 @@ def _conclude(bounds: Bounds, said: str, at: object, *, holds: bool, fails: bool
         raise Undecided(f"{at}: {bounds}, {said}")
 
 
-def expect_value(bounds: Bounds, stated: int, at: object) -> None:
+def expect_value(bounds: ProvedBounds, stated: int, at: object) -> None:
     """Refute, or leave undecided, unless the number is the stated one.
 
     Example:
@@ -87,7 +87,7 @@ def expect_value(bounds: Bounds, stated: int, at: object) -> None:
     _conclude(bounds, f"stated {stated}", at, holds=inside and bounds.lower == bounds.upper, fails=not inside)
 
 
-def expect_less(bounds: Bounds, stated: int, at: object) -> None:
+def expect_less(bounds: ProvedBounds, stated: int, at: object) -> None:
     """Refute, or leave undecided, unless the number is less than the stated one.
 
     Example:
@@ -98,7 +98,7 @@ def expect_less(bounds: Bounds, stated: int, at: object) -> None:
     _conclude(bounds, f"stated less than {stated}", at, holds=bounds.upper < stated, fails=bounds.lower >= stated)
 
 
-def expect_more(bounds: Bounds, stated: int, at: object) -> None:
+def expect_more(bounds: ProvedBounds, stated: int, at: object) -> None:
     """Refute, or leave undecided, unless the number is more than the stated one.
 
     Example:
@@ -127,7 +127,7 @@ def expect_apart(apart: bool, stated: bool, at: object) -> None:
 
 def expect_dimension(found: CertifiedDimension, stated: int) -> None:
     """Refute, or leave undecided, unless the certified dimension is the stated number."""
-    expect_value(Bounds.of(found), stated, found.architecture)
+    expect_value(ProvedBounds.of(found), stated, found.architecture)
 
 
 def meeting_bounds(lower: int, upper: int, at: object) -> int:

@@ -57,7 +57,7 @@ LARGEST_IDEAL = 2**20
 """Bytes of a file of polynomials."""
 
 
-class Point(click.ParamType[Any]):
+class NamedCoordinates(click.ParamType[Any]):
     """Coordinates by name with commas between them, `x=0,y=1/2`."""
 
     name = "x=0,y=0"
@@ -91,7 +91,7 @@ Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
 @options.TOKENS_OR_TWO
 @click.option("--steps", type=Size(), help="Of two files: in how many parts the line between them is cut.")
 @click.option("--of", "ideal", metavar="IDEAL", help="Polynomials with commas between them, or a file of them.")
-@click.option("--at", type=Point(), help="The point, where all of them are zero; what is not named is 0.")
+@click.option("--at", type=NamedCoordinates(), help="The point, where all of them are zero; what is not named is 0.")
 @click.option("--linear-attention", type=SizeList(), metavar="V,E", help="Linear attention: words, and width.")
 @click.option("--one-head", type=SizeList(), metavar="V,T,E", help="One softmax head: words, tokens, and width.")
 @click.option(

@@ -39,7 +39,7 @@ def _number(value: step.Number) -> str:
 def _shown_document(shown: step.Shown) -> dict[str, Any]:
     """Return a thing on the board as JSON."""
     value = shown.value
-    if isinstance(value, step.Matrix):
+    if isinstance(value, step.ShownMatrix):
         rows = [[_number(entry) for entry in row] for row in value.rows]
         return MATRIX.written((shown.label, "matrix", rows, value.row_labels, value.column_labels))  # type: ignore[no-any-return]
     kind = "formula" if isinstance(value, str) else "number" if isinstance(value, Fraction) else "polynomial"

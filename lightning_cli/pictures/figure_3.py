@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Point(NamedTuple):
+class CertifiedWidth(NamedTuple):
     """One width: what was certified, and what Eq. 16 says."""
 
     estimated: CertifiedDimension
@@ -37,7 +37,7 @@ class Point(NamedTuple):
         return None if found.value is None else True
 
 
-def compute() -> list[Point]:
+def compute() -> list[CertifiedWidth]:
     """Return both curves side by side, each computed by itself."""
     networks = figure_3.figure_networks()
     estimated = []
@@ -46,10 +46,10 @@ def compute() -> list[Point]:
             report("certifying", done, len(networks))
             estimated.append(figure_3.estimated(network))
     expected = [figure_3.expected(network) for network in networks]
-    return [Point(*pair) for pair in zip(estimated, expected, strict=True)]
+    return [CertifiedWidth(*pair) for pair in zip(estimated, expected, strict=True)]
 
 
-def _draw(figure: Figure, points: Sequence[Point]) -> None:
+def _draw(figure: Figure, points: Sequence[CertifiedWidth]) -> None:
     widths = [point.width for point in points]
     lower = [point.estimated.lower for point in points]
     open_ranges = [point.estimated.upper - point.estimated.lower for point in points]
@@ -91,7 +91,7 @@ def _draw(figure: Figure, points: Sequence[Point]) -> None:
 CAPTION = "Each point is an integer that two bounds certify; neither curve knows of the other."
 
 
-def _row(point: Point) -> tuple[str, ...]:
+def _row(point: CertifiedWidth) -> tuple[str, ...]:
     found = point.estimated
     certified = f"{found.lower:,}" if found.value is not None else f"between {found.lower:,} and {found.upper:,}"
     word = {True: "equal", False: "different", None: "undecided"}[point.agrees]

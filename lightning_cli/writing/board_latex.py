@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from lightning_cli.writing.math_text import number_latex, terms_latex
 from lightning_cli.writing.mathml import formula_lines
-from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step
+from proofs_check.blackboard.step import Polynomial, Shown, ShownMatrix, Step
 from proofs_check.instances import reach
 
 if TYPE_CHECKING:
     from proofs_check.claim import Claim
 
 
-def value_latex(value: Matrix | Polynomial | Fraction | str, matrix: str = "bmatrix") -> str:
+def value_latex(value: ShownMatrix | Polynomial | Fraction | str, matrix: str = "bmatrix") -> str:
     """Return what stands on the board; `matrix` is the environment of matrices, in brackets of its own."""
     if isinstance(value, str):
         return value
@@ -24,7 +24,7 @@ def value_latex(value: Matrix | Polynomial | Fraction | str, matrix: str = "bmat
         return number_latex(value)
     if isinstance(value, Polynomial):
         return " ".join(terms_latex(value))
-    assert isinstance(value, Matrix)  # noqa: S101 - narrows the union for the type checker
+    assert isinstance(value, ShownMatrix)  # noqa: S101 - narrows the union for the type checker
     rows = [[value_latex(entry, matrix) for entry in row] for row in value.rows]
     left, right = (r"\left[", r"\right]") if matrix == "smallmatrix" else ("", "")
     if value.row_labels or value.column_labels:  # labels stand outside, so there are no brackets
@@ -125,10 +125,10 @@ def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[st
     for number, step in enumerate(steps, start=1):
         yield rf"\begin{{frame}}[allowframebreaks]{{{number}. {step.heading}}}"
         yield step.prose
-        for together, group in groupby(step.shown, lambda shown: isinstance(shown.value, (Matrix, Fraction, str))):
+        for together, group in groupby(step.shown, lambda shown: isinstance(shown.value, (ShownMatrix, Fraction, str))):
             if together:  # as many side by side as fit; a high table on a frame of its own
                 shown_here = list(group)
-                if any(isinstance(s.value, Matrix) and len(s.value.rows) > MOST_ROWS for s in shown_here):
+                if any(isinstance(s.value, ShownMatrix) and len(s.value.rows) > MOST_ROWS for s in shown_here):
                     yield r"\framebreak"
                 boxes = "\\hspace{2em}\n".join(rf"\wide{{{shown_latex(shown)}}}" for shown in shown_here)
                 yield rf"\par\medskip{{\centering\lineskip=1ex\clubpenalty=0\widowpenalty=0 {boxes}\par}}"

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lightning_cli.writing.math_text import NO_BREAK, plain, prose, terms_latex
-from proofs_check.blackboard.step import Matrix, Number, Polynomial, Shown, Step
+from proofs_check.blackboard.step import Number, Polynomial, Shown, ShownMatrix, Step
 from proofs_check.instances import reach
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _entry(value: Number, unicode: bool) -> str:
     return str(value) if isinstance(value, Fraction) else " ".join(_terms(value, unicode=unicode))
 
 
-def matrix_lines(matrix: Matrix, unicode: bool) -> Block:
+def matrix_lines(matrix: ShownMatrix, unicode: bool) -> Block:
     """Return a matrix in brackets, entries right-aligned, with its labels outside."""
     cells = [[_entry(entry, unicode) for entry in row] for row in matrix.rows]
     heads = [plain(label, unicode) for label in matrix.column_labels]
@@ -72,7 +72,7 @@ def shown_lines(shown: Shown, unicode: bool, width: int) -> Block:
     """Return `label = value` as a block of lines."""
     name = plain(shown.label, unicode)
     head = f"{name} = " if name else ""
-    if isinstance(shown.value, Matrix):
+    if isinstance(shown.value, ShownMatrix):
         lines = matrix_lines(shown.value, unicode)
         top = int(bool(shown.value.column_labels))  # the head line is not part of the matrix
         middle = top + (len(lines) - top - 1) // 2

@@ -122,7 +122,7 @@ class Sweep(Result):
         ]
 
 
-class _Queue:
+class _NetworkQueue:
     """Networks that wait, handed out in batches of about one slice of time by a rough rate."""
 
     def __init__(self, networks: Iterable[Architecture]) -> None:
@@ -211,7 +211,7 @@ def sweep(
             measured += len(entries)
             report("networks", known + measured, total)
 
-        queue, begun = _Queue(new()), time.monotonic()
+        queue, begun = _NetworkQueue(new()), time.monotonic()
 
         def others_are_worth_it(batch: list[Architecture]) -> bool:
             """Whether two would save more than it takes to start them, if what comes takes as long as what came."""

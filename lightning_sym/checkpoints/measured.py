@@ -28,7 +28,7 @@ TINY = 1e-100
 """Above it squares do not vanish."""
 
 
-class _Parts:
+class _ArrayParts:
     """Parts that NumPy moves and joins alike, the first of them floats."""
 
     value: Floats
@@ -47,7 +47,7 @@ class _Parts:
         return len(self.value)
 
     def __eq__(self, other: object) -> Any:
-        return self.value == (other.value if isinstance(other, _Parts) else other)
+        return self.value == (other.value if isinstance(other, _ArrayParts) else other)
 
     def __ne__(self, other: object) -> Any:
         return ~(self == other)
@@ -65,7 +65,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured(_Parts):
+class Measured(_ArrayParts):
     """An array of floats, and the square of the unit of each entry; NumPy moves and joins both alike.
 
     Example:
@@ -103,7 +103,7 @@ class Measured(_Parts):
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt(_Parts):
+class Doubt(_ArrayParts):
     """What roundings make of `g x`, of `g` fitted to `g W = W'` and to `L = L' g`.
 
     By the first alone row `i` of `g` is off by `e_i W^T (W W^T)^-1`, `e_i` the errors of row `i` of `W'`. With units
@@ -132,7 +132,7 @@ class Doubt(_Parts):
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted(_Parts):
+class Fitted(_ArrayParts):
     """Square matrices fitted to weights by least squares, and what the roundings of these make of the fit.
 
     Attributes:
@@ -232,7 +232,7 @@ def _parts(arguments: Any, name: str) -> Any:
     """Arguments of a function, with one part of each measured array in its place."""
     if isinstance(arguments, tuple | list):
         return type(arguments)(_parts(each, name) for each in arguments)
-    return getattr(arguments, name) if isinstance(arguments, _Parts) else arguments
+    return getattr(arguments, name) if isinstance(arguments, _ArrayParts) else arguments
 
 
 def measured(array: Any, stored: str) -> Measured:
@@ -249,7 +249,7 @@ def measured_pieces(pieces: Any, stored: Callable[[str], str]) -> Any:
 
 def value_of(array: Any) -> Floats:
     """What floats make of measured, exact or stored numbers."""
-    return array.value if isinstance(array, _Parts) else np.asarray(array, dtype=np.float64)
+    return array.value if isinstance(array, _ArrayParts) else np.asarray(array, dtype=np.float64)
 
 
 def _square(array: Any) -> Any:
@@ -268,7 +268,7 @@ class Measuring(Rounded):
 
     def numbers(self, array: Any) -> Any:
         found = next((fit for part, fit in self._fits if part is array), array)
-        return found if isinstance(found, _Parts) else super().numbers(found)
+        return found if isinstance(found, _ArrayParts) else super().numbers(found)
 
     def inverse(self, matrices: Any) -> Any:
         return matrices.inverse() if isinstance(matrices, Fitted) else super().inverse(matrices)

@@ -90,7 +90,7 @@ class Shared:
         return self._product
 
 
-class Rotary(NamedTuple):
+class RotaryTables(NamedTuple):
     """What turns queries and keys: cosines and sines, `a x t`, and the turn by a right angle, `a x a`."""
 
     cosines: Any
@@ -98,7 +98,7 @@ class Rotary(NamedTuple):
     turn: Any
 
     @classmethod
-    def of(cls, rotation: Rotation, width: int, positions: Sequence[int], like: Any) -> Rotary:
+    def of(cls, rotation: Rotation, width: int, positions: Sequence[int], like: Any) -> RotaryTables:
         """Over the ring of `like`; rotate-half: row `k` and row `k + a/2` turn together."""
         half = np.eye(width // 2, dtype=int)
         twice = constants(like, np.concatenate([half, half]).astype(object), "rotary positions")
@@ -117,7 +117,7 @@ class Rotated:
     """
 
     part: Any
-    tables: Rotary
+    tables: RotaryTables
 
     def __matmul__(self, x: Any) -> Any:
         y = self.part @ x
@@ -166,7 +166,7 @@ class Sight(NamedTuple):
     """
 
     mask: npt.NDArray[np.object_]
-    rotary: Rotary | None
+    rotary: RotaryTables | None
 
 
 class Tokens:
@@ -184,7 +184,7 @@ class Tokens:
         self.positions = [k for prompt in prompts for k in range(len(prompt))]
         self._number = np.array([n for n, prompt in enumerate(prompts) for _ in prompt])
         self._masks: dict[int | None, npt.NDArray[np.object_]] = {}
-        self._tables: dict[Rotation | None, Rotary | None] = {None: None}
+        self._tables: dict[Rotation | None, RotaryTables | None] = {None: None}
 
     def sight(self, layer: int) -> Sight:
         """What a layer knows of positions; layers with the same have it in common."""
@@ -196,7 +196,7 @@ class Tokens:
                 seen &= places[None, :] - places[:, None] < window
             self._masks[window] = seen.astype(int).astype(object)
         if rotation is not None and rotation not in self._tables:
-            self._tables[rotation] = Rotary.of(rotation, self.form.head_width, self.positions, self._like)
+            self._tables[rotation] = RotaryTables.of(rotation, self.form.head_width, self.positions, self._like)
         return Sight(self._masks[window], self._tables[rotation])
 
 
@@ -235,7 +235,7 @@ def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
     return Affine(block.down, block.down_bias) @ inner
 
 
-def heads(block: Block, form: CheckpointForm, rotary: Rotary | None) -> Iterator[Layer]:
+def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> Iterator[Layer]:
     """The heads as the attention layer takes them: factors that multiply the stream behind the norm."""
 
     def positioned(part: Any, gain: Array | None) -> Any:

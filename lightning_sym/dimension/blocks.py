@@ -180,7 +180,7 @@ def residual(architecture: Architecture) -> Transformer:
     return Transformer(architecture.widths[0], layers, heads, heads, *ends, tied=False)
 
 
-class _Point:
+class _DrawnWeights:
     """Integer weights modulo `p`, drawn layer by layer; what they prove of the rank of the differential."""
 
     def __init__(self, shape: Transformer, generator: np.random.Generator, p: int) -> None:
@@ -282,7 +282,7 @@ def certify(shape: Transformer, *, seed: int, memory: int, progress: Progress | 
     """
     require_affordable(shape, memory)
     for attempt, p in enumerate(PRIMES, start=1):
-        point = _Point(shape, np.random.default_rng([seed, attempt]), p)
+        point = _DrawnWeights(shape, np.random.default_rng([seed, attempt]), p)
         for done, (each, last) in enumerate(_each_layer(shape)):
             if progress is not None:
                 progress(f"ranks of the matrices of layers modulo {p}", done, shape.depth)

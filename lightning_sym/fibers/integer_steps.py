@@ -17,7 +17,7 @@ MOST_UNKNOWNS = 10
 """A step looks at all sets of unknowns."""
 
 
-class Bounded(NamedTuple):
+class DifferenceBounds(NamedTuple):
     """Integers with `low <= x <= high`, and `x[i] - x[j] <= most[i, j]` for some pairs."""
 
     low: Sequence[int]
@@ -42,7 +42,7 @@ class Bounded(NamedTuple):
         return inside and all(x[i] - x[j] <= most for (i, j), most in self.most.items())
 
 
-def least_value(cost: Callable[[tuple[int, ...]], int], among: Bounded) -> int | None:
+def least_value(cost: Callable[[tuple[int, ...]], int], among: DifferenceBounds) -> int | None:
     """The least cost, `None` where there is nothing.
 
     Args:

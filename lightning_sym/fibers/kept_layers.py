@@ -82,7 +82,7 @@ def _places(
         bits = max(space.bits, forms.bits, longest)
         width = max(shape.widths[i - 1 : i + 1])
         if budget.begins(6 * shape.heads * (product_cost(width, width, width, bits, 2 * bits)), WHAT):
-            yield _Layer(weights, shape, frame, i, p).families(budget)
+            yield _LayerOnFrame(weights, shape, frame, i, p).families(budget)
     for end in _ends(shape, frame, p):
         yield iter([end])
 
@@ -128,7 +128,7 @@ def _together(matrices: list[RationalMatrix]) -> list[RationalMatrix]:
     return first.above(*others).over_the_integers().apart([matrix.shape[0] for matrix in matrices])
 
 
-class _Layer:
+class _LayerOnFrame:
     """A layer on a frame: of each head `K B`, `Q B`, `V B` and `Phi O`.
 
     Integers; a common denominator of all heads is left out, which changes no equation.

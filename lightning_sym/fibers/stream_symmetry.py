@@ -126,7 +126,7 @@ def head_classes(
 
 
 @dataclass(eq=False)
-class _Search:
+class _ElementSearch:
     """A group element that grows layer by layer."""
 
     first: Weights
@@ -181,7 +181,7 @@ def group_element(first: Weights, second: Weights, streams: CommonStreams) -> di
         return None
     if shape != second.architecture(1) or (between := _stream_matrices(shape, streams)) is None:
         return None
-    search = _Search(first, second, shape, between)
+    search = _ElementSearch(first, second, shape, between)
     circuits = NetworkCircuits.of(first), NetworkCircuits.of(second)
     for i, common in enumerate(streams.layers, start=1):
         if not _paired(search, i, [list(c.layers[i - 1]) for c in circuits], common.spelled):
@@ -213,7 +213,9 @@ def _stream_matrices(shape: Architecture, streams: CommonStreams) -> dict[int, R
     return found if len(found) == shape.depth + 1 else None
 
 
-def _paired(search: _Search, layer: int, heads: Sequence[Sequence[Any]], spelled: Sequence[Sequence[Any]]) -> bool:
+def _paired(
+    search: _ElementSearch, layer: int, heads: Sequence[Sequence[Any]], spelled: Sequence[Sequence[Any]]
+) -> bool:
     """Pair the heads of a layer one by one, by equal letters and equal circuits."""
     before, after = search.between[layer - 1], search.between[layer]
     lightning = search.shape.normalization is None

@@ -17,7 +17,7 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.inertia import inertia
 from lightning_sym.exact.rational import null_columns
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
-from lightning_sym.fibers.integer_steps import MOST_UNKNOWNS, Bounded, least_value
+from lightning_sym.fibers.integer_steps import MOST_UNKNOWNS, DifferenceBounds, least_value
 from lightning_sym.fibers.local_dimension import LocalDimension
 from lightning_sym.fibers.plain_differential import orbit_at_least
 from lightning_sym.limits import Work
@@ -71,7 +71,7 @@ def zero_dimension(weights: Weights, tokens: int, budget: Work) -> LocalDimensio
     seconds += STEP * 2**depth * depth**3 * max(shape.attention_ranks) * max(shape.widths)
     if not budget.begins(seconds, "the strata of the zero function"):
         return None
-    near = _Near(weights.rational_layers)
+    near = _ValueProducts(weights.rational_layers)
     parameters = sum(m.shape[0] * m.shape[1] for layer in near.layers for m in layer)
     through = [found for found in (near.one_token() if tokens == 1 else near.more_tokens()) if found is not None]
     if not through:
@@ -102,7 +102,7 @@ def _rank_one(inner: int, u: int, t: int) -> int:
     return (u - 1) * (inner - 1) - t * (inner - 1 - t)
 
 
-class _Near:
+class _ValueProducts:
     """The weights, all products of values that follow each other, and their ranks."""
 
     def __init__(self, layers: Sequence[Layer]) -> None:
@@ -132,12 +132,12 @@ class _Near:
         for i in range(1, self.depth + 1):
             yield self._skew_form(i)
 
-    def _between(self, n: int) -> Bounded:
+    def _between(self, n: int) -> DifferenceBounds:
         """Dimensions of spaces 1 to `n`, falling, that the values take into each other."""
         d, r = self.widths, self.ranks
         most = {(m - 1, k - 1): d[m] - r[k][m] for k in range(2, n + 1) for m in range(1, k)}
         most |= {(m, m - 1): 0 for m in range(1, n)}
-        return Bounded([r[m][0] for m in range(1, n + 1)], [min(d[m], d[0]) for m in range(1, n + 1)], most)
+        return DifferenceBounds([r[m][0] for m in range(1, n + 1)], [min(d[m], d[0]) for m in range(1, n + 1)], most)
 
     def _least(
         self, n: int, cost: Cost, high: Sequence[int] | None = None, low: tuple[int, int] = (0, 0)
@@ -148,7 +148,7 @@ class _Near:
             return None
         upper = known.high if high is None else [min(pair) for pair in zip(known.high, high, strict=True)]
         lower = [max(least, low[1]) if m == low[0] else least for m, least in enumerate(known.low, start=1)]
-        return least_value(lambda u: cost((first, *u)), Bounded(lower, upper, known.most))
+        return least_value(lambda u: cost((first, *u)), DifferenceBounds(lower, upper, known.most))
 
     def _flag_cost(self, u: tuple[int, ...]) -> int:
         return _flags(self.widths, u)
@@ -180,7 +180,7 @@ class _Near:
             exact = flags + min(_vanishing(inner, p, t) for t in range(q, min(inner - k, p) + 1))
             return _Codimension(exact, exact)
         least, most = list[int](), list[int]()
-        limits = _Limits(self, n, q, k)
+        limits = _IsotropicSizes(self, n, q, k)
         for t in range(q, inner - k + 1):
 
             def cost(u: tuple[int, ...], t: int = t) -> int:
@@ -247,10 +247,10 @@ class _Near:
         return _Codimension(min(found), min(found) if exact else None)
 
 
-class _Limits:
+class _IsotropicSizes:
     """How large spaces may be on which a form vanishes: what is needed, and what is enough."""
 
-    def __init__(self, near: _Near, n: int, q: int, k: int) -> None:
+    def __init__(self, near: _ValueProducts, n: int, q: int, k: int) -> None:
         self.near, self.n, self.q, self.k = near, n, q, k
         query, key, _ = near.layers[n]
         self.inner, first = query.shape[0], near.through[n][0]

@@ -238,7 +238,7 @@ def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, bud
     return Classification(shape, labels, (why, COVERED), dimension, tangent, found, None, decided)
 
 
-class _Asked(NamedTuple):
+class _AskedPoint(NamedTuple):
     """Weights whose function is to be classified."""
 
     weights: Weights
@@ -324,7 +324,7 @@ def classify(
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)
     shape, budget = weights.architecture(tokens), Work(work, progress)
-    found, tried = ask(_Asked(weights, shape, memory, budget), POINTS, budget)
+    found, tried = ask(_AskedPoint(weights, shape, memory, budget), POINTS, budget)
     if found is None:
         raise ProgramError(f"something must be known of a point of {shape}")
     point = replace(found, tried=tried)

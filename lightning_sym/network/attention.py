@@ -27,9 +27,9 @@ from lightning_sym.network.pieces import DECLARED, layer_names
 from lightning_sym.network.variant_layer import layer_of_variant
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.expressions import ExpressionMatrix, is_sympy_matrix
-from lightning_sym.rings.protocol import Matrix, masked, normalized, products, require_matrix, require_shape
+from lightning_sym.rings.protocol import RingMatrix, masked, normalized, products, require_matrix, require_shape
 
-M = TypeVar("M", bound=Matrix)
+M = TypeVar("M", bound=RingMatrix)
 
 
 KNOWN = DECLARED

@@ -94,7 +94,7 @@ def output_over_sizes(
         longer = architecture.heads.bit_length() if price.rates.grows else 0
         return Sizes(found.shape, price, bits=found.bits + longer, lowest=found.lowest, degree=found.degree)
     sizes = weights_over_sizes(architecture, price, bits, fractions)
-    weights: Sequence[Any] = [_Later((m,)) for m in sizes] if machine_numbers else sizes
+    weights: Sequence[Any] = [_LaterProduct((m,)) for m in sizes] if machine_numbers else sizes
     x = _input(architecture, price, input_bits, input_bits if fractions else 0)
     result: Sizes = run(x, architecture, weights, _form(architecture))
     return result
@@ -119,14 +119,14 @@ def _fewer(architecture: Architecture) -> tuple[tuple[Architecture, int], ...]:
     return ()
 
 
-class _Later(NamedTuple):
+class _LaterProduct(NamedTuple):
     """A product of matrices of machine numbers, multiplied with balls factor by factor, as `LaterBalls` are."""
 
     factors: tuple[Sizes, ...]
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, _Later):
-            return _Later((*self.factors, *other.factors))
+        if isinstance(other, _LaterProduct):
+            return _LaterProduct((*self.factors, *other.factors))
         for factor in reversed(self.factors):
             other = other.after(factor) if factor.shape[0] * factor.shape[1] >= LARGE else factor @ other
         return other

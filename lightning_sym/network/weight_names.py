@@ -16,7 +16,7 @@ from lightning_sym.network.pieces import HEAD_WORDS, LAYER_WORDS, LISTED, pieces
 _NAME = re.compile(rf"({'|'.join(HEAD_WORDS + LAYER_WORDS)})([1-9][0-9]{{0,8}})(?:\.([1-9][0-9]{{0,8}}))?|[EU]")
 
 
-class Place(NamedTuple):
+class WeightPlace(NamedTuple):
     """Where a matrix belongs; layer 0 for the embedding and the unembedding."""
 
     letter: str
@@ -24,16 +24,16 @@ class Place(NamedTuple):
     head: int
 
 
-def places_of(names: Iterable[object]) -> tuple[dict[Place, str], list[str]]:
+def places_of(names: Iterable[object]) -> tuple[dict[WeightPlace, str], list[str]]:
     """The places of the names, and the names that have none; with one head `Q1` and `Q1.1` are one place."""
-    places: dict[Place, str] = {}
+    places: dict[WeightPlace, str] = {}
     unknown = []
     for name in names:
         if not isinstance(name, str) or (match := _NAME.fullmatch(name)) is None:
             unknown.append(str(name))
             continue
         letter, layer, head = match.groups()
-        place = Place(letter or name, int(layer or 0), int(head or 1))
+        place = WeightPlace(letter or name, int(layer or 0), int(head or 1))
         if place in places:
             raise ShapeError(f"{places[place]} and {name} name the same matrix")
         places[place] = name
@@ -51,7 +51,7 @@ def split(name: str) -> tuple[str, str]:
     return name[: len(name) - len(place)], place
 
 
-def canonical_name(place: Place, heads: int) -> str | None:
+def canonical_name(place: WeightPlace, heads: int) -> str | None:
     """The name that `Architecture.weight_shapes()` prints; `None` if no network of so many heads has such a place."""
     if heads > 1 and place.layer and place.letter not in LAYER_WORDS:
         return f"{place.letter}{place.layer}.{place.head}"

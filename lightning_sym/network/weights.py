@@ -18,7 +18,7 @@ from lightning_sym.network.layer import Layer as Layer
 from lightning_sym.network.named_matrices import NamedMatrices, exact_or_plain
 from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.random_matrices import RandomMatrices
-from lightning_sym.network.weight_names import Place, canonical_name, places_of, weight_names
+from lightning_sym.network.weight_names import WeightPlace, canonical_name, places_of, weight_names
 from lightning_sym.rings.arrays import ObjectArray, Rows
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -136,7 +136,7 @@ class Weights(NamedMatrices):
         projected = any(place.letter == "O" for place in places)
 
         def first(letter: str, layer: int) -> tuple[int, int]:
-            return self.size(canonical_name(Place(letter, layer, 1), heads) or "")
+            return self.size(canonical_name(WeightPlace(letter, layer, 1), heads) or "")
 
         outer = {c: self.size(c) if c in self.matrices else (None, None) for c in "EU"}
         width = first("Q", 1)[1] if outer["E"][0] is None else outer["E"][0]

@@ -167,7 +167,7 @@ class Recorded:
         both = Recorded.derived(value, *[(left, methodcaller("part", values, i)) for i, left in enumerate(lefts)])
         product = both @ self
         parts = [product.value.part(values, i) for i in range(len(values))]
-        return [Recorded.derived(part, (product, partial(_Parts, parts, i))) for i, part in enumerate(parts)]
+        return [Recorded.derived(part, (product, partial(_RowParts, parts, i))) for i, part in enumerate(parts)]
 
     def apply(self, taylor: Callable[[int], Fraction]) -> Recorded:
         """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
@@ -226,14 +226,14 @@ def gradients(outputs: Sequence[Recorded], functionals: Sequence[Any], inputs: S
     for number in sorted(reached, reverse=True):  # nothing is older than its operands
         # gradients of what is not asked for are dropped as soon as they have been passed on
         gradient = collected[number] if number in wanted else collected.pop(number)
-        if isinstance(gradient, _Parts):
+        if isinstance(gradient, _RowParts):
             gradient = gradient.joined()
         for operand, pull_back in reached[number].operands:
             collect(operand, pull_back(gradient))
     return [collected.get(node.number) for node in inputs]
 
 
-class _Parts:
+class _RowParts:
     """The gradient by a matrix of which parts were used, one below the other: what there is of each.
 
     Args:
@@ -247,7 +247,7 @@ class _Parts:
     def __init__(self, values: list[Any], index: int, gradient: Any) -> None:
         self.values, self.gradients = values, {index: gradient}
 
-    def __add__(self, other: _Parts) -> _Parts:
+    def __add__(self, other: _RowParts) -> _RowParts:
         for index, gradient in other.gradients.items():
             known = self.gradients.get(index)
             self.gradients[index] = gradient if known is None else known + gradient

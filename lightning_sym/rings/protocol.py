@@ -38,7 +38,7 @@ from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import rational_matrix
 
 
-class Matrix(Protocol):
+class RingMatrix(Protocol):
     """A matrix over a ring: what every network needs of it."""
 
     def __matmul__(self, other: Any, /) -> Any: ...

@@ -32,14 +32,14 @@ from lightning_sym.symmetries.cancelling_forms import (
     is_in_open_orbit,
     words_to,
 )
-from lightning_sym.symmetries.factored import Form, Product, SymmetricProduct
+from lightning_sym.symmetries.factored import EchelonForm, Product, SymmetricProduct
 from lightning_sym.symmetries.point import Point, pivots_of
 from lightning_sym.symmetries.symmetric_products import unseen_forms
 from lightning_sym.system.reach import KNOWN, most_reached
 
 Residues = npt.NDArray[np.int64]
 
-Motions = Callable[["_Head"], Iterator[tuple[Residues, Residues]]]
+Motions = Callable[["_HeadMotions"], Iterator[tuple[Residues, Residues]]]
 
 LARGEST_WORD_COUNT = 64
 """Words that lead to a layer, and columns they have together: beyond so many none of the systems counts."""
@@ -74,7 +74,7 @@ def _each_head(point: Point, motions: Motions, first: int = 0) -> Iterator[Prime
     for i in range(first, point.architecture.depth):
         for h in range(point.architecture.heads):
             name = point.architecture.head_name(i + 1, h + 1)
-            for query, key in motions(_Head(point, i, h)):
+            for query, key in motions(_HeadMotions(point, i, h)):
                 yield point.moving(**{"Q" + name: query, "K" + name: key})
 
 
@@ -92,12 +92,12 @@ def cancelling(point: Point) -> Iterator[PrimeFieldMatrix]:
 
 def skew_differences(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Skew forms that kill the sum of all words, for two tokens under a causal mask."""
-    return _each_head(point, _Head.skew_on_differences, first=1)
+    return _each_head(point, _HeadMotions.skew_on_differences, first=1)
 
 
 def symmetric_products(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Forms that see nothing of a stream that is a product of symmetric matrices with the input."""
-    return _each_head(point, _Head.symmetric_products, first=1)
+    return _each_head(point, _HeadMotions.symmetric_products, first=1)
 
 
 def cancelling_equations(architecture: Architecture) -> CountedParts | None:
@@ -110,7 +110,7 @@ def cancelling_equations(architecture: Architecture) -> CountedParts | None:
     return None
 
 
-class _Head:
+class _HeadMotions:
     def __init__(self, point: Point, i: int, h: int) -> None:
         self.architecture, self.heads, self.prime = point.architecture, point.circuits.layers, point.prime
         self.layer, self.written, self.pivots = i, point.written, pivots_of(point.written[i])
@@ -127,7 +127,7 @@ class _Head:
     def _combined(self, frame: Residues, forms: Residues) -> Iterator[tuple[Residues, Residues]]:
         """Motions that are combinations of the forms on the columns of the frame, which span the stream."""
         p, count, words = self.prime, len(forms), frame.shape[1]
-        columns = Form(frame[self.pivots], p)
+        columns = EchelonForm(frame[self.pivots], p)
         basis = frame[self.pivots][:, columns.pivots]
         product = Product(self.key @ basis % p, self.query @ basis % p, p)
         largest = min(words**2, determinantal(self.stream, self.stream, self.rank) + count)

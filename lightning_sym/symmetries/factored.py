@@ -18,7 +18,7 @@ from lightning_sym.exact.modular import row_basis_mod_p
 Residues = npt.NDArray[np.int64]
 
 
-class Form:
+class EchelonForm:
     """The reduced echelon form of a matrix, `form = steps @ matrix`, without its zero rows.
 
     Attributes:
@@ -86,7 +86,7 @@ class Product:
     def __init__(self, left: Residues, right: Residues, p: int) -> None:
         self.left, self.right, self.prime = left, right, p
         self.matrix: Residues = left.T @ right % p
-        self._rows, self._columns = Form(left, p), Form(right, p)
+        self._rows, self._columns = EchelonForm(left, p), EchelonForm(right, p)
         self.is_full = self._rows.is_full and self._columns.is_full
         self.dimension = self.matrix.size - len(self._rows.free) * len(self._columns.free)
 
@@ -153,7 +153,7 @@ class SymmetricProduct(Product):
         self.left, self.right, self.prime = left, right, p
         product = left.T @ right
         self.matrix = (product + product.T) % p
-        self._rows = Form(np.concatenate([left, right]), p)
+        self._rows = EchelonForm(np.concatenate([left, right]), p)
         self.is_full = self._rows.is_full
         free = len(self._rows.free)
         f = len(self.matrix)
@@ -197,7 +197,7 @@ class SymmetricProduct(Product):
         return self._stacked(_units(a, f)[kept.ravel()])
 
 
-class Matrix(Product):
+class FreeMatrix(Product):
     """The motions of a matrix that is no product: all there are."""
 
     def __init__(self, matrix: Residues, p: int) -> None:

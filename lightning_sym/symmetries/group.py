@@ -119,7 +119,7 @@ class _NearOne(Dual):
         return (self.mT @ other.mT).mT
 
 
-class _Scaled(_NearOne):
+class _AlongOne(_NearOne):
     """In the direction of 1."""
 
     __slots__ = ()
@@ -161,7 +161,7 @@ class _Everywhere(_NearOne):
 _EVERYWHERE = _Everywhere(1), _Everywhere(-1)
 r"""$1 + \varepsilon E$ and its inverse, for all `E` of the size that fits."""
 
-_SCALED = _Scaled(1), _Scaled(-1)
+_SCALED = _AlongOne(1), _AlongOne(-1)
 r"""$1 + \varepsilon$ and its inverse, as matrices of the size that fits."""
 
 

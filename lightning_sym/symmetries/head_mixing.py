@@ -36,7 +36,7 @@ from lightning_sym.exact.determinantal import determinantal, symmetric_determina
 from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
-from lightning_sym.symmetries.factored import Matrix, Product, SymmetricProduct
+from lightning_sym.symmetries.factored import FreeMatrix, Product, SymmetricProduct
 from lightning_sym.symmetries.point import Point
 
 Residues = npt.NDArray[np.int64]
@@ -106,7 +106,7 @@ def head_motion(
     attention = (SymmetricProduct if symmetric else Product)(key @ written.T % p, query @ written.T % p, p)
     inner, rank = value @ written.T % p, min(2 * a if symmetric else a, f)
     if output is None:
-        return HeadMotion(attention, Matrix(read @ inner % p, p), symmetric, rank, min(r, f))
+        return HeadMotion(attention, FreeMatrix(read @ inner % p, p), symmetric, rank, min(r, f))
     through = Product((read @ output % p).T, inner, p)
     return HeadMotion(attention, through, symmetric, rank, min(r, f, len(value)))
 
@@ -172,7 +172,7 @@ def _kernels(heads: list[HeadMotion], chosen: Sequence[int]) -> Iterator[list[Re
             yield [kernel if other is part else other.still(len(kernel)) for other in parts]
 
 
-class _System:
+class _MotionSystem:
     """Coefficients, what each is a factor of in the `A` and `V` of some heads, and all motions of these heads."""
 
     def __init__(self, heads: list[HeadMotion], moved: Sequence[int]) -> None:
@@ -223,7 +223,7 @@ def _mixing(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
     unknowns, conditions = 2 * pairs + (f * pairs if r == 1 else 0), sum(head.conditions for head in heads)
     if conditions >= unknowns and all(head.is_full for head in heads):
         return  # of the largest rank: no solutions
-    system = _System(heads, numbers)
+    system = _MotionSystem(heads, numbers)
     for h, k in permutations(numbers, 2):  # dA_h - c A_k = 0 and dV_k + c V_h = 0
         system.add((h, 0, -heads[k].attention.matrix[None]), (k, 1, heads[h].value.matrix[None]))
     for h, k in combinations(numbers, 2) if r == 1 else ():
@@ -240,7 +240,7 @@ def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
         common = max(0, heads[h].rank + heads[k].rank - f)
         if not common and heads[h].is_full and heads[k].is_full:
             continue  # of the largest rank: no solutions
-        system = _System(heads, (h, k))
+        system = _MotionSystem(heads, (h, k))
         system.add((h, 0, -system.products(k)), (k, 0, system.products(h)))
         free = sum(heads[n].attention_dimension + heads[n].value_dimension for n in (h, k))
         yield from system.solutions(free + f - common, p)

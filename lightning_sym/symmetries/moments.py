@@ -32,7 +32,7 @@ MOST_TERMS = 8
 
 
 @no_truth_value("kind is Kind.SYMMETRIC")
-class Kind(Enum):
+class MatrixKind(Enum):
     """Which entries of a matrix of quantities count once."""
 
     SYMMETRIC = "symmetric"
@@ -105,7 +105,7 @@ class Quantity:
         Q_1 Q_1^T - K_1 K_1^T: 6 entries (symmetric 3 x 3)
     """
 
-    kind: Kind
+    kind: MatrixKind
     shape: tuple[int, int]
     terms: tuple[Term, ...]
     reason: str
@@ -126,7 +126,7 @@ class Quantity:
     def indices(self) -> list[tuple[int, int]]:
         """The entries that are counted, from 0."""
         rows, columns = self.shape
-        first = {Kind.SYMMETRIC: 0, Kind.SKEW: 1}.get(self.kind)
+        first = {MatrixKind.SYMMETRIC: 0, MatrixKind.SKEW: 1}.get(self.kind)
         return [(i, j) for i in range(rows) for j in range(0 if first is None else i + first, columns)]
 
     @property
@@ -134,8 +134,8 @@ class Quantity:
         """How many entries are counted."""
         rows, columns = self.shape
         return {
-            Kind.SYMMETRIC: rows * (rows + 1) // 2,
-            Kind.SKEW: rows * (rows - 1) // 2,
+            MatrixKind.SYMMETRIC: rows * (rows + 1) // 2,
+            MatrixKind.SKEW: rows * (rows - 1) // 2,
         }.get(self.kind, rows * columns)
 
     def value(self, weights: Mapping[str, Any]) -> npt.NDArray[Any]:
@@ -159,7 +159,7 @@ class Quantity:
     def __str__(self) -> str:
         size = f"{self.shape[0]} x {self.shape[1]}"
         entries = f"{self.entries:,} {'entry' if self.entries == 1 else 'entries'}"
-        kind = {Kind.FULL: size, Kind.SCALAR: "a number"}.get(self.kind, f"{self.kind.value} {size}")
+        kind = {MatrixKind.FULL: size, MatrixKind.SCALAR: "a number"}.get(self.kind, f"{self.kind.value} {size}")
         return f"{self.name}: {entries} ({kind})"
 
 
@@ -220,7 +220,7 @@ ONE_FUNCTION: TheoremRow[Any, int] = TheoremRow(
 
 def proved_by(quantities: Iterable[Quantity], more: bool) -> set[int]:
     """Which propositions of `docs/conserved.md` prove how many are kept; `more` are kept than these quantities."""
-    both = {3 if quantity.kind in (Kind.SKEW, Kind.FULL) else 2 for quantity in quantities}
+    both = {3 if quantity.kind in (MatrixKind.SKEW, MatrixKind.FULL) else 2 for quantity in quantities}
     return both | ({1, 4, 5} if more else {1, 4})
 
 
@@ -230,21 +230,21 @@ def _of_a_head(architecture: Architecture, i: int, h: int, symmetric: bool) -> I
     if pattern_is_constant(architecture):
         reason = "one normalized token attends to itself, whatever queries and keys are"
         for matrix in (q, k):
-            yield Quantity(Kind.FULL, (a, d), (Term(1, "plain", matrix, matrix),), reason)
+            yield Quantity(MatrixKind.FULL, (a, d), (Term(1, "plain", matrix, matrix),), reason)
     else:
         terms = (Term(1, "outer", q, q), Term(-1, "outer", k, k))
-        yield Quantity(Kind.SYMMETRIC, (a, a), terms, "basis changes inside queries and keys")
+        yield Quantity(MatrixKind.SYMMETRIC, (a, a), terms, "basis changes inside queries and keys")
         if symmetric and a > 1:
             terms = (Term(1, "outer", q, k), Term(-1, "outer", k, q))
             reason = "only the symmetric part of the attention matrix counts"
-            yield Quantity(Kind.SKEW, (a, a), terms, reason)
+            yield Quantity(MatrixKind.SKEW, (a, a), terms, reason)
         if architecture.normalization is None:
             terms = (Term(1, "trace", q, q), Term(-1, "trace", v, v))
-            yield Quantity(Kind.SCALAR, (1, 1), terms, "rescaling of scores against values")
+            yield Quantity(MatrixKind.SCALAR, (1, 1), terms, "rescaling of scores against values")
     if architecture.value_ranks is not None:
         b = architecture.value_ranks[i]
         terms = (Term(1, "outer", v, v), Term(-1, "inner", o, o))
-        yield Quantity(Kind.SYMMETRIC, (b, b), terms, "basis changes between values and output projection")
+        yield Quantity(MatrixKind.SYMMETRIC, (b, b), terms, "basis changes between values and output projection")
 
 
 def _between_heads(architecture: Architecture, i: int) -> Iterator[Quantity]:
@@ -254,13 +254,13 @@ def _between_heads(architecture: Architecture, i: int) -> Iterator[Quantity]:
         shape = (architecture.widths[i + 1], architecture.widths[i])
         for first, second in pairwise(names):
             terms = (Term(1, "plain", f"V{first}", f"V{first}"), Term(-1, "plain", f"V{second}", f"V{second}"))
-            yield Quantity(Kind.FULL, shape, terms, "only the sum of the heads counts")
+            yield Quantity(MatrixKind.FULL, shape, terms, "only the sum of the heads counts")
     else:
         b = architecture.value_ranks[i]
         for h, first in enumerate(names):
             for second in names[h + 1 :]:
                 terms = (Term(1, "outer", f"V{first}", f"V{second}"), Term(-1, "inner", f"O{first}", f"O{second}"))
-                yield Quantity(Kind.FULL, (b, b), terms, "basis changes of all heads together")
+                yield Quantity(MatrixKind.FULL, (b, b), terms, "basis changes of all heads together")
 
 
 def _of_the_stream(architecture: Architecture) -> Iterator[Quantity]:
@@ -286,4 +286,4 @@ def _of_the_stream(architecture: Architecture) -> Iterator[Quantity]:
         d = architecture.widths[group[0]]
         terms = tuple(term for i in group for term in at(i))
         where = "the stream" if architecture.skip else f"the stream of width {d} behind layer {group[0]}"
-        yield Quantity(Kind.SYMMETRIC, (d, d), terms, f"basis changes of {where}")
+        yield Quantity(MatrixKind.SYMMETRIC, (d, d), terms, f"basis changes of {where}")

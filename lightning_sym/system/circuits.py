@@ -91,7 +91,7 @@ class HeadOver(Generic[M]):
 
 
 @dataclass(frozen=True)
-class _Heads(Sequence[HeadOver[M]]):
+class _LayerHeads(Sequence[HeadOver[M]]):
     """The heads of a layer, each made anew whenever it is asked for."""
 
     names: Sequence[str]
@@ -236,7 +236,7 @@ def layer_heads(
     shape.require("the heads of a layer", SHAPED)
     names = [shape.head_name(layer, h) for h in range(1, shape.heads + 1)]
     kept = [name for name in names if idle is None or not idle("V" + name)]
-    return _Heads(kept, shape.value_ranks is not None, held)
+    return _LayerHeads(kept, shape.value_ranks is not None, held)
 
 
 def residue_network(

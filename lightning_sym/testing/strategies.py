@@ -140,7 +140,7 @@ def exact_weights(
 Source = Callable[[int, int], ObjectArray]
 
 
-class _Kind:
+class _WeightsKind:
     """A kind of weights: which networks have them, and how any weights become such ones."""
 
     def __init__(
@@ -219,15 +219,15 @@ def _shared_factors(named: Matrices, network: Architecture, layer: int, source: 
 
 
 KINDS = {
-    "zero": _Kind(_zero, lambda network: True),
-    "rank one": _Kind(_rank_one, lambda network: True),
-    "equal heads": _Kind(_equal_heads, lambda network: network.heads > 1),
-    "skew": _Kind(_skew, lambda network: True),
-    "boundary": _Kind(_boundary, lambda network: True),
-    "shared factors": _Kind(
+    "zero": _WeightsKind(_zero, lambda network: True),
+    "rank one": _WeightsKind(_rank_one, lambda network: True),
+    "equal heads": _WeightsKind(_equal_heads, lambda network: network.heads > 1),
+    "skew": _WeightsKind(_skew, lambda network: True),
+    "boundary": _WeightsKind(_boundary, lambda network: True),
+    "shared factors": _WeightsKind(
         _shared_factors,
         lambda network: network.depth > 1 and network.heads == 1 and network.value_ranks is None and not network.skip,
     ),
-    "any": _Kind(lambda named, network, layer, source: None, lambda network: True),
+    "any": _WeightsKind(lambda named, network, layer, source: None, lambda network: True),
 }
 """The kinds of weights by name, the simplest first."""

@@ -27,7 +27,7 @@ from lightning_sym.varieties.two_tokens import Line, Vector, last_degree, two_to
 Rows = tuple[tuple[Fraction, ...], ...]
 
 
-class Asked(NamedTuple):
+class AnsweredQuery(NamedTuple):
     """A question and its answer."""
 
     input: Rows
@@ -94,7 +94,7 @@ class _Conversation:
     def __init__(self, ask: Callable[[Any, int], Any], plan: QueryPlan, progress: Progress | None) -> None:
         self.ask, self.plan, self.progress = ask, plan, progress
         self.shape = plan.architecture
-        self.asked: list[Asked] = []
+        self.asked: list[AnsweredQuery] = []
         self.error = Fraction(1, 10**plan.digits)
         self.found = Found(self.shape)
         self.arithmetic: BlackBoxArithmetic = (
@@ -118,7 +118,7 @@ class _Conversation:
         output = np.empty((rows, columns), dtype=object)
         for k, j in np.ndindex(rows, columns):
             output[k, j] = answered(reply[k][j], self.plan.digits)
-        self.asked.append(Asked(x, output))
+        self.asked.append(AnsweredQuery(x, output))
         return output
 
     def _finished(self, recovery: Callable[..., SoftmaxRecovery], *said: str | int) -> SoftmaxRecovery:

@@ -38,7 +38,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.polynomials import entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.group import verify_identity
-from lightning_sym.symmetries.moments import KNOWN, ONE_FUNCTION, Kind, Quantity, moments_of, proved_by
+from lightning_sym.symmetries.moments import KNOWN, ONE_FUNCTION, MatrixKind, Quantity, moments_of, proved_by
 from lightning_sym.varieties.gradient_brackets import bracket_rows
 
 with lazy_imports(__name__):
@@ -198,7 +198,7 @@ def _rows_of(quantities: Sequence[Quantity], names: Sequence[str], point: Sequen
             rows, columns = output.shape[-2:]
             picked = np.zeros((len(indices), rows, columns))
             for entry, place in zip(picked, indices, strict=True):
-                if quantity.kind is Kind.SCALAR:
+                if quantity.kind is MatrixKind.SCALAR:
                     np.fill_diagonal(entry, term.sign)
                 else:
                     entry[place] = term.sign

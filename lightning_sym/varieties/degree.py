@@ -123,7 +123,7 @@ class VarietyDegree:
 
 
 @dataclass(frozen=True)
-class _Shape:
+class _DegreeShape:
     """The subspaces on which the matrices live and where layers change their kind, as `docs/degree.md` counts them."""
 
     sizes: tuple[int, ...]
@@ -136,7 +136,7 @@ class _Shape:
         return flag_dimension(self.sizes) + sum(cone.dimension for cone in self.cones)
 
 
-def _shape(network: Architecture) -> _Shape:
+def _shape(network: Architecture) -> _DegreeShape:
     """Section 1 of `docs/degree.md`: `r`, `w`, `alpha`, `m`, and `k` of Section 2, are named as there."""
     if network.depth > LARGEST_DEPTH:
         raise TooLarge(f"the degree must be asked of at most {LARGEST_DEPTH:,} layers, got {network.depth:,}")
@@ -166,10 +166,10 @@ def _shape(network: Architecture) -> _Shape:
         points = 2
     elif k is not None and k > m and k > 0 and cones[k - 1].rank <= 2:
         points = 3
-    return _Shape((network.input_width, *w[:depth]), tuple(cones), m, points)
+    return _DegreeShape((network.input_width, *w[:depth]), tuple(cones), m, points)
 
 
-def _two_full_layers(shape: _Shape, tokens: int) -> bool:
+def _two_full_layers(shape: _DegreeShape, tokens: int) -> bool:
     """Two layers of full rank, and tokens enough: Theorem 2."""
     first, second, *_ = shape.cones
     width = shape.sizes[0]
@@ -212,21 +212,21 @@ def variety_degree(
 def degree_within(architecture: Architecture, budget: Work) -> VarietyDegree:
     """As `variety_degree`, as one of several questions that share a budget."""
     architecture.require("the degree of the variety", CONSIDERED)
-    asked = _Asked(architecture, budget)
+    asked = _AskedDegree(architecture, budget)
     found, tried = ask(asked, DEGREES, budget)
     if found is None:
         found = VarietyDegree(architecture, None, DegreeSource.OPEN, reason=tried[0].why)
     return replace(found, tried=tried)
 
 
-class _Asked:
+class _AskedDegree:
     """A network whose degree is asked for."""
 
     def __init__(self, network: Architecture, budget: Work) -> None:
         self.network, self.budget = network, budget
 
     @cached_property
-    def shape(self) -> _Shape:
+    def shape(self) -> _DegreeShape:
         """How `docs/degree.md` counts it."""
         return _shape(self.network)
 
@@ -262,7 +262,7 @@ class _Asked:
         return intersection_number(shape.sizes, shape.cones), DegreeSource.FLAGS if flag else DegreeSource.PRODUCT
 
 
-def _by_span(asked: _Asked) -> VarietyDegree | None:
+def _by_span(asked: _AskedDegree) -> VarietyDegree | None:
     """Degree one where the functions fill a linear space, which two bounds show."""
     network, span = asked.network, counted_bounds(asked.network)[0].get(Evidence.SPAN)
     if span is None or span > min(LARGEST_SPAN, network.parameter_count) or network.parameter_count > MOST_PARAMETERS:
@@ -271,7 +271,7 @@ def _by_span(asked: _Asked) -> VarietyDegree | None:
     return VarietyDegree(network, 1, DegreeSource.SPAN, span) if lower == span else None
 
 
-def _two_layers(shape: _Shape) -> int:
+def _two_layers(shape: _DegreeShape) -> int:
     r"""Theorem 2: the intersection number of two layers of full rank, less the share of the base locus.
 
     With `n` the width: $h = 3 h_1 + h_2 + h_3$ to the power `D`, less the integral over

@@ -81,7 +81,7 @@ def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "
         if low == 0:
             raise BadInput(f"{what} must not be divided by zero")
         key = tuple(exponents)
-        value = ring.constant(_Ratio(top, low)).leading_coefficient() if top else 0
+        value = ring.constant(_UnreducedRatio(top, low)).leading_coefficient() if top else 0
         terms[key] = terms[key] + value if key in terms else value
         if words[position] == "":
             break
@@ -90,7 +90,7 @@ def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "
     return ring.from_terms({key: value for key, value in terms.items() if value != 0})
 
 
-class _Ratio:
+class _UnreducedRatio:
     """Numerator and denominator, not in lowest terms."""
 
     def __init__(self, numerator: int, denominator: int) -> None:
@@ -157,7 +157,7 @@ def from_sympy(expression: Any, ring: PolynomialRing, degree: int, what: str = "
         if depth > 200:
             raise BadInput(f"{what} must not be nested so deeply")
         if getattr(node, "is_Rational", False):
-            return ring.constant(_Ratio(int(node.p), int(node.q)))
+            return ring.constant(_UnreducedRatio(int(node.p), int(node.q)))
         if getattr(node, "is_Symbol", False):
             if node.name not in names:
                 _refuse(
@@ -172,13 +172,13 @@ def from_sympy(expression: Any, ring: PolynomialRing, degree: int, what: str = "
         elif getattr(node, "is_Mul", False):
             parts = [walk(each, depth + 1) for each in node.args]
         elif getattr(node, "is_Add", False):
-            total = ring.constant(_Ratio(0, 1))
+            total = ring.constant(_UnreducedRatio(0, 1))
             for each in node.args:
                 total += walk(each, depth + 1)
             return total
         else:
             raise BadInput(f"{what} must have integers and fractions as coefficients, got {shown(str(node))}")
-        product = ring.constant(_Ratio(1, 1))
+        product = ring.constant(_UnreducedRatio(1, 1))
         for part in parts:
             if len(product) * len(part) > MOST_TERMS:
                 raise TooLarge(f"{what} must have at most {MOST_TERMS:,} terms")

@@ -34,7 +34,7 @@ Number = Fraction | Polynomial
 
 
 @dataclass(frozen=True)
-class Matrix:
+class ShownMatrix:
     """A matrix of exact entries; a big one may carry labels (in LaTeX) for its rows and columns."""
 
     rows: tuple[tuple[Number, ...], ...]
@@ -47,7 +47,7 @@ class Shown:
     """One thing on the board: `label = value`; a string is a formula in LaTeX."""
 
     label: str
-    value: Matrix | Polynomial | Fraction | str
+    value: ShownMatrix | Polynomial | Fraction | str
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def show(label: str, value: Any, ring: PolynomialRing = BOARD) -> Shown:
     if isinstance(value, str):
         return Shown(label, value)
     if isinstance(value, np.ndarray):
-        return Shown(label, Matrix(tuple(tuple(_exact(ring, x) for x in row) for row in value)))
+        return Shown(label, ShownMatrix(tuple(tuple(_exact(ring, x) for x in row) for row in value)))
     return Shown(label, _exact(ring, value))
 
 
@@ -97,7 +97,7 @@ def _exact(ring: PolynomialRing, value: Any) -> Number:
 
 def table(label: str, matrix: ObjectArray, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Shown:
     """A matrix of numbers with labels on its rows and columns."""
-    return Shown(label, Matrix(tuple(map(tuple, to_fractions(matrix))), tuple(rows), tuple(columns)))
+    return Shown(label, ShownMatrix(tuple(map(tuple, to_fractions(matrix))), tuple(rows), tuple(columns)))
 
 
 def must(true: object, what: str) -> None:

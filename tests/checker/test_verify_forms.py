@@ -25,7 +25,7 @@ from lightning_sym.network.form import NetworkForm
 from lightning_sym.system.circuits import NetworkCircuits
 from lightning_sym.system.common_streams import common_streams
 from proofs_check.checker import verify
-from proofs_check.checker.functions.network import Form, Network
+from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.functions.rings import Interval, Intervals
 
 Document = dict[str, Any]
@@ -194,4 +194,4 @@ def test_each_clause_of_common_streams_matters(name: str) -> None:
     assert not proved(document | {"proof": {"by": "streams"}})
     assert are_the_same(document) is False
     read = Form.read(document["form"])
-    bent(clause, other).streams(read, tokens, Network(first, read), Network(second, read))
+    bent(clause, other).streams(read, tokens, Weights(first, read), Weights(second, read))

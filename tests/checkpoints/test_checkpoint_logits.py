@@ -170,11 +170,11 @@ def no_mask(original: Any) -> Callable[..., Any]:
     return every
 
 
-class Interleaved(transformer.Rotary):
+class Interleaved(transformer.RotaryTables):
     """Rows 2k and 2k + 1 turn together."""
 
     @classmethod
-    def of(cls, rotation: transformer.Rotation, width: int, positions: Any, like: Any) -> transformer.Rotary:
+    def of(cls, rotation: transformer.Rotation, width: int, positions: Any, like: Any) -> transformer.RotaryTables:
         right = ORIGINAL_ROTARY.of(rotation, width, positions, like)
         order = np.eye(width, dtype=int)[[k // 2 + (k % 2) * (width // 2) for k in range(width)]].astype(object)
         p = like.like(order)
@@ -198,7 +198,11 @@ def no_epsilon(number: Fraction, *rest: Any) -> Any:
     return ORIGINAL_EVERYWHERE(number if number > Fraction(1, 999) else Fraction(0), *rest)
 
 
-ORIGINAL_HEADS, ORIGINAL_ROTARY, ORIGINAL_EVERYWHERE = transformer.heads, transformer.Rotary, transformer.everywhere
+ORIGINAL_HEADS, ORIGINAL_ROTARY, ORIGINAL_EVERYWHERE = (
+    transformer.heads,
+    transformer.RotaryTables,
+    transformer.everywhere,
+)
 MUTANTS: dict[str, tuple[str, Any]] = {
     "no mask": ("normalized", no_mask(normalized)),
     "interleaved": ("Rotary", Interleaved),

@@ -16,13 +16,22 @@ from lightning_sym.network.attention import network_output
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import random_residues
 from proofs_check.blackboard.series import mean_output, network, spelled
-from proofs_check.boxes import PRIME, Box, Grid, compare, fingerprints, jacobians, ranks_as_shown, small_matrices
+from proofs_check.boxes import (
+    PRIME,
+    MatrixGrid,
+    VirtualBox,
+    compare,
+    fingerprints,
+    jacobians,
+    ranks_as_shown,
+    small_matrices,
+)
 from proofs_check.claim import Refutation, Undecided
 from proofs_check.normalizers import CUBE, EVEN, FALLING, FLAT, INJECTIVE, LINEAR, LOGISTIC, order, slope
 from proofs_check.visible import shown_layers, two_causal_tokens, up_to_the_first_blind, virtual_of
 
 
-def exact_series(box: Box, number: int, x: Any, degree: int) -> list[list[Fraction]]:
+def exact_series(box: VirtualBox, number: int, x: Any, degree: int) -> list[list[Fraction]]:
     *attention, value = (np.vectorize(Fraction, otypes=[object])(m[number]) for m in box.virtual())
     output = network(x, attention, value, box.normalization.taylor, degree)
     return [list(entry) for entry in output.ravel()]
@@ -30,7 +39,7 @@ def exact_series(box: Box, number: int, x: Any, degree: int) -> list[list[Fracti
 
 @pytest.mark.parametrize("normalization", [SOFTMAX, CUBE, FALLING], ids=str)
 def test_fingerprints_tell_apart_what_exact_series_do(normalization: Normalization) -> None:
-    box = Box(1, 2, 2, normalization=normalization)
+    box = VirtualBox(1, 2, 2, normalization=normalization)
     virtual, degree = box.virtual(), 6 * order(normalization) + 1
     prints = [tuple(row) for row in fingerprints(box.stack(virtual), degree).tolist()]
     x = np.array([[Fraction(2), Fraction(-3, 5)]], dtype=object)
@@ -41,7 +50,7 @@ def test_fingerprints_tell_apart_what_exact_series_do(normalization: Normalizati
 
 
 def test_pieces_that_fit_into_memory_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    box = Box(2, 1, 2)
+    box = VirtualBox(2, 1, 2)
     stack = box.stack(box.virtual())
     whole, gradients = fingerprints(stack, 3), jacobians(stack, 3, 2, box.places)
     monkeypatch.setattr("proofs_check.boxes.MOST_NUMBERS", 1600)
@@ -56,14 +65,14 @@ def test_a_grid_gives_what_its_networks_give_one_by_one(most: int, monkeypatch: 
     for normalization, causal in ((SOFTMAX, False), (CUBE, True)):
         shape = Architecture((2, 1, 1), (1, 2), 2, normalization=normalization, causal=causal)
         choices = [small_matrices(*size, (0, 2)) for _, size in shape.weight_shapes()]
-        grid = Grid(shape, (*choices[:4], choices[4][1:2], choices[5]))
+        grid = MatrixGrid(shape, (*choices[:4], choices[4][1:2], choices[5]))
         stack = grid.stack()
         assert grid.size == stack.size == sum(part.size for part in grid.parts(7)) == 4 * 4 * 4 * 4 * 1 * 2
         assert (fingerprints(grid, 7) == fingerprints(stack, 7)).all()
 
 
 def test_fingerprints_are_coefficients_of_products_of_series() -> None:
-    box, degree = Box(2, 2, 2), 7
+    box, degree = VirtualBox(2, 2, 2), 7
     stack = box.stack([m[::97] for m in box.virtual()])
     generator = np.random.default_rng([0, degree])
     for column in fingerprints(stack, degree).T:
@@ -76,7 +85,7 @@ def test_fingerprints_are_coefficients_of_products_of_series() -> None:
 
 def test_gradients_are_differences_of_fingerprints() -> None:
     """Along the last matrix outputs are linear: the derivative is the difference of two networks."""
-    box = Box(1, 1, 2, entries=(1, 2))
+    box = VirtualBox(1, 1, 2, entries=(1, 2))
     virtual = [np.array([[[1]], [[1]]]), np.array([[[1]], [[2]]])]
     prints = fingerprints(box.stack(virtual), 3)
     _, by_value = jacobians(box.stack(virtual), 3, prints.shape[1], box.places)
@@ -84,7 +93,7 @@ def test_gradients_are_differences_of_fingerprints() -> None:
 
 
 def test_outputs_are_odd() -> None:
-    box = Box(1, 1, 2)
+    box = VirtualBox(1, 1, 2)
     with pytest.raises(ProgramError, match="degree must be odd, got 4"):
         fingerprints(box.stack(box.virtual()), 4)
 
@@ -103,7 +112,7 @@ def test_equal_residues_prove_nothing_and_different_ones_refute() -> None:
 
 def test_a_rank_that_falls_short_is_undecided() -> None:
     """Behind a blind layer the last matrix is not felt; to say that it is refutes nothing."""
-    box = Box(1, 2, 2)
+    box = VirtualBox(1, 2, 2)
     virtual = [np.array([[[0]]]), np.array([[[1]]]), np.array([[[1]]])]
     every = np.ones(1, dtype=bool)
     assert ranks_as_shown(box, virtual, [every, ~every, every], 11) == "1 networks"
@@ -128,7 +137,7 @@ def test_what_is_visible() -> None:
 
 
 def test_virtual_weights_of_factors() -> None:
-    box = Box(2, 2, 2)
+    box = VirtualBox(2, 2, 2)
     virtual = [m[:50] for m in box.virtual()]
     assert all((a == b).all() for a, b in zip(virtual_of(box.stack(virtual)), virtual, strict=True))
 

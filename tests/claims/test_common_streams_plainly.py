@@ -11,11 +11,11 @@ import pytest
 
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.claims.transformers.common_streams import Box
+from proofs_check.claims.transformers.common_streams import TwoLayerBox
 from proofs_check.claims.transformers.common_streams.criterion import common_streams, lowest_first
 from proofs_check.claims.transformers.made_equal import equal_pairs
 from proofs_check.claims.transformers.row_matrices import as_array, identity
-from proofs_check.claims.transformers.small_networks import Head, Network
+from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork
 
 Form = tuple[tuple[Fraction, ...], ...]
 
@@ -48,7 +48,7 @@ class Stacked:
         result[part, part] = value
         return result
 
-    def form(self, which: int, head: Head, compared: str) -> Form:
+    def form(self, which: int, head: HeadAV, compared: str) -> Form:
         """The scores that count, of differences of keys: a matrix."""
         if compared == "nowhere":
             return ((Fraction(1),),)
@@ -57,7 +57,7 @@ class Stacked:
         found = self.differences[part].T @ as_array(head.attention) @ queries[part]
         return tuple(tuple(map(Fraction, row)) for row in found.tolist())
 
-    def is_skew(self, which: int, head: Head) -> bool:
+    def is_skew(self, which: int, head: HeadAV) -> bool:
         """Whether the form is, on `D`."""
         part = slice(0, self.height) if which == 0 else slice(self.height, None)
         found = self.differences[part].T @ as_array(head.attention) @ self.differences[part]
@@ -70,8 +70,8 @@ def opposite(form: Form) -> Form:
 
 
 def plainly(
-    one: Network,
-    other: Network,
+    one: SmallNetwork,
+    other: SmallNetwork,
     *,
     flips_at: int = 2,
     blind_at: int = 2,
@@ -116,7 +116,10 @@ FAULTS: list[dict[str, int | str]] = [
 def test_both_ways_to_the_criterion_agree(fault: dict[str, int | str]) -> None:
     pairs = []
     for tokens, causal, skip in product((2, 3), (False, True), (False, True)):
-        pairs += [*Box(tokens, causal, skip, 8).pairs(), *islice(Box(tokens, causal, skip, 0).pairs(), 0, None, 300)]
+        pairs += [
+            *TwoLayerBox(tokens, causal, skip, 8).pairs(),
+            *islice(TwoLayerBox(tokens, causal, skip, 0).pairs(), 0, None, 300),
+        ]
     for made in list(equal_pairs(True))[::2]:
         pairs += [(made.one, made.other), (made.one, made.spoiled), (made.other, made.one)]
     found = [common_streams(*pair, **fault) for pair in pairs]  # type: ignore[arg-type]

@@ -22,11 +22,11 @@ from proofs_check.claim import Refutation, Undecided
 from proofs_check.claims.transformers import words_and_blocks as claim_of_words
 from proofs_check.claims.transformers.common_streams import made_equal
 from proofs_check.claims.transformers.common_streams.criterion import common_streams, inputs_of
-from proofs_check.claims.transformers.conditions import Spaces, failing
+from proofs_check.claims.transformers.conditions import WordSpaces, failing
 from proofs_check.claims.transformers.differentials import rank_of_differential
-from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point
+from proofs_check.claims.transformers.formal_exponentials import ExactLayer, ResiduePoint
 from proofs_check.claims.transformers.made_equal import Maker, equal_pairs
-from proofs_check.claims.transformers.one_transformer_layer import Box, all_sums, differences
+from proofs_check.claims.transformers.one_transformer_layer import OneLayerBox, all_sums, differences
 from proofs_check.claims.transformers.polynomial_maps import (
     P,
     PolynomialNetwork,
@@ -34,8 +34,8 @@ from proofs_check.claims.transformers.polynomial_maps import (
     words_and_two_token_scores,
 )
 from proofs_check.claims.transformers.small_networks import (
-    Head,
-    Network,
+    HeadAV,
+    SmallNetwork,
     apart,
     matrices_of,
     points,
@@ -146,7 +146,7 @@ def test_formulas_are_asked_about_what_they_are_about() -> None:
     assert not is_wide(replace(network, skip=False, widths=(3, 4, 4)))
 
 
-def random_networks(count: int) -> Iterator[Network]:
+def random_networks(count: int) -> Iterator[SmallNetwork]:
     for seed in range(count):
         maker = Maker(seed)
         yield maker.network(2, 2, (1 + seed % 2, 1), skip=seed % 3 > 0)
@@ -217,7 +217,7 @@ def test_coefficients_of_forms_are_those_of_the_polynomial() -> None:
     """`q_A(N(gamma) E xi)` at many `gamma`: the span of its values is that of its coefficients."""
     maker = Maker(4)
     network = maker.network(2, 2, (2, 2, 1))
-    of = Spaces(network)
+    of = WordSpaces(network)
     a = np.array(network.layers[2][0].attention, dtype=object)
     source, values = np.random.default_rng(1), []
     for _ in range(30):
@@ -235,8 +235,8 @@ def test_coefficients_of_forms_are_those_of_the_polynomial() -> None:
 def test_conditions_by_hand() -> None:
     def of(*heads: tuple[int, int], tokens: int = 3, causal: bool = True, skip: bool = True) -> str:
         one = ((1,),)
-        layers = tuple((Head(((a,),), ((v,),)),) for a, v in heads)
-        return failing(Network(one, layers, one, tokens, causal, skip))
+        layers = tuple((HeadAV(((a,),), ((v,),)),) for a, v in heads)
+        return failing(SmallNetwork(one, layers, one, tokens, causal, skip))
 
     assert of((1, 1), (1, 1)) == ""
     assert of((0, 1), (1, 1)) == "a"
@@ -263,28 +263,28 @@ def test_a_differential_of_one_head_by_hand() -> None:
     """One causal head of width one, `E = U = 1` fixed: A and V are both seen, but for V = 0, where A is not."""
     one = ((1,),)
     for v, rank in ((1, 2), (0, 1)):
-        network = Network(one, ((Head(one, ((v,),)),),), one, 2, True)
+        network = SmallNetwork(one, ((HeadAV(one, ((v,),)),),), one, 2, True)
         weights, group, bounds = rank_of_differential(network, ends=False)
         assert (weights, group, bounds.lower) == (2, 0, rank)
-    weights, group, bounds = rank_of_differential(network._replace(layers=((Head(one, one),),)), ends=True)
+    weights, group, bounds = rank_of_differential(network._replace(layers=((HeadAV(one, one),),)), ends=True)
     assert (weights, group, bounds) == (4, 1, (3, 3))
 
 
 def test_tables_and_exact_layers_agree_on_padding() -> None:
     """A head that writes nothing, or reads nothing that is there, is no entry of the table."""
-    form = partial(Network, ((1,), (0,)), unembed=((1, 1),), causal=False, skip=True)
-    head, nothing = Head(((1, 0), (0, 1)), ((1, 0), (0, 0))), Head(((1, 1), (0, 0)), ((0, 3), (0, 1)))
+    form = partial(SmallNetwork, ((1,), (0,)), unembed=((1, 1),), causal=False, skip=True)
+    head, nothing = HeadAV(((1, 0), (0, 1)), ((1, 0), (0, 0))), HeadAV(((1, 1), (0, 0)), ((0, 3), (0, 1)))
     for tokens in (2, 3):
         one, other = form(((head,),), tokens=tokens), form(((head, nothing),), tokens=tokens)
         assert ExactLayer(one).same_as(ExactLayer(other))
         assert all_sums(one) == all_sums(other)
         assert differences(one) == differences(other)
-        point = Point(1, one, seed=2)
+        point = ResiduePoint(1, one, seed=2)
         (alone,), (padded,) = point.outputs([one]), point.outputs([other])
         assert alone == padded
         every = [one, one._replace(unembed=((1, 2),)), one._replace(embed=((0,), (1,)))]
         assert point.outputs(every) == [output for each in every for output in point.outputs([each])]
-    assert len(list(Box(1, 2, 2, False, True).networks())) == 3**6
+    assert len(list(OneLayerBox(1, 2, 2, False, True).networks())) == 3**6
 
 
 def test_transformers_of_the_claims_are_softmax() -> None:

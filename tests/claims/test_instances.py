@@ -16,7 +16,7 @@ from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Verdict
 from proofs_check.claims.any_width import dimension_all_widths as all_widths
 from proofs_check.claims.any_width import dimension_every_width as every_width
-from proofs_check.claims.geometry.theorem_3_4_singular import Point
+from proofs_check.claims.geometry.theorem_3_4_singular import OrbitPoint
 from proofs_check.instances import key_in_claim, value_of
 from proofs_check.registry import all_claims, claim_by_id
 from proofs_check.run import run_claim, run_part
@@ -92,7 +92,7 @@ def test_the_weights_of_the_singular_points_are_counted_once() -> None:
         key_in_claim(part, point, value_of(point))
         for part in claim.parts
         for point in part.instances(True)
-        if isinstance(point, Point)
+        if isinstance(point, OrbitPoint)
     }
     assert len(points) == 471
     result = run_claim(claim, quick=True)

@@ -18,7 +18,7 @@ from lightning_cli.writing import board_text
 from lightning_cli.writing.math_text import plain, terms_latex
 from lightning_sym.errors import ProgramError
 from proofs_check import registry
-from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step, must
+from proofs_check.blackboard.step import Polynomial, Shown, ShownMatrix, Step, must
 from proofs_check.claim import Claim
 from proofs_check.registry import all_claims, claim_by_id, walk_through
 
@@ -42,7 +42,7 @@ def texts(steps: tuple[Step, ...]) -> Iterator[str]:
             yield shown.label
             if isinstance(shown.value, str):
                 yield shown.value
-            if isinstance(shown.value, Matrix):
+            if isinstance(shown.value, ShownMatrix):
                 yield from shown.value.row_labels + shown.value.column_labels
 
 
@@ -55,7 +55,7 @@ def test_every_claim_is_explained(claim: Claim, capsys: pytest.CaptureFixture[st
     for number, step in enumerate(steps_of(claim.id), start=1):
         assert f"\n{number}. " in out
         for shown in step.shown:
-            if isinstance(shown.value, Matrix):
+            if isinstance(shown.value, ShownMatrix):
                 assert all(line in out for line in board_text.matrix_lines(shown.value, unicode=True))
     assert "⎡" in out
     assert "\x1b" not in out, "colours are for terminals"
@@ -142,7 +142,7 @@ def test_the_swap_shows_two_weights_with_one_polynomial() -> None:
 
 def test_the_jacobian_on_the_board_has_the_rank_that_is_written() -> None:
     (jacobian,), (written,) = shown_in("corollary-3.3", "J"), shown_in("corollary-3.3", r"\operatorname{rk} J")
-    assert isinstance(jacobian, Matrix)
+    assert isinstance(jacobian, ShownMatrix)
     rows = [[sympy.Rational(str(entry)) for entry in row] for row in jacobian.rows]
     assert sympy.Matrix(rows).rank() == written == 5
 
@@ -163,15 +163,15 @@ def test_nothing_false_is_put_on_the_board() -> None:
 
 def test_matrices_in_brackets() -> None:
     half = Fraction(1, 2)
-    matrix = Matrix(((half, Fraction(-10)), (Fraction(3), half)), ("a", "b"), ("x^2", "y"))
+    matrix = ShownMatrix(((half, Fraction(-10)), (Fraction(3), half)), ("a", "b"), ("x^2", "y"))
     assert board_text.matrix_lines(matrix, unicode=True) == [
         "     x²    y",
         "a ⎡ 1/2  -10 ⎤",
         "b ⎣   3  1/2 ⎦",
     ]
-    one_row = Shown("V", Matrix(((half,),)))
+    one_row = Shown("V", ShownMatrix(((half,),)))
     assert board_text.shown_lines(one_row, unicode=False, width=80) == ["V = [ 1/2 ]"]
-    three = board_text.shown_lines(Shown("M", Matrix(((half,), (half,), (half,)))), unicode=True, width=80)
+    three = board_text.shown_lines(Shown("M", ShownMatrix(((half,), (half,), (half,)))), unicode=True, width=80)
     assert three == ["    ⎡ 1/2 ⎤", "M = ⎢ 1/2 ⎥", "    ⎣ 1/2 ⎦"]
     assert board_text.side_by_side([three, ["x = 1"]], width=80) == [
         ["    ⎡ 1/2 ⎤", "M = ⎢ 1/2 ⎥    x = 1", "    ⎣ 1/2 ⎦"]

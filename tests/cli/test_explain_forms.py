@@ -14,7 +14,7 @@ from walks import walked_once
 from lightning_sym import Weights, save_weights
 from proofs_check import registry
 from proofs_check.blackboard.own_weights import LARGEST
-from proofs_check.blackboard.step import Matrix
+from proofs_check.blackboard.step import ShownMatrix
 from proofs_check.claim import Claim
 from proofs_check.registry import all_claims
 
@@ -116,7 +116,7 @@ def test_the_matrices_are_the_readers(tmp_path: Path) -> None:
         weights = Weights.of({"Q1": [[1, 2]], "K1": [[3, entry]], "V1": [[1, -1]]})
         _, steps = walked_once("theorem-3.2", weights)
         (attention,) = (s.value for s in steps[1].shown if s.label == "A")
-        assert isinstance(attention, Matrix)
+        assert isinstance(attention, ShownMatrix)
         assert list(attention.rows[1]) == [entry, 2 * entry]
 
 

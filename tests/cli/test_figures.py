@@ -52,12 +52,12 @@ def nothing_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure, "compute", refuse)
 
 
-def changed(index: int, **fields: Any) -> Callable[[], list[figure.Point]]:
+def changed(index: int, **fields: Any) -> Callable[[], list[figure.CertifiedWidth]]:
     """The true points, one of them changed."""
     result = list(points())
     point = result[index]
     expected = fields.pop("expected", point.expected)
-    result[index] = figure.Point(replace(point.estimated, **fields), expected)
+    result[index] = figure.CertifiedWidth(replace(point.estimated, **fields), expected)
     return lambda: result
 
 
@@ -148,7 +148,7 @@ def test_a_picture_of_each_kind(
 
 
 def test_a_picture_is_the_same_on_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def drawn(compute: Callable[[], list[figure.Point]], kind: str) -> bytes:
+    def drawn(compute: Callable[[], list[figure.CertifiedWidth]], kind: str) -> bytes:
         monkeypatch.setattr(figure, "compute", compute)
         return figure.picture().image(kind)
 

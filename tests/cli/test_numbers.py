@@ -8,7 +8,7 @@ import click
 import pytest
 from command import run
 
-from lightning_cli.commands.coefficient import Point
+from lightning_cli.commands.coefficient import NamedCoordinates
 from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.numbers import Amount, Integer, Rational, Size, SizeList, TokenIds
 from lightning_sym.errors import BadInput, TooLarge
@@ -23,7 +23,7 @@ def numbers() -> Iterator[tuple[str, click.Parameter]]:
     for name in COMMANDS:
         for parameter in module_of(name).command.params:
             kind = parameter.type
-            known = isinstance(kind, (*NUMBERS, Point, click.Path, click.Choice, click.types.BoolParamType))
+            known = isinstance(kind, (*NUMBERS, NamedCoordinates, click.Path, click.Choice, click.types.BoolParamType))
             assert known or type(kind) is click.types.StringParamType, f"{parameter.name} of {name}: {kind}"
             if isinstance(kind, NUMBERS):
                 yield name, parameter

@@ -80,7 +80,7 @@ def test_each_condition_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = Transformer(3, (Layers(2, 2, 5),), 1, 1, None, None, tied=False)
 
     def certified_with(wrong: Any) -> bool:
-        monkeypatch.setattr(blocks._Point, "draw", wrong)
+        monkeypatch.setattr(blocks._DrawnWeights, "draw", wrong)
         try:
             return blocks.certify(shape, seed=0, memory=2**30).lower == shape.dimension
         except ProgramError:

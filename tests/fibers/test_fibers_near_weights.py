@@ -128,7 +128,7 @@ def _without(*names: str) -> Any:
 
 
 def test_changes_of_any_size_keep_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept._Layer, "_as_one", lambda *_: iter(()))  # these are curves: only tangents are given
+    monkeypatch.setattr(kept._LayerOnFrame, "_as_one", lambda *_: iter(()))  # these are curves: only tangents are given
     assert all_kept(25)
     for mutant in (("forms",), ("spaces",)):
         with monkeypatch.context() as patch:

@@ -17,7 +17,7 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.inertia import inertia
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers import zero_strata
-from lightning_sym.fibers.integer_steps import Bounded, least_value
+from lightning_sym.fibers.integer_steps import DifferenceBounds, least_value
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.fibers.zero_strata import zero_dimension
@@ -260,7 +260,7 @@ def test_steps_find_what_a_search_of_all_finds() -> None:
         low_ends = [source.randint(0, 2) for _ in range(n)]
         high = [x + source.randint(0, 3) for x in low_ends]
         pairs = [(i, j) for i in range(n) for j in range(n) if i != j and source.random() < 0.5]
-        among = Bounded(low_ends, high, {pair: source.randint(-1, 3) for pair in pairs})
+        among = DifferenceBounds(low_ends, high, {pair: source.randint(-1, 3) for pair in pairs})
         widths = [source.randint(1, 6) for _ in range(n + 2)]
         ends = source.choice([(0,), ()])
 

@@ -24,7 +24,7 @@ from lightning_sym.geometry.layer_orbits import pair_orbits
 from lightning_sym.network.jacobian import weight_gradients
 from lightning_sym.varieties.equations import equations
 from proofs_check.claims.geometry.measured import measure, measured_ranks
-from proofs_check.claims.geometry.theorem_3_4_singular import Shape, corrected_locus, hypotheses_hold, moved
+from proofs_check.claims.geometry.theorem_3_4_singular import LayerShape, corrected_locus, hypotheses_hold, moved
 
 EVERY = [(d, d_out, alpha) for d, d_out in product(range(1, 5), range(1, 5)) for alpha in range(1, d + 1)]
 """All shapes up to width 4, one for each largest rank of A."""
@@ -49,8 +49,8 @@ def test_labels_are_those_of_the_general_criterion(shape: tuple[int, int, int]) 
         assert orbit_of(weights) == orbit
         assert found.labels == computed.labels == orbit.labels
         assert found.dimension.value == computed.dimension.value == orbit.manifold_dimension
-        if hypotheses_hold(Shape(d, d_out, alpha)):
-            assert orbit.is_singular == corrected_locus(Shape(d, d_out, alpha), orbit.normal_form)
+        if hypotheses_hold(LayerShape(d, d_out, alpha)):
+            assert orbit.is_singular == corrected_locus(LayerShape(d, d_out, alpha), orbit.normal_form)
 
 
 @pytest.mark.parametrize("shape", [s for s in SMALL if s[0] <= 3 and s[1] <= 2], ids=str)

@@ -33,7 +33,7 @@ from lightning_sym import (
 )
 from lightning_sym.display import LONGEST_NUMBER, latex_matrix, latex_number, one_line, text_table
 from lightning_sym.fibers.virtual_moves import MoveName
-from lightning_sym.symmetries.moments import Kind
+from lightning_sym.symmetries.moments import MatrixKind
 from lightning_sym.varieties.coordinates import coordinate_system
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ FOUND = {type(value) for value in EVERY.values()} - set(NAMES.values())
 NAMES |= {kind.__name__: kind for kind in FOUND} | {
     "inf": float("inf"),  # units that a zero row makes endless
     "MoveName": MoveName,
-    "Kind": Kind,
+    "Kind": MatrixKind,
     "coordinate_system": coordinate_system,
 }
 

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -26,6 +27,7 @@ ORDER = [
     "checkpoints", "testing", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]
+CHECKER = ROOT / "proofs_check" / "checker"
 HIGHEST = "testing"
 """A room of lightning_sym by its name only: it asserts claims, so it stands above proofs_check, and nothing on it."""
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
@@ -120,7 +122,7 @@ def test_no_imports_in_a_circle(package: str) -> None:
 
 
 def test_the_checker_stands_alone() -> None:
-    for path in sorted((ROOT / "proofs_check" / "checker").rglob("*.py")):
+    for path in sorted(CHECKER.rglob("*.py")):
         ours = {name for name in imported(path) if name.split(".")[0] in PACKAGES}
         assert all(name.startswith("proofs_check.checker") for name in ours), f"{path.name} imports {ours}"
 
@@ -229,3 +231,26 @@ def test_every_function_of_the_tests_is_annotated() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and bare(node)
     ]
     assert found == []
+
+
+def named_twice(paths: list[Path]) -> dict[str, list[str]]:
+    """Return the classes that stand in several files, a leading underscore aside, with these files."""
+    places = defaultdict[str, list[str]](list)
+    for path in paths:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(str(path))
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_one_word_one_thing() -> None:
+    """The checker has a language of its own, as it shares no code; what it imports is not imported by us."""
+    checker = [path for path in FILES if CHECKER in path.parents]
+    assert named_twice([path for path in FILES if path not in checker]) == {}
+    assert named_twice(checker) == {}
+
+
+def test_a_name_that_stands_twice_is_seen(tmp_path: Path) -> None:
+    for name, word in (("one", "Point"), ("two", "_Point")):
+        (tmp_path / f"{name}.py").write_text(f"class {word}: ...\n")
+    assert list(named_twice(sorted(tmp_path.iterdir()))) == ["Point"]

@@ -65,7 +65,7 @@ def test_the_bounds_meet_only_with_these_forms(network: Architecture, monkeypatc
     whole = certified_dimension(network)
     assert whole.value is not None
     monkeypatch.setattr(attention_motions, "LARGEST_WORD_COUNT", 0)
-    monkeypatch.setattr(attention_motions._Head, "skew_on_differences", lambda head: iter(()))
+    monkeypatch.setattr(attention_motions._HeadMotions, "skew_on_differences", lambda head: iter(()))
     without = certified_dimension(network)
     assert (without.lower, without.value) == (whole.lower, None)
 

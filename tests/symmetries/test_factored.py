@@ -8,7 +8,7 @@ import pytest
 
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES
-from lightning_sym.symmetries.factored import Form, Matrix, Product, SymmetricProduct
+from lightning_sym.symmetries.factored import EchelonForm, FreeMatrix, Product, SymmetricProduct
 
 Residues = npt.NDArray[np.int64]
 
@@ -29,7 +29,7 @@ def flat(matrices: Residues) -> Residues:
 def products(rng: np.random.Generator, p: int) -> list[Product]:
     a, r, f = (int(n) for n in rng.integers(1, 5, size=3))
     one = Product(some_matrix(rng, a, r, p), some_matrix(rng, a, f, p), p)
-    return [one, SymmetricProduct(some_matrix(rng, a, f, p), some_matrix(rng, a, f, p), p), Matrix(one.matrix, p)]
+    return [one, SymmetricProduct(some_matrix(rng, a, f, p), some_matrix(rng, a, f, p), p), FreeMatrix(one.matrix, p)]
 
 
 @pytest.mark.parametrize("p", [PRIMES[0], SMALL_PRIMES[0], 7])
@@ -70,7 +70,7 @@ def test_an_echelon_form_says_how_it_is_made() -> None:
     for _ in range(60):
         rows, columns = (int(n) for n in rng.integers(1, 5, size=2))
         matrix = some_matrix(rng, rows, columns, 7)
-        found = Form(matrix, 7)
+        found = EchelonForm(matrix, 7)
         assert (found.steps @ matrix % 7 == found.form).all()
         assert (found.form[:, found.pivots] == np.eye(len(found.pivots))).all()
         assert not (found.relations @ matrix % 7).any()

@@ -19,7 +19,7 @@ from lightning_sym.network.attention import network_output
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries.moments import Kind, Quantity, Term, moments_of
+from lightning_sym.symmetries.moments import MatrixKind, Quantity, Term, moments_of
 from lightning_sym.varieties import conserved
 from lightning_sym.varieties.gradient_brackets import Bracket, Gradients
 
@@ -169,9 +169,9 @@ def test_other_quantities_do_not_stay(network: Architecture) -> None:
         less = replace(quantity, terms=quantity.terms[:-1])
         assert change_along_a_gradient(network, wrong, 0).any(), wrong
         assert change_along_a_gradient(network, less, 0).any(), less
-    if not any(q.kind is Kind.SKEW for q in moments_of(network)):
+    if not any(q.kind is MatrixKind.SKEW for q in moments_of(network)):
         terms = (Term(1, "outer", "Q1", "K1"), Term(-1, "outer", "K1", "Q1"))
-        skew = Quantity(Kind.SKEW, (2, 2), terms, "a rotation, whose generator is not symmetric")
+        skew = Quantity(MatrixKind.SKEW, (2, 2), terms, "a rotation, whose generator is not symmetric")
         assert len(network.attention_ranks) > 1 or change_along_a_gradient(network, skew, 0).any()
 
 
@@ -250,7 +250,7 @@ def test_a_result_is_read_in_every_way() -> None:
     with pytest.raises(BadInput, match="truth value"):
         bool(found)
     with pytest.raises(BadInput, match="truth value"):
-        bool(Kind.SKEW)
+        bool(MatrixKind.SKEW)
 
 
 def test_what_is_not_proved_or_too_large_is_refused() -> None:

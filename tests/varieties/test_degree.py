@@ -194,7 +194,7 @@ def test_mutants_fail(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The known numbers notice a division that is forgotten, and exponents that are lost."""
     honest = module._shape
 
-    def wrong(network: Architecture) -> module._Shape:
+    def wrong(network: Architecture) -> module._DegreeShape:
         shape = honest(network)
         if fault == "points":
             return replace(shape, points=1)

@@ -8,8 +8,8 @@ from copy import copy
 from typing import NamedTuple
 
 from proofs_check.checker.functions.matrices import Span, dots, integral, through, zero
-from proofs_check.checker.functions.network import Form, Head, Network
-from proofs_check.checker.functions.streams import Layer, alone, behind, streams
+from proofs_check.checker.functions.network import Form, Head, Weights
+from proofs_check.checker.functions.streams import LayerOfBoth, alone, behind, streams
 from proofs_check.checker.verify import LAYERS, Matrix, keep, need, scratch, spend
 
 
@@ -28,7 +28,7 @@ def _nothing(one: Matrix, other: Matrix) -> bool:
     return not (one and other) or zero(dots(one, other))
 
 
-def moved(form: Form, t: int, w: Network, levels: list[list[int | None]]) -> Network:
+def moved(form: Form, t: int, w: Weights, levels: list[list[int | None]]) -> Weights:
     """Return the network whose layers are the levels, if it has the same function."""
     fits = len(levels) == len(w.layers) and all(map(lambda a, b: len(a) == len(b), levels, w.layers))
     need(fits, "there must be a level, or null, for each head of each layer")
@@ -41,7 +41,7 @@ def moved(form: Form, t: int, w: Network, levels: list[list[int | None]]) -> Net
             heads.append(Placed(i, level, head, written, apart))
             reached.grow(written)
             between.grow(apart)
-        found = behind(Layer((layer, []), form, (w.widths[i + 1], 0)), t, found, w.widths[i])
+        found = behind(LayerOfBoth((layer, []), form, (w.widths[i + 1], 0)), t, found, w.widths[i])
     keys, queries, seen = between.vectors(), reached.vectors(), integral(w.U).rows
     for h in heads:
         q, k, v, o = (integral(m).rows for m in h.head)
@@ -66,7 +66,7 @@ def moved(form: Form, t: int, w: Network, levels: list[list[int | None]]) -> Net
 PLACES = {side: [[(range(1, LAYERS + 1),)]] for side in ("first", "second")}
 
 
-def levels(form: Form, t: int, first: Network, second: Network, *places: list[list[int | None]]) -> str:
+def levels(form: Form, t: int, first: Weights, second: Weights, *places: list[list[int | None]]) -> str:
     """Say what shows common streams of both networks with their heads in other layers."""
     need(form.skip, "heads can stand in other layers with skip connections only")
     keep(16 * (first.heads + second.heads) + 64 * LAYERS)

@@ -57,7 +57,7 @@ class Head(NamedTuple):
         return dots(dots(keys, integral(self.k).rows), dots(queries, integral(self.q).rows))
 
 
-class Network:
+class Weights:
     """Weights by name: E, for each layer and head Q, K, V and perhaps O, U."""
 
     def __init__(self, data: Any, form: Form) -> None:

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.checker.functions.matrices import foresee, table
-from proofs_check.checker.functions.network import Form, Network
+from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.functions.rings import RATIONALS, Intervals, Rationals, Residues, is_multiple
 from proofs_check.checker.verify import Matrix, keep, need, odd_prime, spend, transposed
 
@@ -12,7 +12,7 @@ GUARD = 64
 """Bits that are computed with beyond those that a certificate asks for."""
 
 
-def _counted(w: Network, form: Form, t: int, ring: Rationals) -> int:
+def _counted(w: Weights, form: Form, t: int, ring: Rationals) -> int:
     """Return steps for what all pairs of tokens take: scores, what is read with them, two exponentials of each."""
     pairs = t * (t + 1) // 2 if form.causal else t * t
     powers = 2 * pairs * ring.steps(ring.bits // 2 + 3) if isinstance(ring, Intervals) else 0
@@ -20,7 +20,7 @@ def _counted(w: Network, form: Form, t: int, ring: Rationals) -> int:
     return sum(powers + t * t * each * (len(h.q) + len(h.q[0])) for heads in w.layers for h in heads)
 
 
-def _output(w: Network, form: Form, x: Matrix, ring: Rationals) -> Matrix:
+def _output(w: Weights, form: Form, x: Matrix, ring: Rationals) -> Matrix:
     """Return the output for an input, by products: a layer is [1, V, V, ...] times the stack of X, X P, X P, ..."""
 
     def taken(m: Matrix) -> Matrix:
@@ -52,7 +52,7 @@ def _output(w: Network, form: Form, x: Matrix, ring: Rationals) -> Matrix:
 INPUT = {"input": table, "prime": (odd_prime,), "bits": (range(16, 4097),)}
 
 
-def outputs(form: Form, t: int, first: Network, second: Network, x: Matrix, p: int | None, bits: int | None) -> str:
+def outputs(form: Form, t: int, first: Weights, second: Weights, x: Matrix, p: int | None, bits: int | None) -> str:
     """Say where outputs for an input differ: exactly, modulo a prime, or, with softmax, in intervals."""
     fits = len(x[0]) == t or (form.causal and len(x[0]) < t)  # the first tokens of a causal network see these alone
     need(len(x) == first.n and fits, f"the input must have {first.n} rows, and {t} columns")

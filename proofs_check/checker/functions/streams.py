@@ -19,7 +19,7 @@ from proofs_check.checker.functions.matrices import (
     unit,
     zero,
 )
-from proofs_check.checker.functions.network import Form, Head, Network
+from proofs_check.checker.functions.network import Form, Head, Weights
 from proofs_check.checker.verify import Matrix, keep, need, scratch, spend, transposed
 
 Letters = dict[Any, int]
@@ -76,7 +76,7 @@ def _least(heads: list[Head], form: Form, s: int) -> tuple[int, int]:
     return steps, size
 
 
-class Layer:
+class LayerOfBoth:
     """The heads of a layer of both networks, and how they write for the vectors of a basis.
 
     Attributes:
@@ -119,7 +119,7 @@ class Layer:
         return written
 
 
-def behind(layer: Layer, t: int, streams: Streams, cut: int, later: int = 0) -> Streams:
+def behind(layer: LayerOfBoth, t: int, streams: Streams, cut: int, later: int = 0) -> Streams:
     """Return the spaces behind a layer; what comes later takes so many steps or more."""
     form, heads = layer.form, layer.heads
     steps, size = _least([head for _, head in heads], form, len(streams.D.basis))
@@ -148,13 +148,13 @@ def behind(layer: Layer, t: int, streams: Streams, cut: int, later: int = 0) -> 
     return Streams(Span(new.vectors(), mean.vectors()), new, mean)
 
 
-def alone(form: Form, t: int, w: Network) -> Streams:
+def alone(form: Form, t: int, w: Weights) -> Streams:
     """Return the spaces of one network in front of its first layer."""
     keep(w.n * (400 + 8 * w.n * (not w.E) + 100 * w.widths[0]))
     return Streams.start(form, t, transposed(integral(w.E).rows) or unit(w.n))
 
 
-def _read_alike(first: Network, second: Network, space: Span) -> None:
+def _read_alike(first: Weights, second: Weights, space: Span) -> None:
     """Demand that both networks read the same of a space behind the last layer."""
     outputs = []
     for w, half in zip((first, second), (slice(first.widths[-1]), slice(first.widths[-1], None)), strict=True):
@@ -165,7 +165,7 @@ def _read_alike(first: Network, second: Network, space: Span) -> None:
     need(good, "what both networks read behind the last layer must agree on all that their streams have in common")
 
 
-def streams(form: Form, t: int, first: Network, second: Network) -> str:
+def streams(form: Form, t: int, first: Weights, second: Weights) -> str:
     """Follow both streams to the end, and compare what is read there."""
     depth = max(len(first.layers), len(second.layers))
     need(form.skip or len(first.layers) == len(second.layers), "without skip connections the depths must be equal")
@@ -184,7 +184,7 @@ def streams(form: Form, t: int, first: Network, second: Network) -> str:
         rest = [head for w in networks for layer in w.layers[i + 1 :] for head in layer] if form.skip else []
         later, _ = _least(rest, form, len(found.D.basis))
         with scratch():  # what the layer makes is gone, but for the spaces
-            layer = Layer((pair[0], pair[1]), form, (widths[0][i + 1], widths[1][i + 1]))
+            layer = LayerOfBoth((pair[0], pair[1]), form, (widths[0][i + 1], widths[1][i + 1]))
             found = behind(layer, t, found, widths[0][i], later)
         keep(sum(100 + 40 * len(v) + bits([v]) * len(v) // 7 for space in found for v in space.basis.values()))
     _read_alike(first, second, found.R)

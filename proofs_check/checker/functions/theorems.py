@@ -5,14 +5,14 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.checker.functions.matrices import unit, zero
-from proofs_check.checker.functions.network import Form, Network
+from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.functions.rings import RATIONALS, is_multiple, symmetric
 from proofs_check.checker.verify import Matrix, keep, need, spend, transposed
 
 times = RATIONALS.times
 
 
-def visible_weights(w: Network) -> tuple[list[Matrix], Matrix]:
+def visible_weights(w: Weights) -> tuple[list[Matrix], Matrix]:
     """Return A~_1, ..., A~_l and V~ of one head a layer: forms and values behind the values so far."""
     A, P = list[Matrix](), w.E  # [] stands for 1
     for [(q, k, v, o)] in w.layers:
@@ -21,7 +21,7 @@ def visible_weights(w: Network) -> tuple[list[Matrix], Matrix]:
     return A, times(w.U, P)
 
 
-def _visible(form: Form, t: int, w: Network) -> Iterator[tuple[Any, Matrix]]:
+def _visible(form: Form, t: int, w: Weights) -> Iterator[tuple[Any, Matrix]]:
     """Yield all that the function shows (docs/softmax-fibers.md, Theorems 1 and 4): names and matrices, in order."""
     (A, V), zeros = visible_weights(w), 0
     yield "values", V
@@ -39,7 +39,7 @@ def _visible(form: Form, t: int, w: Network) -> Iterator[tuple[Any, Matrix]]:
     yield f"{zeros} zero layers", [[0]]
 
 
-def visible(form: Form, t: int, first: Network, second: Network) -> tuple[bool, str]:
+def visible(form: Form, t: int, first: Weights, second: Weights) -> tuple[bool, str]:
     """Whether functions of one softmax head a layer, without skip connections, are the same, and by what."""
     good = form.softmax and not form.skip and all(len(layer) == 1 for w in (first, second) for layer in w.layers)
     need(good, "visible weights are those of softmax networks with one head a layer and without skip connections")
@@ -50,7 +50,7 @@ def visible(form: Form, t: int, first: Network, second: Network) -> tuple[bool, 
     return same, f"visible weights ({shown_by})"
 
 
-def _classes(form: Form, t: int, w: Network) -> tuple[dict[Any, Matrix], Matrix, Matrix]:
+def _classes(form: Form, t: int, w: Weights) -> tuple[dict[Any, Matrix], Matrix, Matrix]:
     """Return what heads with the same form write together, by the form; what all write together; and what skips."""
     keep(100 * w.n * (w.n + w.m))
     one = [] if w.E or w.U else [list(map(Fraction, row)) for row in unit(w.n)]
@@ -74,7 +74,7 @@ def _classes(form: Form, t: int, w: Network) -> tuple[dict[Any, Matrix], Matrix,
     return {name: m for name, m in found.items() if not zero(m)}, total, past
 
 
-def one_layer(form: Form, t: int, first: Network, second: Network) -> tuple[bool, str]:
+def one_layer(form: Form, t: int, first: Weights, second: Weights) -> tuple[bool, str]:
     """Whether functions of one softmax layer with any heads are the same, and by what."""
     good = form.softmax and t > 1 and all(len(w.layers) == 1 for w in (first, second))
     need(good, "the theorem on one layer is about one softmax layer and two tokens or more")
@@ -84,7 +84,7 @@ def one_layer(form: Form, t: int, first: Network, second: Network) -> tuple[bool
     return same, "one layer (docs/transformer-fibers.md, Theorem 8)"
 
 
-THEOREMS: dict[str, Callable[[Form, int, Network, Network], tuple[bool, str]]] = {
+THEOREMS: dict[str, Callable[[Form, int, Weights, Weights], tuple[bool, str]]] = {
     "visible weights": visible,
     "one layer": one_layer,
 }

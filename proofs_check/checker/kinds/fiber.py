@@ -22,20 +22,20 @@ from proofs_check.checker.functions.fibers.conditions import (
 from proofs_check.checker.functions.fibers.exact import Spaces
 from proofs_check.checker.functions.fibers.points import Points
 from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
-from proofs_check.checker.functions.network import NAMED, Form, Network
+from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.functions.proofs import SAME, shown
 from proofs_check.checker.verify import COUNT, LAYERS, SIZE, Later, need, odd_prime, scratch, take
 
 PLACE, MANY = range(LAYERS + 1), "docs/transformer-fibers.md"
 ONE, EXACT = "docs/softmax-fibers.md", f"{MANY}, Corollary 5"
 ACTING = ("heads", "query-key", "value-output", "stream")
-Case = tuple[Form, int, Network]
+Case = tuple[Form, int, Weights]
 
 
 class Theorem(NamedTuple):
     """What it is about, the conditions that it needs, and what it says of the fiber."""
 
-    about: Callable[[Form, int, Network], bool]
+    about: Callable[[Form, int, Weights], bool]
     needs: tuple[str, ...]
     says: str
 
@@ -49,7 +49,7 @@ class Condition(NamedTuple):
     points: Points | None
 
 
-def _plain(form: Form, w: Network) -> bool:
+def _plain(form: Form, w: Weights) -> bool:
     return not form.skip and all(len(heads) == 1 for heads in w.layers)
 
 
@@ -87,7 +87,7 @@ THEOREMS = {
 }
 
 
-def _symmetries(form: Form, w: Network) -> list[str]:
+def _symmetries(form: Form, w: Weights) -> list[str]:
     """Return the names of what acts on the weights of every network of this shape."""
     many = any(len(heads) > 1 for heads in w.layers)
     stream = bool(w.E and w.U) if form.skip else bool(w.E or w.U or len(w.layers) > 1)
@@ -95,7 +95,7 @@ def _symmetries(form: Form, w: Network) -> list[str]:
     return [name for name, there in zip(ACTING, (many, True, projected, stream), strict=True) if there]
 
 
-def _alike(w: Network) -> bool:
+def _alike(w: Weights) -> bool:
     """Whether the heads of a layer have matrices of the same shapes."""
     return all(len({tuple((len(m), len(m[0]) if m else 0) for m in h) for h in heads}) == 1 for heads in w.layers)
 
@@ -153,7 +153,7 @@ def prove(
     another: list[Any] | None,
 ) -> str:
     """Say which weights have the same function as these."""
-    w = Network(weights, form)
+    w = Weights(weights, form)
     need(form.softmax, "fibers are those of softmax networks")
     need(_alike(w), "the heads of a layer must have matrices of the same shapes")
     want = _symmetries(form, w)
@@ -176,7 +176,7 @@ def prove(
     failing = ", ".join(each.said for each in found if not each.holds)
     parts.append(f"that do not hold over the rationals: {failing}" if failing else "")
     if another is not None:
-        other, proof = Network(another[0], form), another[1]
+        other, proof = Weights(another[0], form), another[1]
         said = shown(SAME, form, t, w, other, proof)
         parts.append(f"the same function is that of another one of {other}, by {said}")
     return "; ".join(part for part in [*parts, name or ""] if part)

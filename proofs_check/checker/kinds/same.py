@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from proofs_check.checker.functions.matrices import table, zero
-from proofs_check.checker.functions.network import Network
+from proofs_check.checker.functions.network import Weights
 from proofs_check.checker.functions.proofs import PAIR, PLAIN, SAME, about, plain_weights, with_a_form
 from proofs_check.checker.functions.rings import RATIONALS, bits_of_sums, is_multiple, symmetric
 from proofs_check.checker.functions.theorems import visible_weights
@@ -41,14 +41,14 @@ def _thin(m: Matrix) -> bool:
     return all(row[c] * y == top[c] * x for row in m for x, y in zip(row, top, strict=True))
 
 
-def _virtual(w: Network, t: int) -> tuple[list[Matrix], Matrix, int]:
+def _virtual(w: Weights, t: int) -> tuple[list[Matrix], Matrix, int]:
     """Return A~_1, ..., A~_l and V~, and how many of the A~ count with their skew parts."""
     A, V = visible_weights(w)
     thin = [i for i, m in enumerate(A, 1) if _thin(m)]  # as it is behind a product of values of rank one
     return A, V, 0 if t == 1 else [*thin, len(A)][0]
 
 
-def _group(t: int, first: Network, second: Network, C: list[Matrix], G: list[Matrix], x: list[Fraction]) -> str:
+def _group(t: int, first: Weights, second: Weights, C: list[Matrix], G: list[Matrix], x: list[Fraction]) -> str:
     depths = len(first.layers), len(second.layers), len(C), len(G) + 1, len(x)
     need(len(set(depths)) == 1 and all(x), "each layer must have a scale, not 0")
     G = [[], *G, []]  # X_i' = G_i X_i, which is X_i at both ends
@@ -60,7 +60,7 @@ def _group(t: int, first: Network, second: Network, C: list[Matrix], G: list[Mat
     return "group"
 
 
-def _rescaling(t: int, first: Network, second: Network, x: list[Fraction], y: Fraction) -> str:
+def _rescaling(t: int, first: Weights, second: Weights, x: list[Fraction], y: Fraction) -> str:
     depth, (A, V, free), (A2, V2, free2) = len(first.layers), _virtual(first, t), _virtual(second, t)
     good = all(x) and y and depth == len(second.layers) == len(x)
     need(good, "factors must not be zero, one for each layer of both networks")
@@ -75,7 +75,7 @@ def _rescaling(t: int, first: Network, second: Network, x: list[Fraction], y: Fr
     return "rescaling"
 
 
-def _layer(t: int, first: Network, second: Network, i: int) -> str:
+def _layer(t: int, first: Weights, second: Weights, i: int) -> str:
     good = i <= len(first.layers) == len(second.layers)
     good = good and all(a == b or j == i for j, (a, b) in enumerate(zip(first.layers, second.layers, strict=True), 1))
     need(good, f"there must be a layer {i}, and the other layers must be equal")
@@ -96,7 +96,7 @@ def _layer(t: int, first: Network, second: Network, i: int) -> str:
     return "layer"
 
 
-def _zero(t: int, *networks: Network) -> str:
+def _zero(t: int, *networks: Weights) -> str:
     for A, V, free in (_virtual(w, t) for w in networks):
         need(any(map(zero, chain([V, *A], map(symmetric, A[free:])))), "both networks must be seen to be zero")
     return "zero"
@@ -111,7 +111,7 @@ MOVES: dict[str, Rows] = {
 STEP = Table("a step", "step", lambda: MOVES, begin={"to?": PLAIN})
 
 
-def _links(t: int, here: Network, last: Network, steps: list[Any]) -> Iterator[str]:
+def _links(t: int, here: Weights, last: Weights, steps: list[Any]) -> Iterator[str]:
     """Yield what leads from network to network; all but the last step say where to."""
     for j, item in enumerate(steps, 1):
         rest = dict(take(item, "a step", dict))

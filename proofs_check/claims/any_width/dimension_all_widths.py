@@ -23,7 +23,7 @@ from itertools import accumulate, product
 
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
-from proofs_check.blackboard.step import Matrix, Shown, Step, must, show
+from proofs_check.blackboard.step import Shown, ShownMatrix, Step, must, show
 from proofs_check.certificates import of_network
 from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope, WalkThrough
 from proofs_check.expect import Formula, expect_dimension, expect_orbit
@@ -163,7 +163,7 @@ def _counts(pieces: Sequence[Piece], total: int | None) -> Shown:
         return rf"\text{{{name}}}".replace("<=", r"}\le\text{")
 
     rows = tuple((Fraction(n),) for n in [*(piece.dimension for piece in counted), total or 0])
-    return Shown("", Matrix(rows, (*(in_latex(piece.name) for piece in counted), r"\text{sum}")))
+    return Shown("", ShownMatrix(rows, (*(in_latex(piece.name) for piece in counted), r"\text{sum}")))
 
 
 CLAIM = Claim(

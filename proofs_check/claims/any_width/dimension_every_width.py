@@ -46,7 +46,7 @@ from proofs_check.claims.any_width.every_width_kernel import (
     second_token,
 )
 from proofs_check.claims.deep.equation_9 import A1, A2
-from proofs_check.expect import Bounds, Formula, expect_value
+from proofs_check.expect import Formula, ProvedBounds, expect_value
 
 
 def rank_pattern(network: Architecture) -> tuple[list[int], list[int], list[bool]]:
@@ -134,7 +134,7 @@ def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) ->
 def count_of_the_variety(network: Architecture, count: Formula = variety_dimension) -> None:
     stated, upper = count(network), virtual_weight_variety(network).dimension + network.depth
     lower = virtual_weight_rank(network, upper + 8)
-    expect_value(Bounds(lower, upper), stated, at=f"{network}, dimension of the variety of virtual weights")
+    expect_value(ProvedBounds(lower, upper), stated, at=f"{network}, dimension of the variety of virtual weights")
 
 
 def walk() -> Iterator[Step]:

@@ -22,7 +22,7 @@ from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import rational_matrix
 from proofs_check.blackboard.layers import layer_of
-from proofs_check.blackboard.step import Matrix, Shown, Step, must, rational, show
+from proofs_check.blackboard.step import Shown, ShownMatrix, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import A1, A2, V1, V2, shown_virtual
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
@@ -153,7 +153,7 @@ def walk() -> Iterator[Step]:
         rf"$B_3$ has $(3^3 - 1)/2 = {len(factors)}$ factors. Number them and write the numbers $n$ in base three. "
         r"$k$ is one more than the number of zeros at the end. The last digit that is not zero: $1$ means "
         r"$S_k$, $2$ means transposed.",
-        (Shown("", Matrix(tuple(map(tuple, numbers)), ("n", r"\text{base 3}", "k", r"\text{transposed}"))),),
+        (Shown("", ShownMatrix(tuple(map(tuple, numbers)), ("n", r"\text{base 3}", "k", r"\text{transposed}"))),),
     )
     weights = [layer_of(A1, V1), layer_of(A2, V2)]
     virtual = virtual_weights(weights)

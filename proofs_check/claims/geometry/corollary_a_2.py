@@ -20,7 +20,7 @@ from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThroug
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.claims.one_layer.theorem_3_2 import walk
-from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field
+from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, LayerOverField
 from proofs_check.expect import expect_equal
 from proofs_check.finite_matrices import Integers, Truths
 
@@ -33,11 +33,11 @@ class Projective(NamedTuple):
     sizes: Integers
 
 
-def hypotheses_hold(field: Field, a: int) -> bool:
+def hypotheses_hold(field: LayerOverField, a: int) -> bool:
     return field.d >= 2 and field.tokens >= 2 and (a > 1 or field.d_out > 1)
 
 
-def projective(field: Field, a: int) -> Projective:
+def projective(field: LayerOverField, a: int) -> Projective:
     every = finite.all_weights(field)
     count = len(every.attention)
     ones = [finite.leading(m.reshape(count, -1))[:, 0] == 1 for m in (every.attention, every.value)]
@@ -63,14 +63,14 @@ def two_points(pairs: AllWeights, also_proportional: bool = False) -> Truths:
     return result
 
 
-def fields(quick: bool) -> Iterator[tuple[Field, int]]:
-    sizes = [Field(3, 2, 1), Field(3, 2, 2), Field(5, 2, 1)]
+def fields(quick: bool) -> Iterator[tuple[LayerOverField, int]]:
+    sizes = [LayerOverField(3, 2, 1), LayerOverField(3, 2, 2), LayerOverField(5, 2, 1)]
     if not quick:
-        sizes += [Field(7, 2, 1), Field(5, 2, 2)]
+        sizes += [LayerOverField(7, 2, 1), LayerOverField(5, 2, 2)]
     return (instance for instance in product(sizes, (2, 1)) if hypotheses_hold(*instance))
 
 
-def fiber_sizes(instance: tuple[Field, int], stated: Callable[[AllWeights], Truths] = two_points) -> str:
+def fiber_sizes(instance: tuple[LayerOverField, int], stated: Callable[[AllWeights], Truths] = two_points) -> str:
     name, pairs, sizes = projective(*instance)
     expected = 1 + stated(pairs)
     if (wrong := np.flatnonzero(sizes != expected)).size:
@@ -112,11 +112,15 @@ def rational_inverse(instance: tuple[int, int, str], sign: int = -1) -> None:
             expect_equal(form[at[0, j]], other[j] * common[0] + other[0] * common[j], where)
 
 
-def rank_one_fields(quick: bool) -> Iterator[Field]:
-    return iter((Field(3, 2, 1), Field(5, 2, 1)) if quick else (Field(3, 2, 1), Field(5, 2, 1), Field(7, 2, 1)))
+def rank_one_fields(quick: bool) -> Iterator[LayerOverField]:
+    return iter(
+        (LayerOverField(3, 2, 1), LayerOverField(5, 2, 1))
+        if quick
+        else (LayerOverField(3, 2, 1), LayerOverField(5, 2, 1), LayerOverField(7, 2, 1))
+    )
 
 
-def two_to_one(field: Field, d_out: int = 1) -> str:
+def two_to_one(field: LayerOverField, d_out: int = 1) -> str:
     """Every point off the closed set `p`, `w` proportional has one other with the same function, those on it none."""
     name, pairs, sizes = projective(field._replace(d_out=d_out), 1)
     left, _ = finite.rank_one_factors(pairs.attention, field.p)

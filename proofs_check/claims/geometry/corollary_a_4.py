@@ -32,8 +32,8 @@ from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, W
 from proofs_check.claims.geometry import theorem_3_4_singular as theorem
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs
 from proofs_check.claims.geometry.theorem_3_4_singular import (
-    Point,
-    Shape,
+    LayerShape,
+    OrbitPoint,
     check,
     corrected_locus,
     printed_is_right,
@@ -48,7 +48,7 @@ from proofs_check.ring_matrices import determinant
 Locus = Callable[[int, int], bool]
 
 
-def hypotheses_hold(point: Point) -> bool:
+def hypotheses_hold(point: OrbitPoint) -> bool:
     """`d >= 2`, `a > 1` or `d' > 1`, and `phi` is not zero."""
     return theorem.hypotheses_hold(point.shape) and not theorem.vanishes(point.form)
 
@@ -115,16 +115,16 @@ def gradient_of_the_resultant(_: object, power: int = 1) -> None:
         raise Refutation(f"the gradient is {found[0]}, ..., stated {expected[0]}, ... up to sign")
 
 
-def shapes(quick: bool) -> Iterator[Shape]:
+def shapes(quick: bool) -> Iterator[LayerShape]:
     return (shape for shape in theorem.inside(quick=True) if shape.d_out <= 2 or not quick)
 
 
-def points(quick: bool, of: Callable[[Shape], bool]) -> Iterator[Point]:
+def points(quick: bool, of: Callable[[LayerShape], bool]) -> Iterator[OrbitPoint]:
     """One from each orbit, where phi is not zero; an error of the program if a kind of point is not seen."""
     return filter(hypotheses_hold, theorem.points(filter(of, shapes(quick))))
 
 
-def as_printed(point: Point, locus: Locus = as_stated) -> None:
+def as_printed(point: OrbitPoint, locus: Locus = as_stated) -> None:
     check(point, lambda shape, form: locus(form.attention_rank, form.value_rank))
 
 

@@ -113,7 +113,7 @@ def closure_outside(instance: tuple[int, int], irreducible: bool = True) -> str:
     )
 
 
-class Point(NamedTuple):
+class LayerPoint(NamedTuple):
     """Weights of one layer."""
 
     architecture: Architecture
@@ -136,12 +136,12 @@ def hypotheses_hold(d: int, a: int, rank_a: int) -> bool:
     return d >= 2 and (a >= d or rank_a == a)
 
 
-def point_of(shape: Architecture, rank_a: int, rank_v: int, seed: int) -> Point:
+def point_of(shape: Architecture, rank_a: int, rank_v: int, seed: int) -> LayerPoint:
     ranks: dict[str, Any] = {"attention_matrix_ranks": [rank_a], "value_ranks": [rank_v]}
-    return Point(shape, Weights.random(shape, seed=seed, bound=3, **ranks).layers[0])
+    return LayerPoint(shape, Weights.random(shape, seed=seed, bound=3, **ranks).layers[0])
 
 
-def points(quick: bool) -> Iterator[Point]:
+def points(quick: bool) -> Iterator[LayerPoint]:
     """Weights of every pair of ranks, zero included, and some with A and V parallel."""
     sizes = [(2, 1, 1), (2, 2, 1), (2, 1, 2), (2, 2, 2), (3, 2, 2)]
     for d, d_out, a in sizes if quick else [*sizes, (3, 1, 1), (3, 1, 3), (3, 2, 3), (4, 2, 2)]:
@@ -154,7 +154,7 @@ def points(quick: bool) -> Iterator[Point]:
             if rank_a == rank_v == 1:  # the same, with the row space of V moved to the column space of A
                 column = next(filter(any, point.attention.T))
                 scale = [next(filter(None, row), 0) for row in point.value]
-                yield Point(shape, point.layer._replace(value=np.outer(scale, column)))
+                yield LayerPoint(shape, point.layer._replace(value=np.outer(scale, column)))
 
 
 def dimension_of(shape: Architecture) -> int:
@@ -164,7 +164,7 @@ def dimension_of(shape: Architecture) -> int:
     return certified.value
 
 
-def kernel_and_rank(point: Point) -> tuple[int, int]:
+def kernel_and_rank(point: LayerPoint) -> tuple[int, int]:
     alpha = min(point.architecture.attention_ranks[0], point.architecture.widths[0])
     directions = tangent_directions(point.attention, alpha)
     differential = restricted_differential(point.attention, point.value, directions)
@@ -172,7 +172,7 @@ def kernel_and_rank(point: Point) -> tuple[int, int]:
     return differential.shape[0] - found, found
 
 
-def boundary_iff_critical(point: Point, boundary: Stated = is_limit) -> str | None:
+def boundary_iff_critical(point: LayerPoint, boundary: Stated = is_limit) -> str | None:
     kernel, found = kernel_and_rank(point)
     dimension = dimension_of(point.architecture)
     if not (kernel > 1) == (found < dimension) == boundary(point.attention, point.value):

@@ -86,7 +86,7 @@ def every_pair(instance: Shape, stated: Stated = as_stated) -> str:
     return Tally(f"GF({p}), d = {d}, d' = {d_out}: {critical:,} of {checked:,} pairs of non-zero matrices are critical")
 
 
-class Point(NamedTuple):
+class KernelPoint(NamedTuple):
     """A pair, and the dimension of the kernel on the tangent space of the matrices of rank at most `alpha`."""
 
     alpha: int
@@ -97,13 +97,13 @@ class Point(NamedTuple):
         return f"alpha = {self.alpha}, A = {self.form.attention.tolist()}, V = {self.form.value.tolist()}"
 
 
-def point_at(form: NormalForm, alpha: int) -> Point:
+def point_at(form: NormalForm, alpha: int) -> KernelPoint:
     directions = tangent_directions(form.attention, alpha)
     restricted = restricted_differential(form.attention, form.value, directions)
-    return Point(alpha, form, restricted.shape[0] - rank(restricted))
+    return KernelPoint(alpha, form, restricted.shape[0] - rank(restricted))
 
 
-def points(quick: bool) -> Iterator[Point]:
+def points(quick: bool) -> Iterator[KernelPoint]:
     """One from each orbit; all of the matrices, and those of rank `alpha < d`.
 
     Raises:
@@ -122,7 +122,7 @@ def points(quick: bool) -> Iterator[Point]:
 
 
 def critical_as_stated(
-    point: Point, stated: Stated = as_stated, kernel_dimension: Callable[[int], int] = lambda d: d
+    point: KernelPoint, stated: Stated = as_stated, kernel_dimension: Callable[[int], int] = lambda d: d
 ) -> None:
     form, (a, v), d = point.form, (point.form.attention, point.form.value), len(point.form.attention)
     critical = stated(form.attention_rank, form.value_rank, form.attention_rank + form.value_rank - form.common)

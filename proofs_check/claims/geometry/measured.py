@@ -36,7 +36,7 @@ dimension_of = cache(certified_dimension)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPoint:
     """A point and what was computed of it; `ranks.tangent` is a lower bound of the dimension of the tangent space."""
 
     architecture: Architecture
@@ -131,7 +131,7 @@ def _regular_or_singular(shape: Architecture, ranks: LayerRanks, dimension: int)
     raise ProgramError(f"{shape}: no criterion applies to {ranks}, dimension {dimension}")
 
 
-def measure(weights: Weights) -> Measured:
+def measure(weights: Weights) -> MeasuredPoint:
     """Decide a point of one layer, `t >= 2`, by computing."""
     shape = weights.architecture(2)
     d, alpha = shape.widths[0], min(shape.attention_ranks[0], shape.widths[0])
@@ -143,6 +143,6 @@ def measure(weights: Weights) -> Measured:
         labels.append(Label.BOUNDARY)
     if dimension.value is None:
         why = f"dim M is undecided, between {dimension.lower} and {dimension.upper}: so is regular or singular"
-        return Measured(shape, tuple(labels), why, dimension, ranks)
+        return MeasuredPoint(shape, tuple(labels), why, dimension, ranks)
     label, why = _regular_or_singular(shape, ranks, dimension.value)
-    return Measured(shape, (label, *labels), why, dimension, ranks)
+    return MeasuredPoint(shape, (label, *labels), why, dimension, ranks)

@@ -29,7 +29,7 @@ from lightning_sym.limits import Work
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import Claim, Part, Scope, Tally, Undecided, WalkThrough
-from proofs_check.expect import Bounds, expect_equal, expect_less, expect_value
+from proofs_check.expect import ProvedBounds, expect_equal, expect_less, expect_value
 
 Apart = Callable[[Sequence[str], Sequence[HeadCircuits], int], bool]
 Matrix = list[list[int]]
@@ -145,7 +145,10 @@ def agrees(layer: Heads, apart: Apart = seen_apart) -> str:
     """The rank of the Jacobian lies between what residues show and what is hidden."""
     heads, names, found = whole(layer.weights, layer.tokens)
     count = sum(group.numbers_seen for group in softmax_groups(names, heads))
-    bounds, at = Bounds(found, count - hidden(heads, names, layer.tokens)), f"{layer.weights!r}, t = {layer.tokens}"
+    bounds, at = (
+        ProvedBounds(found, count - hidden(heads, names, layer.tokens)),
+        f"{layer.weights!r}, t = {layer.tokens}",
+    )
     if holds := apart(names, heads, layer.tokens):
         expect_value(bounds, count, at)
     else:

@@ -30,7 +30,7 @@ Rows = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class Layer:
+class DrawnLayer:
     """Weights of a layer, the tokens, up to which power of two they are counted, and after how many numbers repeat."""
 
     kind: str
@@ -46,21 +46,21 @@ class Layer:
         return Weights.of({"Q1": self.query, "K1": self.key, "V1": self.value})
 
 
-def layers(quick: bool) -> Iterator[Layer]:
+def layers(quick: bool) -> Iterator[DrawnLayer]:
     one, other, both = ((1, 0),), ((0, 1),), ((1, 2),)
-    yield Layer("values and scores apart", both, one, other, 2, 7)
-    yield Layer("values and scores parallel", both, one, one, 2, 6)
-    yield Layer("values zero", one, other, ((0, 0),), 2, 5)
-    yield Layer("scores zero", ((0, 0),), one, both, 2, 5)
-    yield Layer("one token, scores zero", ((0, 0),), ((0, 0),), ((1, 2),), 1, 4, 1)
-    yield Layer("one token, a common factor", other, one, one, 1, 6)
+    yield DrawnLayer("values and scores apart", both, one, other, 2, 7)
+    yield DrawnLayer("values and scores parallel", both, one, one, 2, 6)
+    yield DrawnLayer("values zero", one, other, ((0, 0),), 2, 5)
+    yield DrawnLayer("scores zero", ((0, 0),), one, both, 2, 5)
+    yield DrawnLayer("one token, scores zero", ((0, 0),), ((0, 0),), ((1, 2),), 1, 4, 1)
+    yield DrawnLayer("one token, a common factor", other, one, one, 1, 6)
     if quick:
         return
-    yield Layer("one token, a square", one, one, one, 1, 7)
-    yield Layer("one token", both, one, ((1, 1),), 1, 7)
-    yield Layer("two outputs, parallel", one, one, ((1, 0), (0, 0)), 2, 5)
-    yield Layer("width one", ((3,),), ((1,),), ((5,), (1,)), 2, 7)
-    yield Layer("width one, values zero", ((3,),), ((1,),), ((0,), (0,)), 2, 7)
+    yield DrawnLayer("one token, a square", one, one, one, 1, 7)
+    yield DrawnLayer("one token", both, one, ((1, 1),), 1, 7)
+    yield DrawnLayer("two outputs, parallel", one, one, ((1, 0), (0, 0)), 2, 5)
+    yield DrawnLayer("width one", ((3,),), ((1,),), ((5,), (1,)), 2, 7)
+    yield DrawnLayer("width one, values zero", ((3,),), ((1,),), ((0,), (0,)), 2, 7)
 
 
 def stated(weights: Weights, tokens: int) -> Pair:
@@ -75,7 +75,7 @@ def stated(weights: Weights, tokens: int) -> Pair:
     return found.value, found.multiplicity
 
 
-def grows(layer: Layer, say: Stated = stated) -> None:
+def grows(layer: DrawnLayer, say: Stated = stated) -> None:
     """With the power that is stated taken off, the numbers of a period are the same, or they grow like a polynomial."""
     weights = layer.weights
     coefficient, order = say(weights, layer.tokens)

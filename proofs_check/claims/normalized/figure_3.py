@@ -23,7 +23,7 @@ from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.claims.normalized.conjecture_3_10 import equation_16
 from proofs_check.claims.normalized.rational_normalizer import PRIME, jacobian_of_values, most_at_values, of_values
-from proofs_check.expect import Bounds, Formula, dimension_by_orbit, expect_dimension, expect_more, expect_value
+from proofs_check.expect import Formula, ProvedBounds, dimension_by_orbit, expect_dimension, expect_more, expect_value
 
 Instance = tuple[Architecture, int]
 
@@ -65,17 +65,17 @@ def ten_inputs(quick: bool) -> Iterator[Instance]:
     return ((n, 10) for n in figure_networks() if n.widths[0] >= 9)
 
 
-def rank_of_outputs(network: Architecture, inputs: int) -> Bounds:
+def rank_of_outputs(network: Architecture, inputs: int) -> ProvedBounds:
     """For S(y) = 1 + y: from below modulo a prime, from above by the bound for so many inputs and by an orbit."""
     lower = rank_mod_p(jacobian_of_values(network, 1, inputs, all_outputs=True), PRIME)
-    return Bounds(lower, min(most_with(network, inputs), most_at_values(network, 1)))
+    return ProvedBounds(lower, min(most_with(network, inputs), most_at_values(network, 1)))
 
 
 def too_few(instance: Instance, most: Callable[[Architecture, int], int] = most_with) -> str:
     """Ten inputs miss the dimension; at S(y) = 1 + y they reach all that the bound leaves them."""
     network, inputs = instance
     bound, found = most(network, inputs), estimated(network)
-    expect_more(Bounds.of(found), bound, at=f"{network}, dimension")
+    expect_more(ProvedBounds.of(found), bound, at=f"{network}, dimension")
     expect_value(rank_of_outputs(network, inputs), bound, at=f"{network}, S(y) = 1 + y, outputs of {inputs} inputs")
     return f"d = {network.widths[0]}: all outputs of {inputs} inputs have rank at most {bound}, the dimension is " + (
         f"{found.lower}"

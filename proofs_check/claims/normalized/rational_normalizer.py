@@ -38,7 +38,14 @@ from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.normalized.conjecture_3_10 import equation_16, hypotheses_hold, sized
 from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
-from proofs_check.expect import Bounds, Formula, dimension_by_orbit, expect_dimension, expect_value, meeting_bounds
+from proofs_check.expect import (
+    Formula,
+    ProvedBounds,
+    dimension_by_orbit,
+    expect_dimension,
+    expect_value,
+    meeting_bounds,
+)
 from proofs_check.samples import random_bottlenecks
 
 PRIME = PRIMES[0]
@@ -129,10 +136,10 @@ def factors_of_queries(network: Architecture, weights: list[PrimeFieldMatrix]) -
     return directions
 
 
-def dimension_at_values(network: Architecture, shift: int, upper: int | None = None) -> Bounds:
+def dimension_at_values(network: Architecture, shift: int, upper: int | None = None) -> ProvedBounds:
     """For S(y) = shift + y: ranks at values from below; from above an orbit, or what is known already."""
     upper = most_at_values(network, shift) if upper is None else upper
-    return Bounds(rank_mod_p(jacobian_of_values(network, shift, upper + 16), PRIME), upper)
+    return ProvedBounds(rank_mod_p(jacobian_of_values(network, shift, upper + 16), PRIME), upper)
 
 
 def of_values(network: Architecture, shift: int, inputs: int | None = None, all_outputs: bool = False) -> Certifiable:

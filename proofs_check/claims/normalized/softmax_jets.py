@@ -20,7 +20,7 @@ from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from proofs_check.blackboard.series import FIRST, SECOND, VALUE, mean_output, spelled
 from proofs_check.blackboard.step import Step, identity, must, rational, show, table
-from proofs_check.boxes import PRIME, Box, compare, fingerprints, small_matrices
+from proofs_check.boxes import PRIME, VirtualBox, compare, fingerprints, small_matrices
 from proofs_check.claim import Claim, Part, Scope, Tally, WalkThrough
 from proofs_check.claims.normalized.softmax_normalizers import everything, in_hypotheses, quadratic_forms, up_to_sign
 from proofs_check.expect import expect_equal
@@ -38,19 +38,19 @@ def degree(normalization: Normalization, layer: int) -> int:
     return int(2 * order(normalization) * 3 ** (layer - 1) + 1)
 
 
-def boxes(quick: bool) -> Iterator[Box]:
+def boxes(quick: bool) -> Iterator[VirtualBox]:
     for normalization in SEVERAL:
         k = order(normalization)
         for tokens in (2, 3):
             for depth in (1, 2, 3) if k < 5 and not quick else (1, 2):
-                yield Box(1, depth, tokens, normalization=normalization)
-            yield Box(2, 1, tokens, normalization=normalization)
-            yield Box(2, 2, tokens, normalization=normalization, few=True)
+                yield VirtualBox(1, depth, tokens, normalization=normalization)
+            yield VirtualBox(2, 1, tokens, normalization=normalization)
+            yield VirtualBox(2, 2, tokens, normalization=normalization, few=True)
         if not quick and k == 1:
-            yield Box(2, 3, 2, normalization=normalization, entries=(0, 1))
+            yield VirtualBox(2, 3, 2, normalization=normalization, entries=(0, 1))
 
 
-def determined(box: Box, keys: Keys = everything) -> str:
+def determined(box: VirtualBox, keys: Keys = everything) -> str:
     """Equal jets of this degree: equal weights, where one of the two is in the hypotheses."""
     virtual = box.virtual()
     within = in_hypotheses(virtual)
@@ -60,7 +60,7 @@ def determined(box: Box, keys: Keys = everything) -> str:
     return compare(prints, keys(virtual), box.name(virtual), within)
 
 
-def unseen(box: Box, fewer: int = 0, more: int = 0) -> str:
+def unseen(box: VirtualBox, fewer: int = 0, more: int = 0) -> str:
     """Whatever a matrix and those behind it are, jets of the degree before its own are the same."""
     virtual = box.virtual()
     for layer in range(1, box.depth + 1):
@@ -70,7 +70,7 @@ def unseen(box: Box, fewer: int = 0, more: int = 0) -> str:
     return Tally(f"{len(virtual[0]):,} networks")
 
 
-class TwoTokens(NamedTuple):
+class DrawnTokens(NamedTuple):
     """Integer weights from a `seed`, and so many copies of the `first` one of two tokens."""
 
     normalization: Normalization
@@ -81,14 +81,14 @@ class TwoTokens(NamedTuple):
     seed: int
 
 
-def drawn(quick: bool) -> Iterator[TwoTokens]:
+def drawn(quick: bool) -> Iterator[DrawnTokens]:
     for seed, normalization in enumerate(SEVERAL):
         for depth in (1, 2, 3) if order(normalization) == 1 or not quick else (1, 2):
             for width, tokens, first in [(2, 2, 1), (3, 3, 1), (2, 5, 2)]:
-                yield TwoTokens(normalization, width, depth, tokens, first, seed)
+                yield DrawnTokens(normalization, width, depth, tokens, first, seed)
 
 
-class Point(NamedTuple):
+class JetPoint(NamedTuple):
     """Integer virtual weights, mean and difference of the tokens, and both weights of them."""
 
     attention: list[Integers]
@@ -98,17 +98,17 @@ class Point(NamedTuple):
     weights: tuple[Fraction, Fraction]
 
 
-def _point(instance: TwoTokens) -> Point:
+def _point(instance: DrawnTokens) -> JetPoint:
     generator, d = np.random.default_rng([instance.seed, instance.width]), instance.width
     attention = [generator.integers(-4, 5, size=(d, d)) for _ in range(instance.depth)]
     value, m, y = (generator.integers(-4, 5, size=shape) for shape in ((1, d), d, d))
     share = Fraction(instance.first, instance.tokens)
-    return Point(attention, value, m, y, (share, 1 - share))
+    return JetPoint(attention, value, m, y, (share, 1 - share))
 
 
-def mean_residue(instance: TwoTokens, attention: Sequence[Integers], point: Point, last: int) -> int:
+def mean_residue(instance: DrawnTokens, attention: Sequence[Integers], point: JetPoint, last: int) -> int:
     """The mean of all outputs at `eps (m, y)`: the residue of its coefficient of a degree."""
-    box = Box(instance.width, instance.depth, instance.tokens, normalization=instance.normalization)
+    box = VirtualBox(instance.width, instance.depth, instance.tokens, normalization=instance.normalization)
     stack = box.stack([*(a[None] for a in attention), point.value[None]])
     first, second = point.weights
     tokens = [[Fraction(m) + second * y for m, y in zip(point.mean, point.difference, strict=True)]] * instance.first
@@ -119,7 +119,7 @@ def mean_residue(instance: TwoTokens, attention: Sequence[Integers], point: Poin
     return int(output.coefficient(last).residues().sum()) * pow(instance.tokens, -1, PRIME)
 
 
-def leading(instance: TwoTokens, share: bool = True, power: int = 3) -> None:
+def leading(instance: DrawnTokens, share: bool = True, power: int = 3) -> None:
     """What layer `i` adds in degree `2 k 3^(i-1) + 1`."""
     point, k, c = _point(instance), order(instance.normalization), slope(instance.normalization)
     omega = point.weights[0] * point.weights[1] if share else Fraction(1)
@@ -136,7 +136,7 @@ def leading(instance: TwoTokens, share: bool = True, power: int = 3) -> None:
         r = omega * c * r**power * pulled
 
 
-def _first_layer(a: Integers, point: Point, k: int) -> tuple[Fraction, Fraction]:
+def _first_layer(a: Integers, point: JetPoint, k: int) -> tuple[Fraction, Fraction]:
     """Phi and R: exact in the tokens."""
     (w1, w2), m, y = point.weights, point.mean, point.difference
     tokens = [[x + s * z for x, z in zip(m.tolist(), y.tolist(), strict=True)] for s in (w2, -w1)]
@@ -150,7 +150,7 @@ def _first_layer(a: Integers, point: Point, k: int) -> tuple[Fraction, Fraction]
     return w1 * differences[0] + w2 * differences[1], differences[0] - differences[1]
 
 
-def _later_layer(a: Integers, point: Point, k: int) -> tuple[Fraction, Fraction]:
+def _later_layer(a: Integers, point: JetPoint, k: int) -> tuple[Fraction, Fraction]:
     """Both to lowest order in the difference, which is of higher order than the mean."""
     m, y = point.mean, point.difference
     q, ym, my, yy = (Fraction(int(u @ a @ v)) for u, v in ((m, m), (y, m), (m, y), (y, y)))
@@ -181,7 +181,7 @@ def skew_layers(quick: bool) -> Iterator[Behind]:
 def behind(instance: Behind, later: int = 0) -> str:
     """All matrices with entries -1, 0, 1 behind these layers."""
     last = small_matrices(2, 2, (-1, 0, 1))
-    box = Box(2, len(instance.layers) + 1, instance.tokens)
+    box = VirtualBox(2, len(instance.layers) + 1, instance.tokens)
     before = [np.broadcast_to(np.array(m), last.shape) for m in instance.layers]
     virtual = [*before, last, np.broadcast_to([[1, 3]], (len(last), 1, 2))]
     name = box.name(virtual)

@@ -42,7 +42,7 @@ def named_weights_are_in_the_fiber(inverse: Callable[[Words], Words]) -> None:
     expect_equal(str(changed), str(k.mT @ q), at="(C K)^T (C^-T Q)")
 
 
-class Fiber(NamedTuple):
+class ProductFiber(NamedTuple):
     """All pairs (K, Q) over GF(p) with one product."""
 
     p: int
@@ -65,7 +65,7 @@ def _transpose(m: Matrix) -> Matrix:
     return tuple(zip(*m, strict=True))
 
 
-def fibers(quick: bool) -> Iterator[Fiber]:
+def fibers(quick: bool) -> Iterator[ProductFiber]:
     """Fibers over products of rank `a`, every one of them."""
     sizes = [(3, 1, 1), (3, 2, 1), (2, 2, 2), (5, 2, 1)] + ([] if quick else [(3, 2, 2), (2, 3, 2)])
     for p, d, a in sizes:
@@ -76,7 +76,7 @@ def fibers(quick: bool) -> Iterator[Fiber]:
         chosen = [pairs for pairs, full in zip(by_product.values(), of_rank_a, strict=True) if full]
         if not chosen:
             raise ProgramError(f"GF({p}), d = {d}, a = {a}: there must be products of rank a")
-        yield from (Fiber(p, d, a, pairs) for pairs in chosen)
+        yield from (ProductFiber(p, d, a, pairs) for pairs in chosen)
 
 
 @cache
@@ -87,7 +87,7 @@ def invertible(a: int, p: int) -> list[tuple[Matrix, Matrix]]:
     return [(c, e) for c in everything for e in everything if _times(c, e, p) == one]
 
 
-def one_matrix_connects(fiber: Fiber, only_diagonal: bool = False) -> None:
+def one_matrix_connects(fiber: ProductFiber, only_diagonal: bool = False) -> None:
     p, a = fiber.p, fiber.a
     group = invertible(a, p)
     if only_diagonal:

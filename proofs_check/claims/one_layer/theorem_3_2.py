@@ -27,7 +27,7 @@ from proofs_check.blackboard.layers import function_of, layer_of
 from proofs_check.blackboard.step import INPUT, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
-from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Pair, solve
+from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, LayerOverField, Pair, solve
 from proofs_check.expect import expect_equal, spell
 from proofs_check.finite_matrices import Integers, is_zero
 from proofs_check.one_network import weights_if
@@ -63,10 +63,15 @@ def hypotheses_hold(tokens: int) -> bool:
     return tokens >= 2
 
 
-def fields(quick: bool) -> Iterator[Field]:
-    sizes = [Field(3, 2, 1), Field(3, 2, 2), Field(5, 2, 1)]
+def fields(quick: bool) -> Iterator[LayerOverField]:
+    sizes = [LayerOverField(3, 2, 1), LayerOverField(3, 2, 2), LayerOverField(5, 2, 1)]
     if not quick:
-        sizes += [Field(3, 2, 1, tokens=3), Field(3, 1, 3), Field(5, 1, 2), Field(7, 2, 1)]
+        sizes += [
+            LayerOverField(3, 2, 1, tokens=3),
+            LayerOverField(3, 1, 3),
+            LayerOverField(5, 1, 2),
+            LayerOverField(7, 2, 1),
+        ]
     return (field for field in sizes if hypotheses_hold(field.tokens))
 
 
@@ -86,7 +91,7 @@ def stated_classes(every: AllWeights, exchange: bool = True, zeros_together: boo
     return finite.numbered(rows)
 
 
-def every_fiber(field: Field, stated: Callable[[AllWeights], Integers] = stated_classes) -> str:
+def every_fiber(field: LayerOverField, stated: Callable[[AllWeights], Integers] = stated_classes) -> str:
     """Two partitions of all weights, by function and by statement, are one and the same."""
     every = finite.all_weights(field)
     functions, classes = finite.numbered(every.coefficients), stated(every)
@@ -305,7 +310,11 @@ CLAIM = Claim(
         Part(
             "one token and d = 1: the statement holds",
             Scope.EXHAUSTIVE,
-            lambda quick: (Field(3, 1, 1, tokens=1), Field(3, 1, 2, tokens=1), Field(5, 1, 2, tokens=1)),
+            lambda quick: (
+                LayerOverField(3, 1, 1, tokens=1),
+                LayerOverField(3, 1, 2, tokens=1),
+                LayerOverField(5, 1, 2, tokens=1),
+            ),
             every_fiber,
             {"zero only by rescalings": partial(every_fiber, stated=partial(stated_classes, zeros_together=False))},
         ),

@@ -17,7 +17,7 @@ from proofs_check.finite_matrices import Integers, Truths
 Pair = tuple[Any, Any]
 
 
-class Field(NamedTuple):
+class LayerOverField(NamedTuple):
     """One layer over GF(p): input width, output width, tokens."""
 
     p: int
@@ -49,7 +49,7 @@ class AllWeights:
         return AllWeights(self.p, self.attention[chosen], self.value[chosen], self.coefficients[chosen])
 
 
-def all_weights(field: Field) -> AllWeights:
+def all_weights(field: LayerOverField) -> AllWeights:
     """Every one of the `p^(d d + d' d)` weights.
 
     The coefficients are those of the forward pass over polynomials in the entries of `A`, `V` and `X`, evaluated at

@@ -33,7 +33,7 @@ from proofs_check.claims.transformers.section_4_heads import formula as one_ligh
 from proofs_check.claims.transformers.transformer_dimension import OPTIONS
 from proofs_check.claims.transformers.words_and_blocks import sizes as sizes_of
 from proofs_check.claims.transformers.words_and_blocks import transformer
-from proofs_check.expect import Bounds, Formula, expect_dimension, expect_equal, expect_less, meeting_bounds
+from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_equal, expect_less, meeting_bounds
 from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 
@@ -112,7 +112,7 @@ def formula(network: Architecture) -> int:
 def narrow_embedding(network: Architecture, stated: Formula = formula) -> str:
     """n < d: part of every matrix is never seen, and the formula is too large."""
     found = certified_dimension(network)
-    expect_less(Bounds.of(found), stated(network), at=network)
+    expect_less(ProvedBounds.of(found), stated(network), at=network)
     n, d, *_ = sizes(network)
     kind = ("causal " if network.causal else "") + ("lightning" if network.normalization is None else "softmax")
     bounds = str(found.value) if found.value is not None else f"between {found.lower} and {found.upper}"

@@ -14,7 +14,7 @@ import numpy as np
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.claims.transformers.row_matrices import as_array, as_rows
-from proofs_check.claims.transformers.small_networks import Network
+from proofs_check.claims.transformers.small_networks import SmallNetwork
 
 
 def rank_of(*columns: ObjectArray) -> int:
@@ -31,10 +31,10 @@ Letters = tuple[tuple[int, int], ...]
 """Of a word: layers and heads."""
 
 
-class Spaces:
+class WordSpaces:
     """Words and sums of a network; layers count from 1, `i = 0` is the embedding."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: SmallNetwork) -> None:
         self.network = network
         self.depth, self.skip = len(network.layers), network.skip
         self.embed, self.unembed = as_array(network.embed), as_array(network.unembed)
@@ -84,7 +84,7 @@ def _subsets(heads: int) -> list[tuple[int, ...]]:
     return list(chain.from_iterable(combinations(range(heads), k) for k in range(heads + 1)))
 
 
-def seen_scores(of: Spaces, i: int) -> bool:
+def seen_scores(of: WordSpaces, i: int) -> bool:
     """(a)."""
     seen = [[b.T @ a @ of.total[i - 1] for b in of.written(i - 1)] for a in of.attention[i - 1]]
     if i < of.depth:
@@ -96,20 +96,20 @@ def seen_scores(of: Spaces, i: int) -> bool:
     return of.network.tokens > 2 or not set(shown) & set(opposite)
 
 
-def seen_forms(of: Spaces, i: int) -> bool:
+def seen_forms(of: WordSpaces, i: int) -> bool:
     """(a')."""
     if of.network.causal or i == of.depth:
         return True
     return _independent([of.forms(i - 1, a) for a in of.attention[i - 1]])
 
 
-def seen_values(of: Spaces, i: int) -> bool:
+def seen_values(of: WordSpaces, i: int) -> bool:
     """(b)."""
     readers = of.above[i] if of.network.causal else [of.outer[i]]
     return all(any(not is_zero(u @ v @ w) for u in readers for w in of.below[i - 1]) for v in of.values[i - 1])
 
 
-def _seen_flip(of: Spaces, chosen: tuple[tuple[int, ...], ...]) -> bool:
+def _seen_flip(of: WordSpaces, chosen: tuple[tuple[int, ...], ...]) -> bool:
     """By the first token, or by the scores of the layer above the lowest flips."""
     zero = np.zeros((of.width, of.width), dtype=object)
     flipped = [sum((v[h] for h in heads), zero) for v, heads in zip(of.values, chosen, strict=True)]
@@ -126,7 +126,7 @@ def _seen_flip(of: Spaces, chosen: tuple[tuple[int, ...], ...]) -> bool:
     return any(not is_zero(form + form.T) for form in forms)
 
 
-def no_flips(of: Spaces) -> bool:
+def no_flips(of: WordSpaces) -> bool:
     """(c)."""
     if of.network.tokens > 2:
         return True
@@ -146,7 +146,7 @@ def no_flips(of: Spaces) -> bool:
     return True
 
 
-def full_ranks(of: Spaces) -> bool:
+def full_ranks(of: WordSpaces) -> bool:
     """The three conditions of Corollary 5."""
     d = of.width
     wide = all(rank_of(*words) == d for words in of.below)
@@ -154,7 +154,7 @@ def full_ranks(of: Spaces) -> bool:
     return wide and deep and all(rank_of(total) == d for total in of.total[:-1])
 
 
-def failing(network: Network) -> str:
+def failing(network: SmallNetwork) -> str:
     """Which conditions do not hold: of `a`, `a'`, `b`, `c` and `ranks`.
 
     Example:
@@ -165,7 +165,7 @@ def failing(network: Network) -> str:
         >>> failing(Network(((1,),), ((head, head),), ((0,),), 2, True))
         'a, b, c, ranks'
     """
-    of = Spaces(network)
+    of = WordSpaces(network)
     layers = range(1, of.depth + 1)
     found = {
         "a": all(seen_scores(of, i) for i in layers),

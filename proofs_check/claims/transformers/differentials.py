@@ -14,8 +14,8 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, precision, rank_of_balls
 from lightning_sym.rings.protocol import normalized
 from proofs_check.claims.transformers.row_matrices import Matrix, as_array
-from proofs_check.claims.transformers.small_networks import BITS, Network, matrices_of, points, with_matrices
-from proofs_check.expect import Bounds
+from proofs_check.claims.transformers.small_networks import BITS, SmallNetwork, matrices_of, points, with_matrices
+from proofs_check.expect import ProvedBounds
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def _lift(matrix: ObjectArray) -> DualBalls:
     return DualBalls.of(as_array(moving.matrix), moving.directions)
 
 
-def moving_entries(network: Network, *, ends: bool) -> tuple[Network, int]:
+def moving_entries(network: SmallNetwork, *, ends: bool) -> tuple[SmallNetwork, int]:
     """All weights move, one in each batch, and how many; `E` and `U` do not if not `ends`."""
     matrices = matrices_of(network)
     places = range(len(matrices)) if ends else range(1, len(matrices) - 1)
@@ -45,7 +45,7 @@ def moving_entries(network: Network, *, ends: bool) -> tuple[Network, int]:
     return with_matrices(network, moving), sum(sizes)
 
 
-def orbit(network: Network, ends: bool) -> tuple[int, list[list[Any]]]:
+def orbit(network: SmallNetwork, ends: bool) -> tuple[int, list[list[Any]]]:
     """The number of directions in which bases of the stream change, and the tangent vectors.
 
     With skips there is one basis for all layers; `E` and `U`, where they do not move, fix the first and the last one.
@@ -70,7 +70,7 @@ def orbit(network: Network, ends: bool) -> tuple[int, list[list[Any]]]:
     return len(vectors), vectors
 
 
-def rank_of_differential(network: Network, *, ends: bool) -> tuple[int, int, Bounds]:
+def rank_of_differential(network: SmallNetwork, *, ends: bool) -> tuple[int, int, ProvedBounds]:
     """The number of weights, of directions of basis changes, and bounds of the rank at these very weights.
 
     The kernel contains the tangent space of the orbit, so the number of weights minus its rank is an upper bound.
@@ -87,4 +87,4 @@ def rank_of_differential(network: Network, *, ends: bool) -> tuple[int, int, Bou
         )  # one input a batch, all directions
         lower = rank_of_balls(np.concatenate(output.derivative().reshape(len(inputs), weights, -1), axis=1).T)
     upper = weights - (rank(vectors) if vectors else 0)
-    return weights, group, Bounds(lower, upper)
+    return weights, group, ProvedBounds(lower, upper)

@@ -21,18 +21,18 @@ import numpy as np
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows
-from proofs_check.claims.transformers.small_networks import Network, P, side_by_side
+from proofs_check.claims.transformers.small_networks import P, SmallNetwork, side_by_side
 
 Coordinate = tuple[int, int]
 Pair = tuple[Coordinate, Coordinate]
 
 
-def seen_form(network: Network, attention: Matrix) -> Matrix:
+def seen_form(network: SmallNetwork, attention: Matrix) -> Matrix:
     """`E^T A E`."""
     return _product(tuple(zip(*network.embed, strict=True)), attention, network.embed)
 
 
-def seen_value(network: Network, value: Matrix) -> Matrix:
+def seen_value(network: SmallNetwork, value: Matrix) -> Matrix:
     """`U V E`."""
     return _product(network.unembed, value, network.embed)
 
@@ -51,10 +51,10 @@ def exponents(form: Matrix, j: int, k: int) -> dict[Pair, int]:
     return found
 
 
-class Point:
+class ResiduePoint:
     """Coordinates and variables at residues modulo `P`."""
 
-    def __init__(self, width: int, network: Network, seed: int) -> None:
+    def __init__(self, width: int, network: SmallNetwork, seed: int) -> None:
         source, t = random.Random(seed), network.tokens
         self.x = np.array([[source.randrange(P) for _ in range(t)] for _ in range(width)])
         coordinates = list(product(range(t), range(width)))
@@ -77,7 +77,7 @@ class Point:
             self.patterns[form] = PrimeFieldMatrix.of(entries, P)
         return self.patterns[form]
 
-    def outputs(self, networks: Sequence[Network]) -> list[tuple[int, ...]]:
+    def outputs(self, networks: Sequence[SmallNetwork]) -> list[tuple[int, ...]]:
         """Of networks of one layer and one form."""
         heads = [
             [self.pattern(seen_form(network, head.attention)).entries for head in network.layers[0]]
@@ -101,7 +101,7 @@ def ring_of(width: int, tokens: int) -> tuple[PolynomialRing, dict[Pair, int]]:
 class ExactLayer:
     """Outputs of one layer as pairs of polynomials, numerator and denominator, by entry."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: SmallNetwork) -> None:
         self.network, (heads,) = network, network.layers
         self.width = len(network.embed[0])
         self.ring, self.place = ring_of(self.width, network.tokens)

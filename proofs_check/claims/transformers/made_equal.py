@@ -12,19 +12,19 @@ import numpy as np
 from lightning_sym.exact.rational import rank, unique_solution
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, zero
-from proofs_check.claims.transformers.small_networks import Head, Network
+from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork
 
 
-class Pair(NamedTuple):
+class EqualPair(NamedTuple):
     """Two networks with one function, one that looks like the second and has another.
 
     At the end, whether Theorem 1 of docs/transformer-fibers.md says so.
     """
 
     kind: str
-    one: Network
-    other: Network
-    spoiled: Network
+    one: SmallNetwork
+    other: SmallNetwork
+    spoiled: SmallNetwork
     covered: bool = True
 
 
@@ -43,16 +43,16 @@ class Maker:
             if rank(found) == min(rows, columns):
                 return as_rows(found)
 
-    def head(self, d: int) -> Head:
+    def head(self, d: int) -> HeadAV:
         """Any."""
-        return Head(self.matrix(d, d), self.matrix(d, d))
+        return HeadAV(self.matrix(d, d), self.matrix(d, d))
 
-    def network(self, n: int, d: int, heads: tuple[int, ...], skip: bool = True) -> Network:
+    def network(self, n: int, d: int, heads: tuple[int, ...], skip: bool = True) -> SmallNetwork:
         """Any, with so many heads in each layer."""
         layers = tuple(tuple(self.head(d) for _ in range(h)) for h in heads)
-        return Network(self.matrix(d, n), layers, self.matrix(n, d), self.tokens, self.causal, skip)
+        return SmallNetwork(self.matrix(d, n), layers, self.matrix(n, d), self.tokens, self.causal, skip)
 
-    def other_bases(self) -> Pair:
+    def other_bases(self) -> EqualPair:
         """The stream in other bases, one for all layers if there are skips, and heads in another order."""
         d, skip = 2, self.source.random() < 0.5
         one = self.network(2, d, (2, 2), skip)
@@ -60,35 +60,37 @@ class Maker:
         g = [g[0]] * 3 if skip else g
         inverse = [np.array(unique_solution(m.tolist(), identity(d)), dtype=object) for m in g]
 
-        def moved(i: int, head: Head, transposed: bool) -> Head:
+        def moved(i: int, head: HeadAV, transposed: bool) -> HeadAV:
             left = inverse[i].T if transposed else inverse[i]
-            return Head(
+            return HeadAV(
                 as_rows(left @ as_array(head.attention) @ inverse[i]),
                 as_rows(g[i + 1] @ as_array(head.value) @ inverse[i]),
             )
 
-        def all_moved(*, transposed: bool) -> Network:
+        def all_moved(*, transposed: bool) -> SmallNetwork:
             layers = tuple(
                 tuple(moved(i, head, transposed) for head in reversed(heads)) for i, heads in enumerate(one.layers)
             )
             ends = as_rows(g[0] @ as_array(one.embed)), as_rows(as_array(one.unembed) @ inverse[2])
             return one._replace(embed=ends[0], layers=layers, unembed=ends[1])
 
-        return Pair("other bases, heads in another order", one, all_moved(transposed=True), all_moved(transposed=False))
+        return EqualPair(
+            "other bases, heads in another order", one, all_moved(transposed=True), all_moved(transposed=False)
+        )
 
-    def merged(self) -> Pair:
+    def merged(self) -> EqualPair:
         """Two heads with the same scores."""
         one = self.network(2, 2, (2, 1))
         (first, second), top = one.layers
         one = one._replace(layers=((first, second._replace(attention=first.attention)), top))
 
-        def sum_of(times: int) -> Network:
+        def sum_of(times: int) -> SmallNetwork:
             value = as_rows(as_array(first.value) + times * as_array(second.value))
-            return one._replace(layers=((Head(first.attention, value),), top))
+            return one._replace(layers=((HeadAV(first.attention, value),), top))
 
-        return Pair("merged heads", one, sum_of(1), sum_of(2))
+        return EqualPair("merged heads", one, sum_of(1), sum_of(2))
 
-    def padded(self) -> Pair:
+    def padded(self) -> EqualPair:
         """Zero heads, and a wider stream: nothing reads what is written there, or nothing is written where it reads."""
         one = self.network(2, 2, (1, 2))
 
@@ -98,18 +100,18 @@ class Maker:
 
         written = self.source.random() < 0.5
 
-        def pad(reads: int, writes: int) -> Network:
+        def pad(reads: int, writes: int) -> SmallNetwork:
             layers = tuple(
-                (*(Head(wider(h.attention, reads, reads), wider(h.value, reads, writes)) for h in heads),
-                 Head(self.matrix(3, 3), zero(3)))
+                (*(HeadAV(wider(h.attention, reads, reads), wider(h.value, reads, writes)) for h in heads),
+                 HeadAV(self.matrix(3, 3), zero(3)))
                 for heads in one.layers
             )  # fmt: skip
             unembed = as_rows([[*row, reads] for row in one.unembed])
             return one._replace(embed=as_rows([*one.embed, [writes] * 2]), layers=layers, unembed=unembed)
 
-        return Pair("padded heads, a wider stream", one, pad(0, 1) if written else pad(1, 0), pad(1, 1))
+        return EqualPair("padded heads, a wider stream", one, pad(0, 1) if written else pad(1, 0), pad(1, 1))
 
-    def narrow(self) -> Pair:
+    def narrow(self) -> EqualPair:
         """An embedding that does not fill the stream: part of the first scores, and of the last values, is not seen."""
         one = self.network(1, 3, (1, 1))
         (first,), (second,) = one.layers
@@ -120,14 +122,14 @@ class Maker:
         change = np.outer(across, [1, 2, -1])
         attention, value = as_array(first.attention), as_array(second.value)
 
-        def of(a: ObjectArray, v: ObjectArray) -> Network:
+        def of(a: ObjectArray, v: ObjectArray) -> SmallNetwork:
             layers = ((first._replace(attention=as_rows(a)),), (second._replace(value=as_rows(v)),))
             return one._replace(layers=layers)
 
         spoiled = of(attention + np.outer(e, e), value + np.outer(u, u))
-        return Pair("narrow embeddings", one, of(attention + change, value + change), spoiled)
+        return EqualPair("narrow embeddings", one, of(attention + change, value + change), spoiled)
 
-    def flipped(self) -> Pair:
+    def flipped(self) -> EqualPair:
         """Two tokens, two heads of the top layer with opposite values: both scores may be turned around."""
         self.tokens = 2
         one = self.network(2, 2, (1, 2), skip=self.source.random() < 0.5)
@@ -136,72 +138,74 @@ class Maker:
         one = one._replace(layers=(bottom, (first, second._replace(value=as_rows(-value)))))
         turned = [as_rows(-as_array(h.attention)) for h in (first, second)]
 
-        def of(last: Matrix) -> Network:
-            return one._replace(layers=(bottom, (Head(turned[0], as_rows(-value)), Head(last, as_rows(value)))))
+        def of(last: Matrix) -> SmallNetwork:
+            return one._replace(layers=(bottom, (HeadAV(turned[0], as_rows(-value)), HeadAV(last, as_rows(value)))))
 
-        return Pair("two tokens: flips of opposite values", one, of(turned[1]), of(second.attention))
+        return EqualPair("two tokens: flips of opposite values", one, of(turned[1]), of(second.attention))
 
-    def opposite(self) -> Pair:
+    def opposite(self) -> EqualPair:
         """Two tokens, two heads with opposite scores: one of them and a head without scores do the same."""
         self.tokens = 2
         one = self.network(2, 2, (2, 1))
         (first, second), top = one.layers
-        one = one._replace(layers=((first, Head(as_rows(-as_array(first.attention)), second.value)), top))
+        one = one._replace(layers=((first, HeadAV(as_rows(-as_array(first.attention)), second.value)), top))
         ours, theirs = as_array(first.value), as_array(second.value)
 
-        def of(times: int) -> Network:
-            constant = Head(zero(2), as_rows(times * theirs))
-            return one._replace(layers=((Head(first.attention, as_rows(ours - theirs)), constant), top))
+        def of(times: int) -> SmallNetwork:
+            constant = HeadAV(zero(2), as_rows(times * theirs))
+            return one._replace(layers=((HeadAV(first.attention, as_rows(ours - theirs)), constant), top))
 
-        return Pair("two tokens: opposite scores and a head without scores", one, of(2), of(1))
+        return EqualPair("two tokens: opposite scores and a head without scores", one, of(2), of(1))
 
-    def moved(self) -> Pair:
+    def moved(self) -> EqualPair:
         """Four coordinates in two pairs: heads of one pair do not see those of the other, in whichever layer."""
         here, there = [self.head(2) for _ in range(3)], self.head(2)
 
-        def put(head: Head, at: int) -> Head:
+        def put(head: HeadAV, at: int) -> HeadAV:
             matrices = []
             for m in head:
                 full = np.zeros((4, 4), dtype=object)
                 full[at : at + 2, at : at + 2] = as_array(m)
                 matrices.append(as_rows(full))
-            return Head(*matrices)
+            return HeadAV(*matrices)
 
         low, high = put(here[0], 0), put(here[1], 0)
         other, seen = put(there, 2), put(here[2], 0)
         ends = self.matrix(4, 2), self.matrix(2, 4)
 
-        def of(*layers: tuple[Head, ...]) -> Network:
-            return Network(ends[0], layers, ends[1], self.tokens, self.causal)
+        def of(*layers: tuple[HeadAV, ...]) -> SmallNetwork:
+            return SmallNetwork(ends[0], layers, ends[1], self.tokens, self.causal)
 
         one = of((low, other), (high,))
-        return Pair("heads moved to another layer", one, of((low,), (high, other)), of((low,), (high, seen)), False)
+        return EqualPair(
+            "heads moved to another layer", one, of((low,), (high, other)), of((low,), (high, seen)), False
+        )
 
-    def blind(self) -> Pair:
+    def blind(self) -> EqualPair:
         """No mask, no skip: behind a layer without scores all tokens are equal, and scores do not matter."""
         self.causal = False
         one = self.network(2, 2, (1, 1, 1), skip=False)
         first, (second,), (third,) = one.layers
-        hidden = ((Head(zero(2), first[0].value),), (second,), (third,))
+        hidden = ((HeadAV(zero(2), first[0].value),), (second,), (third,))
         other = (
             hidden[0],
             (second._replace(attention=third.attention),),
             (third._replace(attention=second.attention),),
         )
         visible = (first, *other[1:])
-        return Pair(
+        return EqualPair(
             "behind a layer without scores", one._replace(layers=hidden), one._replace(layers=other),
             one._replace(layers=visible),
         )  # fmt: skip
 
 
-KINDS: tuple[Callable[[Maker], Pair], ...] = (
+KINDS: tuple[Callable[[Maker], EqualPair], ...] = (
     Maker.other_bases, Maker.merged, Maker.padded, Maker.narrow, Maker.flipped, Maker.opposite, Maker.moved,
     Maker.blind,
 )  # fmt: skip
 
 
-def equal_pairs(quick: bool) -> Iterator[Pair]:
+def equal_pairs(quick: bool) -> Iterator[EqualPair]:
     """So many of each kind."""
     for number, kind in enumerate(KINDS):
         drawn = (kind(Maker(1000 * number + seed)) for seed in count())

@@ -19,14 +19,14 @@ from typing import NamedTuple
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard.step import Shown, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
-from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point, seen_form, seen_value
+from proofs_check.claims.transformers.formal_exponentials import ExactLayer, ResiduePoint, seen_form, seen_value
 from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, plus, times, zero
-from proofs_check.claims.transformers.small_networks import Head, Network, mask_and_skip
+from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork, mask_and_skip
 
-Table = Callable[[Network], Hashable]
+Table = Callable[[SmallNetwork], Hashable]
 
 
-def sums(network: Network) -> dict[Matrix, ObjectArray]:
+def sums(network: SmallNetwork) -> dict[Matrix, ObjectArray]:
     """All `M_m`."""
     found: dict[Matrix, ObjectArray] = {}
     (heads,) = network.layers
@@ -41,17 +41,17 @@ def written(values: dict[Matrix, ObjectArray]) -> frozenset[tuple[Matrix, Matrix
     return frozenset((form, as_rows(value)) for form, value in values.items() if any(value.ravel()))
 
 
-def skipped(network: Network) -> Matrix:
+def skipped(network: SmallNetwork) -> Matrix:
     """`e U E`."""
     return as_rows(int(network.skip) * as_array(network.unembed) @ as_array(network.embed))
 
 
-def all_sums(network: Network) -> Hashable:
+def all_sums(network: SmallNetwork) -> Hashable:
     """What three tokens see."""
     return skipped(network), written(sums(network))
 
 
-def differences(network: Network) -> Hashable:
+def differences(network: SmallNetwork) -> Hashable:
     """What two tokens see."""
     every = sums(network)
     total = as_rows(sum(every.values()))
@@ -64,18 +64,18 @@ def differences(network: Network) -> Hashable:
     return skipped(network), total, written(turned)
 
 
-def stated(network: Network) -> Hashable:
+def stated(network: SmallNetwork) -> Hashable:
     """Theorem 8."""
     return differences(network) if network.tokens == 2 else all_sums(network)
 
 
-def without_constant_heads(network: Network) -> Hashable:
+def without_constant_heads(network: SmallNetwork) -> Hashable:
     """A fault: as if heads without scores were not seen."""
     skip, values = skipped(network), sums(network)
     return skip, written({form: value for form, value in values.items() if any(map(any, form))})
 
 
-class Box(NamedTuple):
+class OneLayerBox(NamedTuple):
     """All networks of one form with entries of a pool."""
 
     width: int
@@ -84,14 +84,14 @@ class Box(NamedTuple):
     causal: bool
     skip: bool
 
-    def networks(self) -> Iterator[Network]:
+    def networks(self) -> Iterator[SmallNetwork]:
         """Of width one: all entries in -1, 0, 1; of width two: `E = 1`, rank-one and skew pieces."""
         form = self.tokens, self.causal, self.skip
         if self.width == 1:
             numbers = [((a,),) for a in (-1, 0, 1)]
             for embed, unembed in product(numbers, repeat=2):
                 for entries in product(product(numbers, repeat=2), repeat=self.heads):
-                    yield Network(embed, (tuple(Head(*e) for e in entries),), unembed, *form)
+                    yield SmallNetwork(embed, (tuple(HeadAV(*e) for e in entries),), unembed, *form)
             return
         attention: list[Matrix] = [
             ((0, 0), (0, 0)), ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 1), (0, 0)), ((0, 0), (1, 0)),
@@ -99,28 +99,28 @@ class Box(NamedTuple):
         ]  # fmt: skip
         values: list[Matrix] = [((1, 0), (2, 3)), ((-1, 0), (0, 0)), ((0, 0), (1, 1))]
         for each in product(product(attention, values), repeat=self.heads):
-            yield Network(identity(2), (tuple(Head(*e) for e in each),), ((1, 0),), *form)
+            yield SmallNetwork(identity(2), (tuple(HeadAV(*e) for e in each),), ((1, 0),), *form)
 
 
-def boxes(quick: bool) -> Iterator[Box]:
+def boxes(quick: bool) -> Iterator[OneLayerBox]:
     """Both masks, with skip and without."""
     for tokens, causal, skip in product((2, 3), (False, True), (False, True)):
-        yield Box(1, 2, tokens, causal, skip)
+        yield OneLayerBox(1, 2, tokens, causal, skip)
         if tokens == 2 or causal or not quick:
-            yield Box(2, 2, tokens, causal, skip)
+            yield OneLayerBox(2, 2, tokens, causal, skip)
         if not quick:
-            yield Box(1, 3, tokens, causal, skip)
+            yield OneLayerBox(1, 3, tokens, causal, skip)
 
 
-def sorted_twice(box: Box, table: Table = stated) -> Tally:
+def sorted_twice(box: OneLayerBox, table: Table = stated) -> Tally:
     """By the table, and by functions."""
     networks = list(box.networks())
-    point = Point(len(networks[0].embed[0]), networks[0], seed=5)
+    point = ResiduePoint(len(networks[0].embed[0]), networks[0], seed=5)
     outputs = dict(zip(networks, point.outputs(networks), strict=True))
-    classes: dict[Hashable, list[Network]] = {}
+    classes: dict[Hashable, list[SmallNetwork]] = {}
     for network in networks:
         classes.setdefault(table(network), []).append(network)
-    by_residues: dict[tuple[int, ...], Network] = {}
+    by_residues: dict[tuple[int, ...], SmallNetwork] = {}
     identities = 0
     for first, *others in classes.values():
         output, exact = outputs[first], ExactLayer(first)
@@ -145,7 +145,7 @@ def sorted_twice(box: Box, table: Table = stated) -> Tally:
     )
 
 
-def presentation(network: Network) -> Hashable:
+def presentation(network: SmallNetwork) -> Hashable:
     """Heads as they are seen, in any order: equal ones are one function without a theorem."""
     (heads,) = network.layers
     return skipped(network), tuple(
@@ -153,37 +153,37 @@ def presentation(network: Network) -> Hashable:
     )
 
 
-class Pair(NamedTuple):
+class TwoTokenPair(NamedTuple):
     """Two networks that are one function for two tokens only."""
 
-    one: Network
-    other: Network
+    one: SmallNetwork
+    other: SmallNetwork
     finding: str
 
 
-def only_two_tokens(quick: bool) -> Iterator[Pair]:
+def only_two_tokens(quick: bool) -> Iterator[TwoTokenPair]:
     """Both masks."""
     a, b, v, w = ((1, 0), (2, 1)), ((0, 1), (1, 1)), ((1, 2), (0, 1)), ((1, 0), (1, -1))
     zero = times(0, a)
     for causal, skip in product((False, True), repeat=2):
-        of = partial(Network, identity(2), unembed=identity(2), tokens=2, causal=causal, skip=skip)
-        yield Pair(
-            of(((Head(a, v), Head(b, times(-1, v))),)),
-            of(((Head(times(-1, a), times(-1, v)), Head(times(-1, b), v)),)),
+        of = partial(SmallNetwork, identity(2), unembed=identity(2), tokens=2, causal=causal, skip=skip)
+        yield TwoTokenPair(
+            of(((HeadAV(a, v), HeadAV(b, times(-1, v))),)),
+            of(((HeadAV(times(-1, a), times(-1, v)), HeadAV(times(-1, b), v)),)),
             "t >= 3 is needed: for two tokens heads with V_1 + V_2 = 0 may both be turned around",
         )  # fmt: skip
-        yield Pair(
-            of(((Head(a, v), Head(times(-1, a), w)),)),
-            of(((Head(a, plus(v, times(-1, w))), Head(zero, times(2, w))),)),
+        yield TwoTokenPair(
+            of(((HeadAV(a, v), HeadAV(times(-1, a), w)),)),
+            of(((HeadAV(a, plus(v, times(-1, w))), HeadAV(zero, times(2, w))),)),
             "t >= 3 is needed: for two tokens A_2 = -A_1 is a head without scores",
         )  # fmt: skip
-        yield Pair(
-            of(((Head(a, v),),)), of(((Head(times(-1, a), times(-1, v)), Head(zero, times(2, v))),)),
+        yield TwoTokenPair(
+            of(((HeadAV(a, v),),)), of(((HeadAV(times(-1, a), times(-1, v)), HeadAV(zero, times(2, v))),)),
             "t >= 3 is needed: for two tokens a head is the opposite one and one without scores",
         )  # fmt: skip
 
 
-def two_but_not_three(pair: Pair, fewest: int = 3) -> str:
+def two_but_not_three(pair: TwoTokenPair, fewest: int = 3) -> str:
     """One function for two tokens, two for three; the tables say both."""
     for tokens in (2, 3):
         one, other = (n._replace(tokens=tokens) for n in pair[:2])
@@ -204,18 +204,18 @@ def shown(label: str, matrix: Matrix) -> Shown:
     return show(label, rational(matrix))
 
 
-def small_network(*layers: tuple[Head, ...], tokens: int = 3, causal: bool = True) -> Network:
-    return Network(ONE, layers, ONE, tokens, causal)
+def small_network(*layers: tuple[HeadAV, ...], tokens: int = 3, causal: bool = True) -> SmallNetwork:
+    return SmallNetwork(ONE, layers, ONE, tokens, causal)
 
 
-def equal_layers(one: Network, other: Network) -> bool:
+def equal_layers(one: SmallNetwork, other: SmallNetwork) -> bool:
     """For one layer, by an identity of rational functions."""
     return ExactLayer(one).same_as(ExactLayer(other))
 
 
 def walk() -> Iterator[Step]:
-    apart_heads = small_network((Head(A1, V1), Head(A1, V2), Head(A2, V2)))
-    together = small_network((Head(A1, plus(V1, V2)), Head(A2, V2)))
+    apart_heads = small_network((HeadAV(A1, V1), HeadAV(A1, V2), HeadAV(A2, V2)))
+    together = small_network((HeadAV(A1, plus(V1, V2)), HeadAV(A2, V2)))
     table = sums(apart_heads)
     must(equal_layers(apart_heads, together), "the same function with two heads as with three")
     must(set(table) == {A1, A2} and as_rows(table[A1]) == plus(V1, V2), "the table of the heads")
@@ -227,7 +227,7 @@ def walk() -> Iterator[Step]:
         r"exponentials as variables this is an identity of rational functions.",
         (shown("A_1", A1), shown("A_2", A2), shown("M_{A_1} = V_1 + V_2", plus(V1, V2)), shown("M_{A_2} = V_2", V2)),
     )
-    other = small_network((Head(A1, V1), Head(A2, plus(V2, V2))))
+    other = small_network((HeadAV(A1, V1), HeadAV(A2, plus(V2, V2))))
     must(not equal_layers(together, other), "another table has another function")
     yield Step(
         "Three tokens see the table",
@@ -235,9 +235,9 @@ def walk() -> Iterator[Step]:
         r"are linearly independent for different $\tau$. So the function gives every $M_m$ back, also $M_0$, and "
         r"nothing else: no condition on the weights.",
     )
-    minus, constant = times(-1, A1), Head(zero(2), times(2, V1))
-    two = small_network((Head(A1, V1),), tokens=2)
-    turned = small_network((Head(minus, times(-1, V1)), constant), tokens=2)
+    minus, constant = times(-1, A1), HeadAV(zero(2), times(2, V1))
+    two = small_network((HeadAV(A1, V1),), tokens=2)
+    turned = small_network((HeadAV(minus, times(-1, V1)), constant), tokens=2)
     must(equal_layers(two, turned), "for two tokens a head can be turned around")
     must(not equal_layers(two._replace(tokens=3), turned._replace(tokens=3)), "for three tokens it can not")
     yield Step(

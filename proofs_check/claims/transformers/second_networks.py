@@ -8,7 +8,7 @@ from itertools import product
 from typing import NamedTuple
 
 from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, plus, times
-from proofs_check.claims.transformers.small_networks import Head, Network
+from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork
 
 A: Matrix = ((1, 0), (2, 1))
 B: Matrix = ((0, 1), (1, 1))
@@ -22,7 +22,7 @@ ZERO: Matrix = ((0, 0), (0, 0))
 class Given(NamedTuple):
     """Weights, whether `E` and `U` move too, and the condition that fails."""
 
-    network: Network
+    network: SmallNetwork
     ends: bool
     fails: str
 
@@ -31,15 +31,15 @@ class Case(NamedTuple):
     """A condition, two networks with one function that miss it, and two that do not and have two functions."""
 
     condition: str
-    pair: tuple[Network, Network]
-    restored: tuple[Network, Network]
+    pair: tuple[SmallNetwork, SmallNetwork]
+    restored: tuple[SmallNetwork, SmallNetwork]
     finding: str
 
 
-def network(*layers: tuple[Head, ...], tokens: int, causal: bool, skip: bool) -> Network:
+def network(*layers: tuple[HeadAV, ...], tokens: int, causal: bool, skip: bool) -> SmallNetwork:
     """With `E = U = 1`."""
     one = identity(len(layers[0][0].attention))
-    return Network(one, layers, one, tokens, causal, skip)
+    return SmallNetwork(one, layers, one, tokens, causal, skip)
 
 
 def second_networks(quick: bool) -> Iterator[Case]:
@@ -51,16 +51,16 @@ def second_networks(quick: bool) -> Iterator[Case]:
 
 
 def _of_two_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
-    bottom = (Head(C, V),)
+    bottom = (HeadAV(C, V),)
 
-    def pair(tokens: int, ours: tuple[Head, ...], theirs: tuple[Head, ...]) -> tuple[Network, Network]:
+    def pair(tokens: int, ours: tuple[HeadAV, ...], theirs: tuple[HeadAV, ...]) -> tuple[SmallNetwork, SmallNetwork]:
         one, other = (network(bottom, top, tokens=tokens, causal=causal, skip=skip) for top in (ours, theirs))
         return one, other
 
     for condition, ours, theirs, finding in (
-        ("c", (Head(A, V), Head(B, times(-1, V))), (Head(times(-1, A), times(-1, V)), Head(times(-1, B), V)),
+        ("c", (HeadAV(A, V), HeadAV(B, times(-1, V))), (HeadAV(times(-1, A), times(-1, V)), HeadAV(times(-1, B), V)),
          "(c) is needed: for t = 2 heads with V_1 + V_2 = 0 may both be turned around, for t = 3 not"),
-        ("a", (Head(A, V), Head(times(-1, A), W)), (Head(A, plus(V, times(-1, W))), Head(ZERO, times(2, W))),
+        ("a", (HeadAV(A, V), HeadAV(times(-1, A), W)), (HeadAV(A, plus(V, times(-1, W))), HeadAV(ZERO, times(2, W))),
          "(a) is needed in the last layer: for t = 2 A_2 = -A_1 is a head without scores, for t = 3 not"),
     ):  # fmt: skip
         yield Case(condition, pair(2, ours, theirs), pair(3, ours, theirs), finding)
@@ -69,18 +69,18 @@ def _of_two_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
 def _of_any_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
     for tokens in (2, 3):
 
-        def pair(*layers: tuple[tuple[Head, ...], ...], tokens: int = tokens) -> tuple[Network, Network]:
+        def pair(*layers: tuple[tuple[HeadAV, ...], ...], tokens: int = tokens) -> tuple[SmallNetwork, SmallNetwork]:
             one, other = (network(*each, tokens=tokens, causal=causal, skip=skip) for each in layers)
             return one, other
 
-        merged = (Head(A, plus(V, W)), Head(B, ZERO))
+        merged = (HeadAV(A, plus(V, W)), HeadAV(B, ZERO))
         yield Case(
-            "a", pair(((Head(A, V), Head(A, W)),), (merged,)), pair(((Head(A, V), Head(C, W)),), (merged,)),
+            "a", pair(((HeadAV(A, V), HeadAV(A, W)),), (merged,)), pair(((HeadAV(A, V), HeadAV(C, W)),), (merged,)),
             "(a) is needed: equal heads of one layer merge",
         )  # fmt: skip
         yield Case(
-            "b", pair(((Head(A, V), Head(B, ZERO)),), ((Head(A, V), Head(C, ZERO)),)),
-            pair(((Head(A, V), Head(B, W)),), ((Head(A, V), Head(C, W)),)),
+            "b", pair(((HeadAV(A, V), HeadAV(B, ZERO)),), ((HeadAV(A, V), HeadAV(C, ZERO)),)),
+            pair(((HeadAV(A, V), HeadAV(B, W)),), ((HeadAV(A, V), HeadAV(C, W)),)),
             "(b) is needed: the scores of a head that writes nothing are not seen",
         )  # fmt: skip
         if skip:
@@ -91,14 +91,14 @@ def _of_any_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
 def _moved(tokens: int, causal: bool) -> Case:
     """Two pairs of coordinates: `other` does not see what the two others do."""
 
-    def put(attention: Matrix, value: Matrix, at: int) -> Head:
+    def put(attention: Matrix, value: Matrix, at: int) -> HeadAV:
         found = []
         for matrix in (attention, value):
             rows = [[0] * 4 for _ in range(4)]
             for i, j in product(range(2), repeat=2):
                 rows[at + i][at + j] = int(matrix[i][j])
             found.append(as_rows(rows))
-        return Head(*found)
+        return HeadAV(*found)
 
     low, high, other, seen = put(A, V, 0), put(B, W, 0), put(C, V, 2), put(C, V, 0)
     of = partial(network, tokens=tokens, causal=causal, skip=True)
@@ -108,10 +108,10 @@ def _moved(tokens: int, causal: bool) -> Case:
 
 def _narrow(tokens: int, causal: bool, skip: bool) -> Case:
     """One word in width two: the second entry of the first scores is not seen."""
-    heads = (Head(A, V),), (Head(plus(A, ((0, 0), (0, 3))), V),)
+    heads = (HeadAV(A, V),), (HeadAV(plus(A, ((0, 0), (0, 3))), V),)
 
-    def pair(embed: Matrix) -> tuple[Network, Network]:
-        one, other = (Network(embed, (each,), identity(2), tokens, causal, skip) for each in heads)
+    def pair(embed: Matrix) -> tuple[SmallNetwork, SmallNetwork]:
+        one, other = (SmallNetwork(embed, (each,), identity(2), tokens, causal, skip) for each in heads)
         return one, other
 
     return Case(
@@ -120,9 +120,9 @@ def _narrow(tokens: int, causal: bool, skip: bool) -> Case:
 
 
 def _without_skip() -> Iterator[Case]:
-    def pair(tokens: int, causal: bool, *attention: tuple[Matrix, Matrix]) -> tuple[Network, Network]:
+    def pair(tokens: int, causal: bool, *attention: tuple[Matrix, Matrix]) -> tuple[SmallNetwork, SmallNetwork]:
         one, other = (
-            network((Head(a, V),), (Head(b, W),), tokens=tokens, causal=causal, skip=False) for a, b in attention
+            network((HeadAV(a, V),), (HeadAV(b, W),), tokens=tokens, causal=causal, skip=False) for a, b in attention
         )
         return one, other
 
@@ -146,14 +146,14 @@ def still_the_orbit(quick: bool) -> Iterator[Given]:
     e = ((0, 0), (1, 0))
     for tokens, causal in product((2, 3), (False, True)):
 
-        def of(*layers: tuple[Head, ...], tokens: int = tokens, causal: bool = causal) -> Network:
+        def of(*layers: tuple[HeadAV, ...], tokens: int = tokens, causal: bool = causal) -> SmallNetwork:
             return network(*layers, tokens=tokens, causal=causal, skip=True)
 
-        yield Given(of((Head(A, V), Head(times(2, A), W)), (Head(B, V),)), False, "a")
+        yield Given(of((HeadAV(A, V), HeadAV(times(2, A), W)), (HeadAV(B, V),)), False, "a")
         if tokens == 3:
-            yield Given(of((Head(A, V), Head(B, times(-1, V)))), True, "")
+            yield Given(of((HeadAV(A, V), HeadAV(B, times(-1, V)))), True, "")
         if not causal:
-            yield Given(of((Head(A, V),), (Head(B, minus),)), False, "b")
-            yield Given(of((Head(SKEW, V),), (Head(B, V),)), False, "a'")
+            yield Given(of((HeadAV(A, V),), (HeadAV(B, minus),)), False, "b")
+            yield Given(of((HeadAV(SKEW, V),), (HeadAV(B, V),)), False, "a'")
             if tokens == 2:
-                yield Given(of((Head(A, e),), (Head(B, e),)), False, "c")
+                yield Given(of((HeadAV(A, e),), (HeadAV(B, e),)), False, "c")

@@ -24,7 +24,7 @@ from proofs_check.blackboard.layers import layer_of
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, number, rational, show
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough
-from proofs_check.expect import Bounds, Formula, expect_dimension, expect_equal, expect_less, spell
+from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_equal, expect_less, spell
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks as random_shapes
 
@@ -84,7 +84,7 @@ def one_to_one(network: Architecture) -> None:
     found = certified_dimension(network)
     if found.lower == pairs(network):
         return
-    expect_less(Bounds.of(found), pairs(network), at=network)
+    expect_less(ProvedBounds.of(found), pairs(network), at=network)
     # a skip changes no shape, so the weights are those of the plain network
     plain = Architecture(network.widths, network.attention_ranks, network.tokens)
     d, t = network.widths[0], network.tokens
@@ -124,7 +124,7 @@ def between_layers(network: Architecture) -> int:
 
 
 def one_token(network: Architecture, stated: Formula) -> str:
-    expect_less(Bounds.of(certified_dimension(network)), stated(network), at=network)
+    expect_less(ProvedBounds.of(certified_dimension(network)), stated(network), at=network)
     return "the hypothesis t >= 2 is needed: for one token and a = d = 2 both formulas are too large"
 
 

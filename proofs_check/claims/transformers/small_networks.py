@@ -29,7 +29,7 @@ def mask_and_skip(of: Any) -> str:
     return f"{'causal' if of.causal else 'no mask'}, {'skip' if of.skip else 'no skip'}"
 
 
-class Head(NamedTuple):
+class HeadAV(NamedTuple):
     """`A = K^T Q` and `V`, the output projection included."""
 
     attention: Matrix
@@ -39,11 +39,11 @@ class Head(NamedTuple):
         return f"(A = {spell(self.attention)}, V = {spell(self.value)})"
 
 
-class Network(NamedTuple):
+class SmallNetwork(NamedTuple):
     """`x -> U X_l`, `X_0 = E x`, `X_i = e X_{i-1} + sum_h V_ih X_{i-1} softmax(X_{i-1}^T A_ih X_{i-1})`."""
 
     embed: Matrix
-    layers: tuple[tuple[Head, ...], ...]
+    layers: tuple[tuple[HeadAV, ...], ...]
     unembed: Matrix
     tokens: int
     causal: bool
@@ -82,20 +82,20 @@ class Network(NamedTuple):
         return output.residues()
 
 
-def matrices_of(network: Network) -> list[Matrix]:
+def matrices_of(network: SmallNetwork) -> list[Matrix]:
     """`E`, the `A` and `V` of all heads, `U`."""
     inside = [matrix for heads in network.layers for head in heads for matrix in head]
     return [network.embed, *inside, network.unembed]
 
 
-def with_matrices(network: Network, matrices: Sequence[Any]) -> Network:
+def with_matrices(network: SmallNetwork, matrices: Sequence[Any]) -> SmallNetwork:
     """The same form, other weights."""
     source = iter(matrices[1:-1])
-    layers = tuple(tuple(Head(next(source), next(source)) for _ in heads) for heads in network.layers)
+    layers = tuple(tuple(HeadAV(next(source), next(source)) for _ in heads) for heads in network.layers)
     return network._replace(embed=matrices[0], layers=layers, unembed=matrices[-1])
 
 
-def side_by_side(networks: Sequence[Network]) -> Network:
+def side_by_side(networks: Sequence[SmallNetwork]) -> SmallNetwork:
     """Networks of one form as one that is run like it: each matrix is a stack of theirs."""
     return with_matrices(networks[0], list(zip(*map(matrices_of, networks), strict=True)))
 
@@ -149,7 +149,7 @@ def points(width: int, tokens: int, count: int) -> list[ObjectArray]:
     return [np.array(x, dtype=object) for x in rows]
 
 
-def apart(one: Network, other: Network, inputs: Sequence[ObjectArray]) -> bool:
+def apart(one: SmallNetwork, other: SmallNetwork, inputs: Sequence[ObjectArray]) -> bool:
     """Whether balls prove that the outputs differ at one of the inputs; most often they do at the first."""
     return any(not may_be_equal(one.balls(x), other.balls(x)) for x in (inputs[0], np.array(inputs[1:])))
 
@@ -159,7 +159,7 @@ def may_be_equal(one: ObjectArray, other: ObjectArray) -> bool:
     return all(a.overlaps(b) for a, b in zip(one.ravel(), other.ravel(), strict=True))
 
 
-def same_for_any_exponential(one: Network, other: Network, inputs: Sequence[ObjectArray]) -> bool:
+def same_for_any_exponential(one: SmallNetwork, other: SmallNetwork, inputs: Sequence[ObjectArray]) -> bool:
     """Whether the outputs agree modulo `P` at all inputs, for one random function in the place of the exponential."""
     x = np.array(inputs)
     return bool((one.with_any_exponential(x, 3) == other.with_any_exponential(x, 3)).all())

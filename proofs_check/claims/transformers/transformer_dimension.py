@@ -32,7 +32,7 @@ from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
 from proofs_check.claims.transformers.words_and_blocks import sizes, spans, transformer
-from proofs_check.expect import Bounds, Formula, expect_dimension, expect_less
+from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_less
 from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 
@@ -145,7 +145,7 @@ SHARP = (1, 5, 4, 1, 1, 4)
 def too_large(network: Architecture, stated: Formula = formula) -> str:
     """Outside of the hypotheses the formula is too large."""
     found = certified_dimension(network)
-    expect_less(Bounds.of(found), stated(network), at=network)
+    expect_less(ProvedBounds.of(found), stated(network), at=network)
     n, _, widths, a, b, h = sizes(network)
     needed = "the inequality" if network.tokens > 2 else "t >= 3"
     mask = "causal" if network.causal else "no mask"

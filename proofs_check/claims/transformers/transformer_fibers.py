@@ -44,8 +44,8 @@ from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_r
 from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
 from proofs_check.claims.transformers.small_networks import (
     BITS,
-    Head,
-    Network,
+    HeadAV,
+    SmallNetwork,
     apart,
     mask_and_skip,
     points,
@@ -54,7 +54,7 @@ from proofs_check.claims.transformers.small_networks import (
 )
 from proofs_check.expect import expect_apart, expect_value
 
-Orbit = Callable[[Network], set[Network]]
+Orbit = Callable[[SmallNetwork], set[SmallNetwork]]
 
 
 def given_weights(quick: bool) -> Iterator[Given]:
@@ -68,8 +68,8 @@ def given_weights(quick: bool) -> Iterator[Given]:
 
         found = 0
         while found < (1 if quick else 2 if sum(heads) < 3 else 1):
-            layers = tuple(tuple(Head(matrix(), matrix()) for _ in range(h)) for h in heads)
-            network = Network(matrix(), layers, matrix(), tokens, causal, skip)
+            layers = tuple(tuple(HeadAV(matrix(), matrix()) for _ in range(h)) for h in heads)
+            network = SmallNetwork(matrix(), layers, matrix(), tokens, causal, skip)
             if not failing(network):
                 found += 1
                 yield Given(network, found % 2 == 1, "")
@@ -82,7 +82,7 @@ def kernel_is_the_orbit(given: Given, bases: int = 1, rescaled: int = 0) -> None
     expect_value(bounds, weights - bases * group - rescaled * heads, at=f"{given.network}: rank of the differential")
 
 
-class Box(NamedTuple):
+class WidthOneBox(NamedTuple):
     """All networks of width one with so many heads in each layer, entries in -1, 0, 1, `E = U = 1`."""
 
     heads: tuple[int, ...]
@@ -90,25 +90,27 @@ class Box(NamedTuple):
     causal: bool
     skip: bool
 
-    def networks(self) -> Iterator[Network]:
+    def networks(self) -> Iterator[SmallNetwork]:
         """Each once."""
         one: Matrix = ((1,),)
         for numbers in product((-1, 0, 1), repeat=2 * sum(self.heads)):
-            each = (Head(((a,),), ((v,),)) for a, v in zip(numbers[::2], numbers[1::2], strict=True))
-            yield Network(one, tuple(tuple(islice(each, h)) for h in self.heads), one, *self[1:])
+            each = (HeadAV(((a,),), ((v,),)) for a, v in zip(numbers[::2], numbers[1::2], strict=True))
+            yield SmallNetwork(one, tuple(tuple(islice(each, h)) for h in self.heads), one, *self[1:])
 
 
-def boxes(quick: bool) -> Iterator[Box]:
+def boxes(quick: bool) -> Iterator[WidthOneBox]:
     """Two layers of one head; at the full size three layers, and two heads in the last of two."""
     for tokens, causal, skip in product((2, 3), (False, True), (True, False)):
-        yield Box((1, 1), tokens, causal, skip)
+        yield WidthOneBox((1, 1), tokens, causal, skip)
         if not quick:
-            yield Box((1, 1, 1), tokens, causal, skip)
+            yield WidthOneBox((1, 1, 1), tokens, causal, skip)
         if not quick and tokens == 3:  # for two tokens +1 and -1 are opposite, and none fulfils the conditions
-            yield Box((1, 2), tokens, causal, skip)
+            yield WidthOneBox((1, 2), tokens, causal, skip)
 
 
-def clusters(outputs: list[tuple[Network, list[Any]]], place: int = 0) -> Iterator[list[tuple[Network, list[Any]]]]:
+def clusters(
+    outputs: list[tuple[SmallNetwork, list[Any]]], place: int = 0
+) -> Iterator[list[tuple[SmallNetwork, list[Any]]]]:
     """Those of two clusters are certainly apart: between them is a gap wider than all balls."""
     if len(outputs) == 1 or place == len(outputs[0][1]):
         yield outputs
@@ -124,7 +126,7 @@ def clusters(outputs: list[tuple[Network, list[Any]]], place: int = 0) -> Iterat
     yield from clusters(group, place + 1)
 
 
-def reordered(network: Network) -> set[Network]:
+def reordered(network: SmallNetwork) -> set[SmallNetwork]:
     """Corollary 5 in width one with `E = U = 1` and small integers: heads in any order; inner signs without skip."""
     depth = len(network.layers)
     found = set()
@@ -138,21 +140,21 @@ def reordered(network: Network) -> set[Network]:
     return found
 
 
-def turned(network: Network) -> set[Network]:
+def turned(network: SmallNetwork) -> set[SmallNetwork]:
     """A fault: for two tokens all signs may change."""
     opposite = tuple(
-        tuple(Head(as_rows(-as_array(h.attention)), as_rows(-as_array(h.value))) for h in heads)
+        tuple(HeadAV(as_rows(-as_array(h.attention)), as_rows(-as_array(h.value))) for h in heads)
         for heads in network.layers
     )
     return {network, network._replace(layers=opposite)}
 
 
-def exchanged(network: Network) -> set[Network]:
+def exchanged(network: SmallNetwork) -> set[SmallNetwork]:
     """A fault: layers in any order."""
     return {network._replace(layers=layers) for layers in permutations(network.layers)}
 
 
-def no_other_in_the_box(box: Box, orbit: Orbit = reordered) -> Tally:
+def no_other_in_the_box(box: WidthOneBox, orbit: Orbit = reordered) -> Tally:
     """Who is not apart from a network with the conditions is in its orbit."""
     inputs = points(1, box.tokens, 3)
     with precision(BITS):
@@ -209,7 +211,7 @@ def sufficient_only(given: Given, more: int = 0) -> Kind:
 
 
 def walk() -> Iterator[Step]:
-    network = small_network((Head(A1, V1),), (Head(A2, V2),), tokens=2)
+    network = small_network((HeadAV(A1, V1),), (HeadAV(A2, V2),), tokens=2)
     must(failing(network) == "", "all conditions hold")
     sum_1 = plus(ONE, V1)
     yield Step(
@@ -230,8 +232,8 @@ def walk() -> Iterator[Step]:
         r"and at most $24$ minus the tangent vectors of the orbit.",
         (number("weights", weights), number("changes of basis", group), number("rank", bounds.lower)),
     )
-    flipped = Head(times(-1, A1), times(-1, V1)), Head(times(-1, A2), V1)
-    one = small_network((Head(A1, V1), Head(A2, times(-1, V1))), tokens=2)
+    flipped = HeadAV(times(-1, A1), times(-1, V1)), HeadAV(times(-1, A2), V1)
+    one = small_network((HeadAV(A1, V1), HeadAV(A2, times(-1, V1))), tokens=2)
     other = small_network(flipped, tokens=2)
     must(failing(one) == "c", "the condition on flips fails, and no other")
     must(equal_layers(one, other), "the second network is the same function")

@@ -31,7 +31,7 @@ from proofs_check.expect import Formula
 from proofs_check.samples import Dice, Range, distinct
 
 
-class Sizes(NamedTuple):
+class FormulaSizes(NamedTuple):
     """What the formulas read; without an embedding `n = d_0`, without an unembedding `m = d_l`."""
 
     n: int
@@ -42,10 +42,10 @@ class Sizes(NamedTuple):
     h: int
 
 
-def sizes(network: Architecture) -> Sizes:
+def sizes(network: Architecture) -> FormulaSizes:
     """Of a network; without output projections `b_i` is the width in front."""
     widths = network.widths
-    return Sizes(
+    return FormulaSizes(
         network.embed or widths[0], network.unembed or widths[-1], widths, network.attention_ranks,
         network.value_ranks or widths[:-1], network.heads,
     )  # fmt: skip

@@ -33,7 +33,7 @@ from proofs_check.blackboard.binary_forms import general_coefficients
 from proofs_check.blackboard.step import Step, must, rational, show, table
 from proofs_check.claim import Claim, Part, Scope, Tally, Undecided, WalkThrough
 from proofs_check.claims.varieties.linear_sections import degree_bounds, shares_of
-from proofs_check.expect import Bounds, expect_equal, expect_value
+from proofs_check.expect import ProvedBounds, expect_equal, expect_value
 
 Stated = Callable[[VarietyDegree], int]
 
@@ -101,7 +101,7 @@ def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated)
     size = size_of_ideal(ring, polynomials)
     if size.dimension != found.dimension:
         raise Undecided(f"{network}: the zeros of the equations have dimension {size.dimension}, M {found.dimension}")
-    bounds = Bounds(degree_bounds(network).lower, size.degree)
+    bounds = ProvedBounds(degree_bounds(network).lower, size.degree)
     expect_value(bounds, stated(variety_degree(network)), network)
     count = "1 equation" if len(polynomials) == 1 else f"{len(polynomials)} equations"
     return Tally(f"{network}: {count} of degree at most {most}, degree {size.degree}")

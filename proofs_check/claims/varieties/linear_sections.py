@@ -27,7 +27,7 @@ import numpy as np
 from lightning_sym import Architecture, BadInput, Layer, ProgramError, forward
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.rationals import clear_denominators
-from proofs_check.expect import Bounds
+from proofs_check.expect import ProvedBounds
 
 TRIES = 20
 Vector = list[int]
@@ -140,7 +140,7 @@ def _layer(solved: list[tuple[str, Vector]], d: int, d_out: int) -> Layer:
 
 
 @cache
-def degree_bounds(network: Architecture, seed: int = 0) -> Bounds:
+def degree_bounds(network: Architecture, seed: int = 0) -> ProvedBounds:
     """Bounds of the degree of M: different functions in the section, and all points over them.
 
     Raises:
@@ -176,4 +176,4 @@ def degree_bounds(network: Architecture, seed: int = 0) -> Bounds:
             raise ProgramError(f"{network}: the function of {shares} is zero at three random inputs")
         functions.add(tuple(Fraction(v, first) for v in values))
         points += 1
-    return Bounds(len(functions), points // exchanges(network))
+    return ProvedBounds(len(functions), points // exchanges(network))

@@ -32,7 +32,7 @@ from lightning_sym.geometry.layer_function import differential, tangent_directio
 from proofs_check.blackboard.step import Step, must, rational, table
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.claims.varieties import tangent_spaces
-from proofs_check.expect import Bounds, expect_equal, expect_value
+from proofs_check.expect import ProvedBounds, expect_equal, expect_value
 
 NETWORK = Architecture((3, 2), (2,), 2)
 RANK_TWO, RANK_ONE = ((1, 2, 3), (0, 1, 1)), ((1, 2, 3), (0, 0, 0))
@@ -40,7 +40,7 @@ QUERIES = ((2, -1, 1), (1, 0, 3))
 
 
 @dataclass(frozen=True)
-class Point:
+class TangentPoint:
     """Keys and values; queries are the same at all points. `to` is the degree of the equations."""
 
     kind: str
@@ -56,14 +56,14 @@ class Point:
 GENERIC, SAME, OTHER = ((1, 0, 2), (0, 1, 1)), ((1, 2, 3), (2, 4, 6)), ((1, 0, 2), (2, 0, 4))
 
 
-def points(quick: bool) -> Iterator[Point]:
+def points(quick: bool) -> Iterator[TangentPoint]:
     for to in (3,) if quick else (3, 4):
-        yield Point("rk A = 2, rk V = 2", RANK_TWO, GENERIC, to)
-        yield Point("rk A = 2, rk V = 1", RANK_TWO, OTHER, to)
-        yield Point("rk A = 1, rk V = 2", RANK_ONE, GENERIC, to)
-        yield Point("rk A = rk V = 1", RANK_ONE, OTHER, to)
+        yield TangentPoint("rk A = 2, rk V = 2", RANK_TWO, GENERIC, to)
+        yield TangentPoint("rk A = 2, rk V = 1", RANK_TWO, OTHER, to)
+        yield TangentPoint("rk A = 1, rk V = 2", RANK_ONE, GENERIC, to)
+        yield TangentPoint("rk A = rk V = 1", RANK_ONE, OTHER, to)
     if not quick:
-        yield Point("rk A = 1, rk V = 2", RANK_ONE, ((1, 2, 3), (0, 1, 1)), 4)
+        yield TangentPoint("rk A = 1, rk V = 2", RANK_ONE, ((1, 2, 3), (0, 1, 1)), 4)
 
 
 TANGENT_DIMENSIONS = {
@@ -85,13 +85,13 @@ def curves(weights: Weights) -> list[list[Fraction]]:
     return [list(map(Fraction, row)) for row in [*(by_attention @ inside.T).T, *by_value.T]]
 
 
-def tangent_dimension(point: Point, stated: dict[str, int] = TANGENT_DIMENSIONS) -> None:
+def tangent_dimension(point: TangentPoint, stated: dict[str, int] = TANGENT_DIMENSIONS) -> None:
     sheets = [point.weights]
     if point.kind == "rk A = rk V = 1":
         sheets.append(swap(point.weights))
     lower = rank([row for weights in sheets for row in curves(weights)])
     upper = equations_to(point.to).tangent_dimension_bound(point.weights)
-    expect_value(Bounds(lower, upper), stated[point.kind], f"{point.kind}, equations to degree {point.to}")
+    expect_value(ProvedBounds(lower, upper), stated[point.kind], f"{point.kind}, equations to degree {point.to}")
 
 
 def printed_locus() -> dict[str, int]:
@@ -102,7 +102,7 @@ def printed_locus() -> dict[str, int]:
 def left_by_equations(degree: int, left: int = 24) -> None:
     """The kernel of the differentials at `p = w`, rank over the rationals."""
     found = equations_to(degree)
-    values = found.system.at(Point("rk A = rk V = 1, p = w", RANK_ONE, SAME, degree).weights)
+    values = found.system.at(TangentPoint("rk A = rk V = 1, p = w", RANK_ONE, SAME, degree).weights)
     rows = []
     for terms in (terms for some in found.terms.values() for terms in some):
         row: list[Any] = [Fraction(0)] * len(values)

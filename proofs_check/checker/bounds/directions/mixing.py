@@ -9,7 +9,7 @@ from proofs_check.checker.bounds.directions.spaces import Unseen, holding, line,
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 
-class Layer:
+class MixedLayer:
     """The forms A_k = F^T K_k^T Q_k F and the values v_k = R V_k F of the heads of a layer, and how images are written.
 
     Where the stream is a line the symmetric parts of forms are all that counts.
@@ -52,7 +52,7 @@ def mixing(at: Unseen) -> Iterator[int]:
     """Yield motions of the heads of a layer that fill the forms it depends on, or mix its heads."""
     net, heads = at.net, range(at.net.h)
     for i in range(1, net.l + 1):
-        layer = Layer(at, i)
+        layer = MixedLayer(at, i)
         f, r, one, many = layer.f, layer.r, layer.one, len(layer.monomials)
         b, a = min(r, f, net.b[i]), min(net.a[i] * (1 + one), f)
         forms = min(of_rank(r, f * many, net.h * b), of_rank(f * r, many, net.h * a * b))

@@ -13,7 +13,7 @@ from operator import mul
 from typing import Any
 
 from proofs_check.checker.functions.fibers.exact import Spaces
-from proofs_check.checker.functions.fibers.points import MORE, Points, Residues
+from proofs_check.checker.functions.fibers.points import MORE, HeadModP, Points
 from proofs_check.checker.functions.matrices import Span, add, zero
 from proofs_check.checker.functions.network import Form
 from proofs_check.checker.verify import COUNT, Matrix, keep, need, rational, scratch, spend, take, transposed
@@ -119,7 +119,7 @@ def _blocks_apart(net: Points, i: int) -> bool:
     return net.rank(rows) == len(heads) * len(pairs)
 
 
-def _formal(net: Points, heads: list[Residues], stream: Matrix) -> Matrix:
+def _formal(net: Points, heads: list[HeadModP], stream: Matrix) -> Matrix:
     """Return a layer on three tokens, side by side for all points, with patterns whose columns have sum 1."""
     parts = [stream] * net.form.skip
     for head in heads:
@@ -136,7 +136,7 @@ def _formal(net: Points, heads: list[Residues], stream: Matrix) -> Matrix:
     return net.total([([1] * len(stream), part) for part in parts])
 
 
-def _differences(net: Points, head: Residues, stream: Matrix, pairs: list[tuple[int, int]]) -> Matrix:
+def _differences(net: Points, head: HeadModP, stream: Matrix, pairs: list[tuple[int, int]]) -> Matrix:
     """Return the scores s_jk - s_kk, of each point a row."""
     keys, queries = net.times(stream, head.k), net.times(stream, head.q)
     spend(len(stream) * len(pairs) * (10 + len(keys[0])))

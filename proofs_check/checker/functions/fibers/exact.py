@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import gcd
 
 from proofs_check.checker.functions.matrices import Span, add, common, dots, integral, unit, zero
-from proofs_check.checker.functions.network import Form, Head, Network
+from proofs_check.checker.functions.network import Form, Head, Weights
 from proofs_check.checker.verify import Matrix, keep, transposed
 
 
@@ -25,7 +25,7 @@ def _summed(parts: list[tuple[int, int, Matrix]]) -> Matrix:
 class Spaces:
     """Vectors at each place, by letter: bases of `F`, `N`, `U`, and `S` S_i E, `Y` Y_i, `H` twice the half."""
 
-    def __init__(self, form: Form, t: int, w: Network) -> None:
+    def __init__(self, form: Form, t: int, w: Weights) -> None:
         self.form, self.t, self.w, self.depth = form, t, w, len(w.layers)
         most = max(w.n, w.m)
         keep(4 * most * (100 + 8 * most))

@@ -9,14 +9,14 @@ from operator import mul
 from typing import NamedTuple
 
 from proofs_check.checker.functions.matrices import dots, integral
-from proofs_check.checker.functions.network import Form, Network
+from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.verify import Echelon, Matrix, keep, need, pack, spend, transposed
 
 MORE = 8
 """Points beyond those that are needed."""
 
 
-class Residues(NamedTuple):
+class HeadModP(NamedTuple):
     """A head modulo p, and its values and outputs transposed; [] stands for 1."""
 
     q: Matrix
@@ -42,10 +42,10 @@ class Points:
             `U` and `Y` rows rho^T U T_i(gamma), rho^T Y_i above it.
     """
 
-    def __init__(self, form: Form, t: int, w: Network, p: int, seed: int) -> None:
+    def __init__(self, form: Form, t: int, w: Weights, p: int, seed: int) -> None:
         self.form, self.t, self.w, self.p, self.drawn = form, t, w, p, numbers(seed, p)
         self.layers = [
-            [Residues(q, k, v, o, transposed(v), transposed(o)) for q, k, v, o in (map(self.modulo, h) for h in heads)]
+            [HeadModP(q, k, v, o, transposed(v), transposed(o)) for q, k, v, o in (map(self.modulo, h) for h in heads)]
             for heads in w.layers
         ]
         U = self.modulo(w.U)
@@ -94,11 +94,11 @@ class Points:
         """Return m v for each v."""
         return [[x % self.p for x in row] for row in dots(batch, m)] if m else batch
 
-    def carried(self, head: Residues, batch: Matrix) -> Matrix:
+    def carried(self, head: HeadModP, batch: Matrix) -> Matrix:
         """Return O V v."""
         return self.times(self.times(batch, head.v), head.o)
 
-    def read(self, head: Residues, batch: Matrix) -> Matrix:
+    def read(self, head: HeadModP, batch: Matrix) -> Matrix:
         """Return v^T O V."""
         return self.times(self.times(batch, head.o_t), head.v_t)
 
@@ -112,7 +112,7 @@ class Points:
             sums.append([sum(map(mul, factors, column)) % self.p for column in columns])
         return sums
 
-    def behind(self, heads: list[Residues], batch: Matrix, factors: list[int]) -> Matrix:
+    def behind(self, heads: list[HeadModP], batch: Matrix, factors: list[int]) -> Matrix:
         """Return what the stream is behind a layer if all heads write so often what they do."""
         return self.total([(self.ones, batch)] * self.form.skip + [(factors, self.carried(h, batch)) for h in heads])
 
@@ -121,7 +121,7 @@ class Points:
         spend(len(one) * (10 + len(one[0])))
         return [sum(map(mul, a, b)) % self.p for a, b in zip(one, other, strict=True)]
 
-    def scores(self, head: Residues, keys: Matrix, queries: Matrix) -> list[int]:
+    def scores(self, head: HeadModP, keys: Matrix, queries: Matrix) -> list[int]:
         """Return k^T A q, point by point."""
         return self.pair(self.times(keys, head.k), self.times(queries, head.q))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from proofs_check.checker.functions.fibers.points import Points
 from proofs_check.checker.functions.matrices import Span, add, dots, integral, through, unit, zero
-from proofs_check.checker.functions.network import Form, Network
+from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 Link = tuple[int, int, int, int | None]
@@ -33,7 +33,7 @@ def _rank(left: Matrix, right: Matrix, points: Points) -> int:
     return len(Span(dots(transposed(integral(left).rows), transposed(integral(right).rows))).basis)
 
 
-def orbit(form: Form, w: Network, points: Points) -> int:
+def orbit(form: Form, w: Weights, points: Points) -> int:
     """Return that of the fiber of Corollary 5: bases of the stream act freely, and factors vary for themselves."""
     ends = [d * d for d, m in ((w.widths[0], w.E), (w.widths[-1], w.U)) if m]
     total = (ends[0] if len(ends) == 2 else 0) if form.skip else sum(ends) + sum(d * d for d in w.widths[1:-1])
@@ -55,7 +55,7 @@ class OneHead:
         dimension: of the fiber; None where there are too many orders.
     """
 
-    def __init__(self, form: Form, t: int, w: Network) -> None:
+    def __init__(self, form: Form, t: int, w: Weights) -> None:
         self.w = w
         columns = transposed(integral(w.E).rows) or unit(w.n)
         forms, depth = list[Matrix](), len(w.layers)

@@ -88,7 +88,7 @@ def weight(weights: list[Any], key: tuple[int, ...]) -> Any:
 # ---- bounds of polynomials
 
 
-class Point:
+class ZeroPoint:
     """Polynomials at one of their zeros, in coordinates; those that are coordinates by themselves are `seen`."""
 
     def __init__(self, polynomials: list[Polynomial], point: list[Fraction], data: Any) -> None:
@@ -126,7 +126,7 @@ def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
         here = [at(f, tops, {origin: Fraction(1)}, n) for f in polynomials]
         need(all(len(set(map(sum, f))) <= 1 for f in here), "with another zero the polynomials must be homogeneous")
         point = [x + z for x, z in zip(point, zero, strict=True)]
-    there = Point(polynomials, point, coordinates)
+    there = ZeroPoint(polynomials, point, coordinates)
     need(all(w >= 0 for w in weights), "weights must not be negative")
     spend(n * sum(map(len, there.whole)))
     need(all(weight(weights, key) >= 1 for f in there.whole for key in f), "every term must have weight 1 or more")
@@ -139,7 +139,7 @@ def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     of_element = {"monomial": [DEGREES, n], "combination": [polynomial(n), count], "multiplier": rational}
     form = {"coordinates": object, "order": [range(1, LONG), n], "elements": [of_element]}
     coordinates, order, elements = take(data, "below", form)
-    here = Point(polynomials, point, coordinates)
+    here = ZeroPoint(polynomials, point, coordinates)
     used, found = [Fraction(int(i in here.seen)) for i in range(n)], Fraction(len(here.seen))
     for exponents, combination, multiplier in elements:
         element: Polynomial = {}

@@ -22,7 +22,7 @@ from proofs_check.expect import expect_equal
 from proofs_check.ring_matrices import array_of
 
 
-class Product(NamedTuple):
+class OneTokenProduct(NamedTuple):
     """Virtual weights at one token, in words, and the number of orbits of rescalings of their symmetric parts."""
 
     name: str
@@ -30,7 +30,7 @@ class Product(NamedTuple):
     orbits: int
 
 
-def products(quick: bool) -> Iterator[Product]:
+def products(quick: bool) -> Iterator[OneTokenProduct]:
     """Weights whose forms are irreducible, reducible, or share factors."""
     irreducible, other, three = [[1, 2], [3, 1]], [[1, 1], [0, 2]], [[1, 2, 0], [3, 1, 1], [0, 1, 1]]
     v, a, b = [1, 3], [1, 1], [1, -2]
@@ -38,14 +38,14 @@ def products(quick: bool) -> Iterator[Product]:
     def weights(first: Any, second: Any, value: Any) -> VirtualWeights:
         return VirtualWeights((np.array(first), np.array(second)), np.array([value]))
 
-    yield Product("d_0 = 2, q_1, q_2 irreducible over Q", weights(irreducible, other, v), 1)
-    yield Product("d_0 = 3, q_1, q_2 irreducible over C", weights(three, np.diag([1, 2, 5]), [1, 3, 2]), 1)
-    yield Product("d_0 = 2, q_2 a product", weights(irreducible, np.outer(a, b), v), 3)
-    yield Product("d_0 = 2, q_2 a product with the factor V~ x", weights(irreducible, np.outer(v, b), v), 2)
-    yield Product("d_0 = 2, q_1 = a^2, q_2 = b^2, V~ x = b", weights(np.outer(a, a), np.outer(b, b), b), 2)
+    yield OneTokenProduct("d_0 = 2, q_1, q_2 irreducible over Q", weights(irreducible, other, v), 1)
+    yield OneTokenProduct("d_0 = 3, q_1, q_2 irreducible over C", weights(three, np.diag([1, 2, 5]), [1, 3, 2]), 1)
+    yield OneTokenProduct("d_0 = 2, q_2 a product", weights(irreducible, np.outer(a, b), v), 3)
+    yield OneTokenProduct("d_0 = 2, q_2 a product with the factor V~ x", weights(irreducible, np.outer(v, b), v), 2)
+    yield OneTokenProduct("d_0 = 2, q_1 = a^2, q_2 = b^2, V~ x = b", weights(np.outer(a, a), np.outer(b, b), b), 2)
 
 
-def orbits(case: Product, cube_forgotten: bool = False, always_one: bool = False) -> str:
+def orbits(case: OneTokenProduct, cube_forgotten: bool = False, always_one: bool = False) -> str:
     """Every way to write the function, each confirmed by its own function, with skew parts added."""
     network = network_of(case.weights)
     shape = network.architecture(1)

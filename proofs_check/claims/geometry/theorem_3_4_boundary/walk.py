@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from proofs_check.blackboard.binary_forms import S, discriminant, quadratic_forms, six_coefficients, sylvester
 from proofs_check.blackboard.layers import function_of, layer_of
-from proofs_check.blackboard.step import BOARD, Matrix, Number, Polynomial, Shown, Step, must, rational, show
+from proofs_check.blackboard.step import BOARD, Number, Polynomial, Shown, ShownMatrix, Step, must, rational, show
 from proofs_check.ring_matrices import determinant
 
 
@@ -33,7 +33,7 @@ def walk() -> Iterator[Step]:
         must(discriminant(near) < 0, "the form has no real line")
         rows.append((*(Polynomial.of(BOARD, form) for form in pair), discriminant(near)))
     labels = (r"\varepsilon = 1", r"\varepsilon = \tfrac{1}{10}", r"\varepsilon = \tfrac{1}{100}")
-    nearby = Matrix(tuple(rows), labels, (r"f_\varepsilon", r"g_\varepsilon", r"\text{discriminant}"))
+    nearby = ShownMatrix(tuple(rows), labels, (r"f_\varepsilon", r"g_\varepsilon", r"\text{discriminant}"))
     yield Step(
         "Nearby pairs that are no layer",
         r"Replace $r^2$ by $r^2 + \varepsilon s^2$, for $\varepsilon = 1, \tfrac{1}{10}, \tfrac{1}{100}$. The two "

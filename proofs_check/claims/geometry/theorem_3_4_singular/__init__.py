@@ -41,13 +41,13 @@ from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import rational_product
 from proofs_check.blackboard import own_weights
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, WalkThrough
-from proofs_check.claims.geometry.measured import Measured, measure
+from proofs_check.claims.geometry.measured import MeasuredPoint, measure
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT
 from proofs_check.claims.geometry.theorem_3_4_singular.walk import walk
 from proofs_check.expect import expect_equal, spell
 
 
-class Shape(NamedTuple):
+class LayerShape(NamedTuple):
     """Input and output width, query/key width."""
 
     d: int
@@ -55,19 +55,19 @@ class Shape(NamedTuple):
     a: int
 
 
-class Point(NamedTuple):
+class OrbitPoint(NamedTuple):
     """Weights in the orbit of a normal form, decided."""
 
-    shape: Shape
+    shape: LayerShape
     form: NormalForm
     weights: Weights
-    decided: Measured
+    decided: MeasuredPoint
 
 
-Locus = Callable[[Shape, NormalForm], bool]
+Locus = Callable[[LayerShape, NormalForm], bool]
 
 
-def hypotheses_hold(shape: Shape) -> bool:
+def hypotheses_hold(shape: LayerShape) -> bool:
     return shape.d >= 2 and (shape.a > 1 or shape.d_out > 1)
 
 
@@ -75,15 +75,15 @@ def vanishes(form: NormalForm) -> bool:
     return form.attention_rank == 0 or form.value_rank == 0
 
 
-def printed_locus(shape: Shape, form: NormalForm) -> bool:
+def printed_locus(shape: LayerShape, form: NormalForm) -> bool:
     return vanishes(form) or form.attention_rank == form.value_rank == 1
 
 
-def corrected_locus(shape: Shape, form: NormalForm) -> bool:
+def corrected_locus(shape: LayerShape, form: NormalForm) -> bool:
     return printed_locus(shape, form) or form.attention_rank < shape.a < shape.d
 
 
-def locus_outside(shape: Shape, form: NormalForm) -> bool:
+def locus_outside(shape: LayerShape, form: NormalForm) -> bool:
     """`d = 1`: nothing. `a = d' = 1`: the forms `p w` are the quadratic forms of rank two at most."""
     return shape.d > 1 and (vanishes(form) or (shape.d > 2 and form.is_square))
 
@@ -105,30 +105,30 @@ def moved(weights: Weights, seed: int) -> Weights:
     return Weights.of({"Q1": of(layer.query, h), "K1": of(layer.key, g.T), "V1": of(k, layer.value, g.T)})
 
 
-def shapes(quick: bool) -> Iterator[Shape]:
+def shapes(quick: bool) -> Iterator[LayerShape]:
     for d, d_out in product((1, 2, 3) if quick else (1, 2, 3, 4), (1, 2, 3)):
-        yield from (Shape(d, d_out, a) for a in range(1, d + 2))
+        yield from (LayerShape(d, d_out, a) for a in range(1, d + 2))
 
 
-def inside(quick: bool) -> Iterator[Shape]:
+def inside(quick: bool) -> Iterator[LayerShape]:
     return filter(hypotheses_hold, shapes(quick))
 
 
-def smooth_parameters(shape: Shape) -> bool:
+def smooth_parameters(shape: LayerShape) -> bool:
     """The matrices of rank at most `a` are smooth, but for zero."""
     return shape.a >= shape.d or shape.a == 1
 
 
-def printed_is_right(shape: Shape) -> bool:
+def printed_is_right(shape: LayerShape) -> bool:
     """The printed locus and the corrected one are the same."""
     return smooth_parameters(shape) or (shape.a == 2 and shape.d_out == 1)
 
 
 @cache
-def points_of(shape: Shape) -> list[Point]:
+def points_of(shape: LayerShape) -> list[OrbitPoint]:
     """One pair of each orbit, as it is and moved along the orbit."""
     return [
-        Point(shape, form, weights, measure(weights))
+        OrbitPoint(shape, form, weights, measure(weights))
         for seed, form in enumerate(normal_forms(*shape))
         for weights in (form.weights(shape.a), moved(form.weights(shape.a), seed))
     ]
@@ -137,7 +137,7 @@ def points_of(shape: Shape) -> list[Point]:
 KINDS = {"phi = 0", "critical", "two points in the fiber", "singular", "regular"}
 
 
-def kinds(point: Point) -> set[str]:
+def kinds(point: OrbitPoint) -> set[str]:
     """What was computed of it; phi = 0 is not called critical here."""
     found = {label.value for label in point.decided.labels}
     fiber = point.decided.ranks.fiber_points
@@ -146,7 +146,7 @@ def kinds(point: Point) -> set[str]:
     return found | {"two points in the fiber"} if fiber == 2 else found
 
 
-def points(of: Iterable[Shape]) -> Iterator[Point]:
+def points(of: Iterable[LayerShape]) -> Iterator[OrbitPoint]:
     """The points of these shapes.
 
     Raises:
@@ -160,7 +160,7 @@ def points(of: Iterable[Shape]) -> Iterator[Point]:
             raise ProgramError(f"{shape}: no point was seen of the kind {', '.join(sorted(missing))}")
 
 
-def is_singular(point: Point) -> bool:
+def is_singular(point: OrbitPoint) -> bool:
     """What was decided of it.
 
     Raises:
@@ -172,7 +172,7 @@ def is_singular(point: Point) -> bool:
     return singular
 
 
-def check(point: Point, locus: Locus) -> None:
+def check(point: OrbitPoint, locus: Locus) -> None:
     shape, form, weights, decided = point
     singular = is_singular(point)
     if singular != locus(shape, form):
@@ -185,7 +185,9 @@ def check(point: Point, locus: Locus) -> None:
         )
 
 
-def where_the_printed_locus_is_right(of: Iterable[Shape], right: Callable[[Shape], bool] = printed_is_right) -> str:
+def where_the_printed_locus_is_right(
+    of: Iterable[LayerShape], right: Callable[[LayerShape], bool] = printed_is_right
+) -> str:
     between = [shape for shape in of if not smooth_parameters(shape)]
     for shape in between:
         found = all(is_singular(p) == printed_locus(shape, p.form) for p in points((shape,)))
@@ -194,7 +196,7 @@ def where_the_printed_locus_is_right(of: Iterable[Shape], right: Callable[[Shape
     return f"for 2 <= a < d <= {d}, d' <= {d_out} the printed locus is wrong, except at a = 2, d' = 1"
 
 
-def outside(point: Point, locus: Locus = locus_outside) -> str:
+def outside(point: OrbitPoint, locus: Locus = locus_outside) -> str:
     check(point, locus)
     d, d_out, _ = point.shape
     if d == 1:

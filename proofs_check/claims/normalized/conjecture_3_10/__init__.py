@@ -30,14 +30,14 @@ from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.blackboard import own_weights
-from proofs_check.boxes import Grid, compare, fingerprints, small_matrices
+from proofs_check.boxes import MatrixGrid, compare, fingerprints, small_matrices
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope, Tally, WalkThrough
 from proofs_check.claims.deep.corollary_3_8 import printed_formula as equation_14
 from proofs_check.claims.normalized.conjecture_3_10.walk import walk
 from proofs_check.expect import (
-    Bounds,
     Formula,
+    ProvedBounds,
     dimension_by_orbit,
     expect_dimension,
     expect_less,
@@ -101,7 +101,7 @@ def finite_fibers(network: Architecture, rescalings: int = 0) -> None:
     orbit = orbit_dimension_at(network, weights, np.random.default_rng(1), p)
     found = dimension_by_orbit(network)
     fiber = network.parameter_count - meeting_bounds(found.lower, found.upper, network)
-    expect_value(Bounds(orbit, fiber), fiber - rescalings * network.depth, at=f"{network}, dimension of an orbit")
+    expect_value(ProvedBounds(orbit, fiber), fiber - rescalings * network.depth, at=f"{network}, dimension of an orbit")
 
 
 def small_shapes(quick: bool) -> Iterator[Architecture]:
@@ -122,7 +122,7 @@ def small_shapes(quick: bool) -> Iterator[Architecture]:
 def all_small_weights(network: Architecture, keys: Callable[..., list[bytes]] = up_to_the_first_blind) -> str:
     """Every weight with entries -1, 0, 1: equal functions exactly where the visible virtual weights are equal."""
     choices = tuple(small_matrices(*size, (-1, 0, 1)) for _, size in network.weight_shapes())
-    grid = Grid(network, choices)
+    grid = MatrixGrid(network, choices)
     stack = grid.stack()
 
     def name(number: int) -> str:
@@ -171,7 +171,7 @@ def cut_to_the_input(network: Architecture) -> Architecture:
 
 def too_large(network: Architecture, formula: Formula = equation_16) -> str:
     found = dimension_by_orbit(network)
-    expect_less(Bounds.of(found), formula(network), at=network)
+    expect_less(ProvedBounds.of(found), formula(network), at=network)
     expect_dimension(found, equation_16(cut_to_the_input(network)))
     return "d_0 >= delta is needed: with a narrower input Eq. 16 is too large; with d_i cut to d_0 it is right again"
 
@@ -191,10 +191,10 @@ def output_may_be_narrow(network: Architecture, everywhere: bool = False) -> str
     if everywhere or d[0] == d[1] or 2 * rank + d[-1] >= d[1]:
         expect_dimension(found, stated)
         return "d_l >= delta is sufficient, not needed: Eq. 16 holds if d_0 = delta or 2 a_l + d_l >= delta (l = 2)"
-    expect_less(Bounds.of(found), stated, at=network)
+    expect_less(ProvedBounds.of(found), stated, at=network)
     return (
         f"without it Eq. 16 can fail: widths {','.join(map(str, d))}, ranks {network.attention_ranks[0]},{rank}: "
-        f"{Bounds.of(found)}, not {stated}"
+        f"{ProvedBounds.of(found)}, not {stated}"
     )
 
 

@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from proofs_check.blackboard import own_weights
-from proofs_check.boxes import Box, compare, fingerprints, ranks_as_shown
+from proofs_check.boxes import VirtualBox, compare, fingerprints, ranks_as_shown
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.claim import Refutation as Refutation
 from proofs_check.claim import Undecided as Undecided
 from proofs_check.claims.normalized.softmax_fibers.balls import (
     SKEW,
-    Network,
+    VirtualNetwork,
     boxes,
     functions,
     inputs,
@@ -43,7 +43,7 @@ from proofs_check.visible import Blind, blind, is_skew, shown_layers, two_causal
 Keys = Callable[..., list[bytes]]
 
 
-def enough(box: Box) -> int:
+def enough(box: VirtualBox) -> int:
     """A degree in which all that is visible was found; for two tokens without mask that of Theorem 6."""
     if box.causal:
         return 2 * box.depth + 5
@@ -51,19 +51,19 @@ def enough(box: Box) -> int:
     return last if box.tokens == 2 or box.depth == 1 else last + 4
 
 
-def whole_boxes(quick: bool) -> Iterator[Box]:
+def whole_boxes(quick: bool) -> Iterator[VirtualBox]:
     """All networks with entries -1, 0, 1; of width two and three layers those with 0, 1 and skew ones."""
     for tokens, causal in [(2, False), (3, False), (3, True), (4, False)]:
-        yield from (Box(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4)))
-        yield Box(2, 1, tokens, causal)
-        yield Box(2, 2, tokens, causal, few=quick or tokens == 4)
+        yield from (VirtualBox(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4)))
+        yield VirtualBox(2, 1, tokens, causal)
+        yield VirtualBox(2, 2, tokens, causal, few=quick or tokens == 4)
         if not quick and tokens < 4:
-            yield Box(2, 3, tokens, causal, few=True)
+            yield VirtualBox(2, 3, tokens, causal, few=True)
     if not quick:
-        yield Box(3, 1, 3, entries=(0, 1))
+        yield VirtualBox(3, 1, 3, entries=(0, 1))
 
 
-def all_functions(box: Box, keys: Keys = up_to_the_first_blind) -> str:
+def all_functions(box: VirtualBox, keys: Keys = up_to_the_first_blind) -> str:
     virtual = box.virtual()
     prints = fingerprints(box.stack(virtual), enough(box))
     return compare(prints, keys(virtual, box.tokens, box.causal), box.name(virtual))
@@ -82,7 +82,7 @@ def every_one(matrices: Integers, _tokens: int) -> Truths:
 class Depths(NamedTuple):
     """Networks that differ in depth as well."""
 
-    boxes: tuple[Box, ...]
+    boxes: tuple[VirtualBox, ...]
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.boxes))
@@ -90,8 +90,8 @@ class Depths(NamedTuple):
 
 def depths(quick: bool) -> Iterator[Depths]:
     for tokens, causal in [(2, False), (3, False), (3, True)]:
-        yield Depths(tuple(Box(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4))))
-        yield Depths(tuple(Box(2, depth, tokens, causal, few=True) for depth in (1, 2)))
+        yield Depths(tuple(VirtualBox(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4))))
+        yield Depths(tuple(VirtualBox(2, depth, tokens, causal, few=True) for depth in (1, 2)))
 
 
 def of_all_depths(instance: Depths, keys: Keys = up_to_the_first_blind) -> str:
@@ -125,24 +125,24 @@ def masked_like_unmasked(virtual: Sequence[Integers], tokens: int, causal: bool)
     return up_to_the_first_blind(virtual, tokens, False)
 
 
-def skew_boxes(quick: bool) -> Iterator[Box]:
+def skew_boxes(quick: bool) -> Iterator[VirtualBox]:
     """Two tokens with a mask: lists of zero layers, skew ones and their multiples, and at the full size all others."""
-    yield Box(1, 2, 2, True)
-    yield Box(2, 2, 2, True, entries=(-3, -2, -1, 0, 1, 2, 3))
+    yield VirtualBox(1, 2, 2, True)
+    yield VirtualBox(2, 2, 2, True, entries=(-3, -2, -1, 0, 1, 2, 3))
     if not quick:
-        yield Box(1, 4, 2, True)
-        yield Box(2, 2, 2, True)
-        yield Box(2, 3, 2, True, entries=(-4, -2, -1, 0, 1, 2, 4))
+        yield VirtualBox(1, 4, 2, True)
+        yield VirtualBox(2, 2, 2, True)
+        yield VirtualBox(2, 3, 2, True, entries=(-4, -2, -1, 0, 1, 2, 4))
 
 
-def two_tokens_with_a_mask(box: Box, keys: Callable[..., list[Hashable]] = two_causal_tokens) -> str:
+def two_tokens_with_a_mask(box: VirtualBox, keys: Callable[..., list[Hashable]] = two_causal_tokens) -> str:
     """Where there are multiples, all layers are zero or skew."""
     virtual = box.virtual(is_skew if max(box.entries) > 1 else None)
     prints = fingerprints(box.stack(virtual), enough(box))
     return compare(prints, keys(virtual), box.name(virtual))
 
 
-def all_differentials(box: Box, blind: Blind = blind) -> str:
+def all_differentials(box: VirtualBox, blind: Blind = blind) -> str:
     """At each of these very weights: the rank is the number of visible ones, and other directions are not felt."""
     virtual = box.virtual()
     virtual = [m[~is_zero(virtual[-1])] for m in virtual]
@@ -150,45 +150,45 @@ def all_differentials(box: Box, blind: Blind = blind) -> str:
     return ranks_as_shown(box, virtual, shown, enough(box))
 
 
-def differential_boxes(quick: bool) -> Iterator[Box]:
+def differential_boxes(quick: bool) -> Iterator[VirtualBox]:
     for tokens, causal in [(2, False), (3, False), (3, True)]:
-        yield from (Box(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3)))
-        yield Box(2, 2, tokens, causal, few=True)
+        yield from (VirtualBox(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3)))
+        yield VirtualBox(2, 2, tokens, causal, few=True)
     if not quick:
-        yield Box(2, 3, 2, entries=(0, 1))
+        yield VirtualBox(2, 3, 2, entries=(0, 1))
 
 
-class Pair(NamedTuple):
+class SoftmaxPair(NamedTuple):
     """Two networks with the same function, and the mask with which, for three tokens, they are two."""
 
-    one: Network
-    other: Network
+    one: VirtualNetwork
+    other: VirtualNetwork
     causal: bool
     finding: str
 
 
-def second_networks(quick: bool) -> Iterator[Pair]:
+def second_networks(quick: bool) -> Iterator[SoftmaxPair]:
     one, zero, twice = ((1, 0), (0, 1)), ((0, 0), (0, 0)), ((0, 2), (-2, 0))
     value = ((1, 3),)
-    yield Pair(
-        Network((SKEW, one), value, 2, False), Network((SKEW, zero), value, 2, False), False,
+    yield SoftmaxPair(
+        VirtualNetwork((SKEW, one), value, 2, False), VirtualNetwork((SKEW, zero), value, 2, False), False,
         "t >= 3 is needed for skew layers: without mask, two tokens do not see what is behind one",
     )  # fmt: skip
-    yield Pair(
-        Network((SKEW, zero), value, 2, True), Network((zero, twice), value, 2, True), True,
+    yield SoftmaxPair(
+        VirtualNetwork((SKEW, zero), value, 2, True), VirtualNetwork((zero, twice), value, 2, True), True,
         "t >= 3 is needed with a causal mask: for two tokens (B, 0) and (0, 2 B) with skew B have the same function",
     )  # fmt: skip
-    yield Pair(
-        Network((zero, one), value, 3, False), Network((zero, SKEW), value, 3, False), True,
+    yield SoftmaxPair(
+        VirtualNetwork((zero, one), value, 3, False), VirtualNetwork((zero, SKEW), value, 3, False), True,
         "a mask is needed to see behind a zero layer: without one all tokens are equal there",
     )  # fmt: skip
-    yield Pair(
-        Network((one,), value, 1, False), Network((SKEW,), value, 1, False), False,
+    yield SoftmaxPair(
+        VirtualNetwork((one,), value, 1, False), VirtualNetwork((SKEW,), value, 1, False), False,
         "t >= 2 is needed: one token shows V~ alone",
     )  # fmt: skip
 
 
-def same_here_only(pair: Pair, restored: bool = False) -> str:
+def same_here_only(pair: SoftmaxPair, restored: bool = False) -> str:
     """The two are not apart; with the hypothesis back they are."""
     for back in (False, True):
         one, other = (n._replace(tokens=3, causal=pair.causal) if back else n for n in pair[:2])

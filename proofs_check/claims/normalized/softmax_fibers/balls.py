@@ -19,16 +19,16 @@ from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.claim import Refutation, Tally, Undecided
 from proofs_check.claims.transformers import small_networks
 from proofs_check.claims.transformers.row_matrices import Matrix, identity
-from proofs_check.claims.transformers.small_networks import Head
+from proofs_check.claims.transformers.small_networks import HeadAV
 from proofs_check.expect import spell
 
-Visible = Callable[["Network"], int]
+Visible = Callable[["VirtualNetwork"], int]
 """How many attention matrices the function determines, the first ones; minus one for the zero function."""
 
 SKEW: Matrix = ((0, 1), (-1, 0))
 
 
-class Network(NamedTuple):
+class VirtualNetwork(NamedTuple):
     """Virtual weights as they are: inner values are 1. Matrices are tuples of rows."""
 
     attention: tuple[Matrix, ...]
@@ -48,12 +48,12 @@ class Network(NamedTuple):
     def balls(self, x: ObjectArray) -> ObjectArray:
         """The output, entry by entry."""
         one = identity(len(self.attention[0]))
-        layers = tuple((Head(attention, one),) for attention in self.attention)
-        same = small_networks.Network(one, layers, self.value, self.tokens, self.causal, skip=False)
+        layers = tuple((HeadAV(attention, one),) for attention in self.attention)
+        same = small_networks.SmallNetwork(one, layers, self.value, self.tokens, self.causal, skip=False)
         return same.balls(x).ravel()
 
 
-def visible(network: Network) -> int:
+def visible(network: VirtualNetwork) -> int:
     """Theorem 1 of docs/softmax-fibers.md, and Theorem 4 for three tokens."""
     *attention, value = network.matrices
     if is_zero(value):
@@ -62,27 +62,27 @@ def visible(network: Network) -> int:
     return blind.index(True) + 1 if True in blind else len(attention)
 
 
-def skew_is_always_blind(network: Network) -> int:
+def skew_is_always_blind(network: VirtualNetwork) -> int:
     """A fault: also for three tokens."""
     return visible(network._replace(tokens=2))
 
 
-def one_layer_less(network: Network) -> int:
+def one_layer_less(network: VirtualNetwork) -> int:
     """A fault: the last visible layer is not."""
     return max(visible(network) - 1, min(visible(network), 0))
 
 
-def mask_changes_nothing(network: Network) -> int:
+def mask_changes_nothing(network: VirtualNetwork) -> int:
     """A fault: as if there were no mask."""
     return visible(network._replace(causal=False))
 
 
-def inputs(network: Network, count: int) -> list[ObjectArray]:
+def inputs(network: VirtualNetwork, count: int) -> list[ObjectArray]:
     """The same ones for all networks of a shape."""
     return small_networks.points(len(network.attention[0]), network.tokens, count)
 
 
-class Box(NamedTuple):
+class SoftmaxBox(NamedTuple):
     """All networks of width one with entries in -1, 0, 1; or `drawn` ones of width two."""
 
     width: int
@@ -91,42 +91,42 @@ class Box(NamedTuple):
     causal: bool
     drawn: int
 
-    def networks(self) -> Iterator[Network]:
+    def networks(self) -> Iterator[VirtualNetwork]:
         """Each once."""
         if self.width == 1:
             for *numbers, last in product((-1, 0, 1), repeat=self.depth + 1):
-                yield Network(tuple(((a,),) for a in numbers), ((last,),), self.tokens, self.causal)
+                yield VirtualNetwork(tuple(((a,),) for a in numbers), ((last,),), self.tokens, self.causal)
             return
         source = random.Random(self.depth)
         rows = list(product((-1, 0, 1), repeat=2))
         # half of the matrices hide something, so that many networks differ only where it is hidden
         hiding: list[Matrix] = [((0, 0), (0, 0)), SKEW]
         others: list[Matrix] = [(source.choice(rows), source.choice(rows)) for _ in range(3)]
-        seen: set[Network] = set()
+        seen: set[VirtualNetwork] = set()
         while len(seen) < min(self.drawn, 5**self.depth):
             attention = tuple(source.choice(source.choice((hiding, others))) for _ in range(self.depth))
-            seen.add(Network(attention, ((1, source.choice((2, -2))),), self.tokens, self.causal))
+            seen.add(VirtualNetwork(attention, ((1, source.choice((2, -2))),), self.tokens, self.causal))
         yield from sorted(seen)
 
 
-def boxes(quick: bool) -> Iterator[Box]:
+def boxes(quick: bool) -> Iterator[SoftmaxBox]:
     """Up to three layers, two tokens or three, with a mask and without."""
     for tokens, causal in [(2, False), (3, False), (3, True)]:
         for depth in (1, 2) if quick else (1, 2, 3):
-            yield Box(1, depth, tokens, causal, 0)
-            yield Box(2, depth, tokens, causal, 24 if quick else 40)
+            yield SoftmaxBox(1, depth, tokens, causal, 0)
+            yield SoftmaxBox(2, depth, tokens, causal, 24 if quick else 40)
 
 
-def functions(box: Box, seen: Visible = visible) -> str:
+def functions(box: SoftmaxBox, seen: Visible = visible) -> str:
     """Equal visible weights: never apart. Different ones: apart at one of the inputs."""
-    groups: dict[Hashable, list[Network]] = {}
+    groups: dict[Hashable, list[VirtualNetwork]] = {}
     for network in box.networks():
         count = seen(network)
         key = (network.value, network.attention[:count] if count >= 0 else ())
         groups.setdefault(key, []).append(network)
-    outputs: dict[Network, list[ObjectArray]] = {}
+    outputs: dict[VirtualNetwork, list[ObjectArray]] = {}
 
-    def apart(one: Network, other: Network, tries: int) -> bool:
+    def apart(one: VirtualNetwork, other: VirtualNetwork, tries: int) -> bool:
         for k in range(tries):
             for network in (one, other):
                 known = outputs.setdefault(network, [])

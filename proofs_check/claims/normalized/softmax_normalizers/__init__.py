@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lightning_sym import Architecture, Normalization
-from proofs_check.boxes import Box, compare, fingerprints, ranks_as_shown
+from proofs_check.boxes import VirtualBox, compare, fingerprints, ranks_as_shown
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.any_width.softmax_all_widths import formula
 from proofs_check.claims.normalized.softmax_normalizers.walk import walk
@@ -33,22 +33,22 @@ Matrix = list[list[int]]
 Keys = Callable[[Sequence[Integers]], list[Hashable]]
 
 
-def last_degree(box: Box) -> int:
+def last_degree(box: VirtualBox) -> int:
     """Where the last matrix appears for two tokens, a skew one too."""
     k = order(box.normalization)
     return int((k + 1) * k * (3 ** (box.depth - 1) - 1) + 2 * k + 1)
 
 
-def boxes(quick: bool) -> Iterator[Box]:
+def boxes(quick: bool) -> Iterator[VirtualBox]:
     for normalization in (*INJECTIVE, LINEAR):
         flat = order(normalization) > 1
         for tokens in (2, 3):
             yield from (
-                Box(1, depth, tokens, normalization=normalization) for depth in ((1, 2) if quick else (1, 2, 3))
+                VirtualBox(1, depth, tokens, normalization=normalization) for depth in ((1, 2) if quick else (1, 2, 3))
             )
-            yield Box(2, 1, tokens, normalization=normalization)
+            yield VirtualBox(2, 1, tokens, normalization=normalization)
             if order(normalization) < 5 and not (quick and flat):
-                yield Box(2, 2, tokens, normalization=normalization, few=quick or flat or tokens > 2)
+                yield VirtualBox(2, 2, tokens, normalization=normalization, few=quick or flat or tokens > 2)
 
 
 def in_hypotheses(virtual: Sequence[Integers]) -> Truths:
@@ -80,13 +80,13 @@ def up_to_sign(virtual: Sequence[Integers]) -> list[Hashable]:
     return everything([*before, flat * signs, value])
 
 
-def a_point(box: Box, keys: Keys = everything) -> str:
+def a_point(box: VirtualBox, keys: Keys = everything) -> str:
     virtual = box.virtual()
     prints = fingerprints(box.stack(virtual), last_degree(box))
     return compare(prints, keys(virtual), box.name(virtual), in_hypotheses(virtual))
 
 
-def differential(box: Box, last_unseen: bool = False) -> str:
+def differential(box: VirtualBox, last_unseen: bool = False) -> str:
     """Full rank; if S'(0) = 0 and the last matrix is zero, all but the directions of the last matrix."""
     virtual = box.virtual()
     virtual = [m[in_hypotheses(virtual)] for m in virtual]
@@ -96,13 +96,13 @@ def differential(box: Box, last_unseen: bool = False) -> str:
     return ranks_as_shown(box, virtual, [*[everywhere] * (box.depth - 1), last, everywhere], last_degree(box))
 
 
-def differential_boxes(quick: bool) -> Iterator[Box]:
+def differential_boxes(quick: bool) -> Iterator[VirtualBox]:
     for normalization in (LOGISTIC, CUBE, FLAT) if quick else (*INJECTIVE, LINEAR):
         for tokens in (2, 3):
-            yield from (Box(1, depth, tokens, normalization=normalization) for depth in (1, 2))
-            yield Box(2, 1, tokens, normalization=normalization)
+            yield from (VirtualBox(1, depth, tokens, normalization=normalization) for depth in (1, 2))
+            yield VirtualBox(2, 1, tokens, normalization=normalization)
         if not quick and order(normalization) < 5:
-            yield Box(2, 2, 2, normalization=normalization, few=True)
+            yield VirtualBox(2, 2, 2, normalization=normalization, few=True)
 
 
 class SkewLayer(NamedTuple):
@@ -128,7 +128,7 @@ def odd_exponent(normalization: Normalization, most: int = 24) -> bool:
 def blind_or_not(layer: SkewLayer, blind: Callable[[Normalization], bool] = odd_exponent) -> str | None:
     """Whether a layer behind it is seen."""
     d = len(layer.rows)
-    box = Box(d, 2, 2, normalization=layer.normalization)
+    box = VirtualBox(d, 2, 2, normalization=layer.normalization)
     skew, one = np.array(layer.rows), np.eye(d, dtype=np.int64)
     virtual = [np.stack(pair) for pair in ((skew, skew), (0 * one, one), (one[:1], one[:1]))]
     first, second = fingerprints(box.stack(virtual), 47)
@@ -141,17 +141,17 @@ def blind_or_not(layer: SkewLayer, blind: Callable[[Normalization], bool] = odd_
     return None
 
 
-def open_boxes(quick: bool) -> Iterator[Box]:
+def open_boxes(quick: bool) -> Iterator[VirtualBox]:
     """Three tokens without mask, two and three with one: there only softmax is settled."""
     for normalization in INJECTIVE[1:]:
         if order(normalization) < 5:
             for tokens, causal in [(3, False), (2, True), (3, True)]:
-                yield Box(1, 2, tokens, causal, normalization)
+                yield VirtualBox(1, 2, tokens, causal, normalization)
                 if not quick or order(normalization) == 1:
-                    yield Box(2, 2, tokens, causal, normalization, few=True)
+                    yield VirtualBox(2, 2, tokens, causal, normalization, few=True)
 
 
-def as_for_softmax(box: Box, skew_is_blind: bool = False) -> str:
+def as_for_softmax(box: VirtualBox, skew_is_blind: bool = False) -> str:
     """What Theorems 1 and 4 say of softmax."""
     virtual = box.virtual()
     tokens = 2 if skew_is_blind else box.tokens
@@ -160,7 +160,7 @@ def as_for_softmax(box: Box, skew_is_blind: bool = False) -> str:
     return compare(fingerprints(box.stack(virtual), last_degree(box) + 6), keys, box.name(virtual))
 
 
-class Form(NamedTuple):
+class NormalizerForm(NamedTuple):
     """What the weights are put into."""
 
     normalization: Normalization
@@ -171,10 +171,10 @@ class Form(NamedTuple):
 class Second(NamedTuple):
     """Two lists of virtual weights with the same function, and the form in which they have two."""
 
-    form: Form
+    form: NormalizerForm
     one: tuple[Matrix, ...]
     other: tuple[Matrix, ...]
-    back: Form
+    back: NormalizerForm
     finding: str
 
 
@@ -182,16 +182,28 @@ def second_networks(_quick: bool) -> Iterator[Second]:
     a, b, v = [[1, 2], [0, 1]], [[-1, -2], [0, -1]], [[1, 3]]
     skew, opposite, zero = [[0, 1], [-1, 0]], [[0, -1], [1, 0]], [[0, 0], [0, 0]]
     yield Second(
-        Form(EVEN, 2), (a, v), (b, v), Form(CUBE, 2), "k odd is needed: with exp(y^2) A and -A are the same layer"
+        NormalizerForm(EVEN, 2),
+        (a, v),
+        (b, v),
+        NormalizerForm(CUBE, 2),
+        "k odd is needed: with exp(y^2) A and -A are the same layer",
     )
     yield Second(
-        Form(EVEN, 3), (a, b, v), (b, a, v), Form(FLAT, 3), "k odd is needed: with exp(y^2) no layer has a sign"
+        NormalizerForm(EVEN, 3),
+        (a, b, v),
+        (b, a, v),
+        NormalizerForm(FLAT, 3),
+        "k odd is needed: with exp(y^2) no layer has a sign",
     )
     yield Second(
-        Form(FALLING, 1), (a, v), (b, v), Form(FALLING, 2), "t >= 2 is needed: one token shows V~ alone, whatever S is"
+        NormalizerForm(FALLING, 1),
+        (a, v),
+        (b, v),
+        NormalizerForm(FALLING, 2),
+        "t >= 2 is needed: one token shows V~ alone, whatever S is",
     )
     yield Second(
-        Form(LINEAR, 2, True), (skew, opposite, v), (zero, skew, v), Form(LOGISTIC, 2, True),
+        NormalizerForm(LINEAR, 2, True), (skew, opposite, v), (zero, skew, v), NormalizerForm(LOGISTIC, 2, True),
         "not for two tokens with a mask: with 1 + y and skew B (B, -B) and (0, B) have the same function",
     )  # fmt: skip
 
@@ -199,7 +211,7 @@ def second_networks(_quick: bool) -> Iterator[Second]:
 def agree_here_only(pair: Second, restored: bool = False) -> str:
     for back in (False, True):
         form = pair.back if back else pair.form
-        box = Box(len(pair.one[0]), len(pair.one) - 1, form.tokens, form.causal, form.normalization)
+        box = VirtualBox(len(pair.one[0]), len(pair.one) - 1, form.tokens, form.causal, form.normalization)
         virtual = [np.array(two) for two in zip(pair.one, pair.other, strict=True)]
         first, second = fingerprints(box.stack(virtual), 2 * last_degree(box) + 1)
         apart = bool((first != second).any())

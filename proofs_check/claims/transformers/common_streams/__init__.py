@@ -41,12 +41,12 @@ from proofs_check.claims.transformers.common_streams.criterion import lowest_fir
 from proofs_check.claims.transformers.common_streams.criterion import on_both as on_both
 from proofs_check.claims.transformers.common_streams.criterion import opposite as opposite
 from proofs_check.claims.transformers.common_streams.walk import walk
-from proofs_check.claims.transformers.made_equal import Pair, equal_pairs
+from proofs_check.claims.transformers.made_equal import EqualPair, equal_pairs
 from proofs_check.claims.transformers.row_matrices import Matrix as Matrix
 from proofs_check.claims.transformers.row_matrices import identity
 from proofs_check.claims.transformers.small_networks import (
-    Head,
-    Network,
+    HeadAV,
+    SmallNetwork,
     apart,
     mask_and_skip,
     may_be_equal,
@@ -56,10 +56,10 @@ from proofs_check.claims.transformers.small_networks import (
 from proofs_check.claims.transformers.small_networks import points as points
 from proofs_check.expect import expect_apart
 
-Criterion = Callable[[Network, Network], bool]
+Criterion = Callable[[SmallNetwork, SmallNetwork], bool]
 
 
-def made_equal(pair: Pair, criterion: Criterion = common_streams) -> Kind:
+def made_equal(pair: EqualPair, criterion: Criterion = common_streams) -> Kind:
     """The pair is one function on both roads, and is said to be, if its kind is covered; the spoiled one is not."""
     inputs = inputs_of(pair.one, 6)
     for other, equal in ((pair.other, True), (pair.spoiled, False)):
@@ -75,7 +75,7 @@ def made_equal(pair: Pair, criterion: Criterion = common_streams) -> Kind:
     return Kind(pair.kind)
 
 
-class Box(NamedTuple):
+class TwoLayerBox(NamedTuple):
     """Pairs of networks of one form with two layers; all of width one with entries in -1, 0, 1, if none are drawn."""
 
     tokens: int
@@ -83,11 +83,11 @@ class Box(NamedTuple):
     skip: bool
     drawn: int
 
-    def pairs(self) -> Iterator[tuple[Network, Network]]:
+    def pairs(self) -> Iterator[tuple[SmallNetwork, SmallNetwork]]:
         """Pairs; those drawn differ in one or two matrices."""
         if not self.drawn:
             every = [
-                Network(((1,),), ((Head(((a,),), ((b,),)),), (Head(((c,),), ((e,),)),)), ((1,),), *self[:3])
+                SmallNetwork(((1,),), ((HeadAV(((a,),), ((b,),)),), (HeadAV(((c,),), ((e,),)),)), ((1,),), *self[:3])
                 for a, b, c, e in product((-1, 0, 1), repeat=4)
             ]
             yield from combinations(every, 2)
@@ -98,27 +98,27 @@ class Box(NamedTuple):
             for place in range(8):
                 if source.random() < 0.7:
                     matrices[1][place] = matrices[0][place]
-            layers = [((Head(*m[:2]), Head(*m[2:4])), (Head(*m[4:6]), Head(*m[6:]))) for m in matrices]
+            layers = [((HeadAV(*m[:2]), HeadAV(*m[2:4])), (HeadAV(*m[4:6]), HeadAV(*m[6:]))) for m in matrices]
             ends = source.choice([(((1,), (0,)), ((1, 1),)), (identity(2), ((1, 0),))])
-            yield tuple(Network(ends[0], of, ends[1], *self[:3]) for of in layers)  # type: ignore[misc]
+            yield tuple(SmallNetwork(ends[0], of, ends[1], *self[:3]) for of in layers)  # type: ignore[misc]
 
 
 ZERO, SKEW = ((0, 0), (0, 0)), ((0, 1), (-1, 0))
 POOL = (ZERO, ZERO, SKEW, ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 0), (1, 0)), ((-1, 0), (0, -1)), ((1, -1), (0, 0)))
 
 
-def boxes(quick: bool) -> Iterator[Box]:
+def boxes(quick: bool) -> Iterator[TwoLayerBox]:
     """Both masks, with skips and without."""
     for tokens, causal, skip in product((2, 3), (False, True), (True, False)):
         if not quick or (tokens == 3 and skip):
-            yield Box(tokens, causal, skip, 0)
-        yield Box(tokens, causal, skip, 40 if quick else 600)
+            yield TwoLayerBox(tokens, causal, skip, 0)
+        yield TwoLayerBox(tokens, causal, skip, 40 if quick else 600)
 
 
-def outputs_at(number: int, networks: Iterable[Network]) -> dict[Network, ObjectArray]:
+def outputs_at(number: int, networks: Iterable[SmallNetwork]) -> dict[SmallNetwork, ObjectArray]:
     """Balls around the outputs of networks of one form at an input; those with inputs of one width side by side."""
-    found: dict[Network, ObjectArray] = {}
-    by_width: dict[int, list[Network]] = {}
+    found: dict[SmallNetwork, ObjectArray] = {}
+    by_width: dict[int, list[SmallNetwork]] = {}
     for network in networks:
         by_width.setdefault(len(network.embed[0]), []).append(network)
     for alike in by_width.values():
@@ -126,7 +126,7 @@ def outputs_at(number: int, networks: Iterable[Network]) -> dict[Network, Object
     return found
 
 
-def never_apart(box: Box, criterion: Criterion = common_streams) -> Tally:
+def never_apart(box: TwoLayerBox, criterion: Criterion = common_streams) -> Tally:
     """Of all pairs of a box: what is said to be equal is not apart."""
     pairs = list(box.pairs())
     not_apart = set(range(len(pairs)))
@@ -146,8 +146,8 @@ def never_apart(box: Box, criterion: Criterion = common_streams) -> Tally:
 class Trap(NamedTuple):
     """Two functions that a fault in the criterion takes for one."""
 
-    one: Network
-    other: Network
+    one: SmallNetwork
+    other: SmallNetwork
     fault: Criterion
     finding: str
 
@@ -163,28 +163,31 @@ def traps(quick: bool) -> Iterator[Trap]:
     plus, minus, turn = ((1,),), ((-1,),), ((2,),)
     for tokens, causal in product((2, 3), (False, True)):
         ends = (((1,), (0,)), ((1, 0),), tokens, causal)
-        bottom = (Head(((1, 0), (0, 0)), ((0, 0), (1, 0))),)
+        bottom = (HeadAV(((1, 0), (0, 0)), ((0, 0), (1, 0))),)
         one, other = (
-            Network(ends[0], (bottom, (Head(ZERO, value),)), *ends[1:]) for value in (ZERO, ((1, -1), (0, 0)))
+            SmallNetwork(ends[0], (bottom, (HeadAV(ZERO, value),)), *ends[1:]) for value in (ZERO, ((1, -1), (0, 0)))
         )
         if not causal:
             yield Trap(
                 one, other, MEAN_STAYS,
                 "L is needed besides D: behind a uniform layer the mean of the columns counts, and it moves",
             )  # fmt: skip
-        narrow = (plus, ((Head(plus, minus),), (Head(plus, plus),)), plus, tokens, causal)
-        one, other = Network(*narrow), Network(*narrow)._replace(layers=(narrow[1][0], (Head(turn, plus),)))
+        narrow = (plus, ((HeadAV(plus, minus),), (HeadAV(plus, plus),)), plus, tokens, causal)
+        one, other = (
+            SmallNetwork(*narrow),
+            SmallNetwork(*narrow)._replace(layers=(narrow[1][0], (HeadAV(turn, plus),))),
+        )
         yield Trap(one, other, AT_THE_BASE, "forms must agree on D x L: the sum of all V may hide what the stream is")
         if tokens == 3 and not causal:
-            bottom = (Head(SKEW, identity(2)),)
+            bottom = (HeadAV(SKEW, identity(2)),)
             one, other = (
-                Network(identity(2), (bottom, (Head(a, identity(2)),)), identity(2), 3, False, False)
+                SmallNetwork(identity(2), (bottom, (HeadAV(a, identity(2)),)), identity(2), 3, False, False)
                 for a in (SKEW, ((1, 0), (0, 0)))
             )
             yield Trap(one, other, BLIND_AT_THREE, "t = 2 is needed for skew scores to be blind")
         if tokens == 3:
             one, other = (
-                Network(plus, ((Head(((s,),), ((s,),)), Head(((2 * s,),), ((-s,),))),), plus, tokens, causal)
+                SmallNetwork(plus, ((HeadAV(((s,),), ((s,),)), HeadAV(((2 * s,),), ((-s,),))),), plus, tokens, causal)
                 for s in (1, -1)
             )
             yield Trap(one, other, FLIPS_AT_THREE, "t = 2 is needed for opposite scores")

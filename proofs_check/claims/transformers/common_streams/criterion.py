@@ -11,7 +11,7 @@ from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.claims.transformers.row_matrices import Matrix
-from proofs_check.claims.transformers.small_networks import Head, Network, points
+from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork, points
 
 Form = tuple[Any, ...]
 """The entries of a matrix."""
@@ -53,7 +53,7 @@ def opposite(form: Form) -> Form:
     return tuple(-x for x in form)
 
 
-def lowest_first(network: Network) -> list[tuple[Head, ...]]:
+def lowest_first(network: SmallNetwork) -> list[tuple[HeadAV, ...]]:
     """The layers; with skips those that write nothing are the identity, and come last."""
     writes = [any(any(map(any, head.value)) for head in heads) or not network.skip for heads in network.layers]
     order = sorted(range(len(writes)), key=lambda i: not writes[i])
@@ -61,8 +61,8 @@ def lowest_first(network: Network) -> list[tuple[Head, ...]]:
 
 
 def common_streams(
-    one: Network,
-    other: Network,
+    one: SmallNetwork,
+    other: SmallNetwork,
     *,
     flips_at: int = 2,
     blind_at: int = 2,
@@ -109,6 +109,6 @@ def common_streams(
     return not ends @ at.columns
 
 
-def inputs_of(network: Network, number: int) -> list[ObjectArray]:
+def inputs_of(network: SmallNetwork, number: int) -> list[ObjectArray]:
     """The same for all networks of one input."""
     return points(len(network.embed[0]), network.tokens, number)

@@ -8,15 +8,15 @@ from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.claims.transformers.common_streams.criterion import common_streams, inputs_of
 from proofs_check.claims.transformers.one_transformer_layer import A1, A2, ONE, V1, V2, shown, small_network
 from proofs_check.claims.transformers.row_matrices import Matrix, plus, zero
-from proofs_check.claims.transformers.small_networks import Head, Network, apart, same_for_any_exponential
+from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork, apart, same_for_any_exponential
 
 SKEW: Matrix = ((0, 1), (-1, 0))
 
 
 def walk() -> Iterator[Step]:
     """Theorem 1."""
-    one = small_network((Head(A1, V1), Head(A1, V2)), (Head(A2, V2),))
-    other = small_network((Head(A1, plus(V1, V2)), Head(SKEW, zero(2))), (Head(A2, V2),))
+    one = small_network((HeadAV(A1, V1), HeadAV(A1, V2)), (HeadAV(A2, V2),))
+    other = small_network((HeadAV(A1, plus(V1, V2)), HeadAV(SKEW, zero(2))), (HeadAV(A2, V2),))
     must(common_streams(one, other), "merged heads are said to be equal")
     must(same_for_any_exponential(one, other, inputs_of(one, 3)), "they are for any exponential")
     yield Step(
@@ -33,11 +33,15 @@ def walk() -> Iterator[Step]:
         r"equal. No exponential was looked at, and no condition on the weights is asked.",
         (show("L_0 = D_0 = (E; E')", rational([*ONE, *ONE])),),
     )
-    drift = Network(
-        ((1,), (0,)), ((Head(((1, 0), (0, 0)), ((0, 0), (1, 0))),), (Head(zero(2), zero(2)),)), ((1, 0),), 3, False
+    drift = SmallNetwork(
+        ((1,), (0,)),
+        ((HeadAV(((1, 0), (0, 0)), ((0, 0), (1, 0))),), (HeadAV(zero(2), zero(2)),)),
+        ((1, 0),),
+        3,
+        False,
     )
     value: Matrix = ((1, -1), (0, 0))
-    moved = drift._replace(layers=(drift.layers[0], (Head(zero(2), value),)))
+    moved = drift._replace(layers=(drift.layers[0], (HeadAV(zero(2), value),)))
     must(common_streams(drift, moved, mean_stays=True), "differences alone do not tell them apart")
     must(not common_streams(drift, moved), "the criterion does not call them equal")
     must(apart(drift, moved, inputs_of(drift, 6)), "they are apart")

@@ -26,7 +26,7 @@ from proofs_check.certificates import itself, of_network
 from proofs_check.claim import Certifiable as Certifiable
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.transformers.section_4_heads.walk import walk
-from proofs_check.expect import Bounds, expect_dimension, expect_more, expect_value
+from proofs_check.expect import ProvedBounds, expect_dimension, expect_more, expect_value
 from proofs_check.samples import Dice, Range, distinct
 
 Shape = tuple[int, int, int, int, int]  # d, d', alpha, h, b
@@ -105,8 +105,8 @@ def softmax_networks(*, quick: bool) -> Iterator[Architecture]:
             yield network_of(shape, SOFTMAX, t)
 
 
-def bounds(shape: Shape) -> Bounds:
-    return Bounds.of(certified_dimension(network_of(shape)))
+def bounds(shape: Shape) -> ProvedBounds:
+    return ProvedBounds.of(certified_dimension(network_of(shape)))
 
 
 Block = tuple[int, int, int]
@@ -174,7 +174,7 @@ def count_at_h(shape: Shape) -> int:
 def past_the_top(shape: Shape, stated: Formula = count_at_h) -> str:
     """The count of matrices of rank `h` falls again once `h` is more than a rank can be."""
     found = certified_dimension(network_of(shape))
-    expect_more(Bounds.of(found), stated(shape), at=network_of(shape))
+    expect_more(ProvedBounds.of(found), stated(shape), at=network_of(shape))
     return (
         f"more heads never lower the dimension, but h (d^2 + d d' - h) falls: d, d', a, h, b = {shape} has "
         f"dimension {found.value}, the count gives {stated(shape)}"

@@ -22,16 +22,16 @@ from lightning_sym.network.attention import form_of, network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from lightning_sym.symmetries.moments import Kind, Quantity, Term, moments_of
+from lightning_sym.symmetries.moments import MatrixKind, Quantity, Term, moments_of
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.varieties.conserved.walk import walk
-from proofs_check.expect import Bounds, expect_value
+from proofs_check.expect import ProvedBounds, expect_value
 from proofs_check.samples import distinct
 
 Change = Callable[[Quantity], Quantity]
 
 
-class Kept(NamedTuple):
+class KeptQuantity(NamedTuple):
     """One quantity of one network."""
 
     network: Architecture
@@ -54,10 +54,10 @@ def one_term_less(quantity: Quantity) -> Quantity:
 def other_factor(quantity: Quantity) -> Quantity:
     """`Q K^T`-like products, symmetric and not: what belongs to rotations and not to symmetric generators."""
     first, last = quantity.terms[0], quantity.terms[-1]
-    if first.left == last.left or first.form != last.form or quantity.kind is not Kind.SYMMETRIC:
+    if first.left == last.left or first.form != last.form or quantity.kind is not MatrixKind.SYMMETRIC:
         return wrong_sign(quantity)
     terms = (Term(1, first.form, first.left, last.right), Term(-1, first.form, last.left, first.right))
-    return replace(quantity, kind=Kind.FULL, terms=terms)
+    return replace(quantity, kind=MatrixKind.FULL, terms=terms)
 
 
 def small_networks(quick: bool) -> Iterator[Architecture]:
@@ -75,13 +75,13 @@ def small_networks(quick: bool) -> Iterator[Architecture]:
         yield Architecture((3, 2), (3,), 2)
 
 
-def quantities(quick: bool) -> Iterator[Kept]:
+def quantities(quick: bool) -> Iterator[KeptQuantity]:
     for network in small_networks(quick):
         for place, _ in enumerate(moments_of(network)):
-            yield Kept(network, place)
+            yield KeptQuantity(network, place)
 
 
-def is_kept(kept: Kept, change: Change = same) -> None:
+def is_kept(kept: KeptQuantity, change: Change = same) -> None:
     """Expand the derivative along every gradient of an entry of the output, at symbolic weights and inputs."""
     network, quantity = kept.network, change(list(moments_of(kept.network))[kept.place])
     shapes = dict(network.weight_shapes())
@@ -113,7 +113,7 @@ def _differential(
 ) -> list[Any]:
     recorded = {name: Recorded(matrix) for name, matrix in matrices.items()}
     outputs = [term.over(recorded) for term in quantity.terms]
-    traced = quantity.kind is Kind.SCALAR
+    traced = quantity.kind is MatrixKind.SCALAR
     functionals = [
         _unit(ring, output.value.shape, None if traced else place, term.sign)
         for output, term in zip(outputs, quantity.terms, strict=True)
@@ -157,7 +157,7 @@ def any_rank(network: Architecture) -> int:
 
 def as_stated(network: Architecture, count: Callable[[Architecture], int]) -> None:
     found = conserved_quantities(network)
-    expect_value(Bounds(found.lower, found.upper), count(network), network)
+    expect_value(ProvedBounds(found.lower, found.upper), count(network), network)
 
 
 def number(network: Architecture) -> int:
@@ -209,7 +209,7 @@ def deep_networks(quick: bool) -> Iterator[Architecture]:
 def all_are_listed(network: Architecture, less: int = 0) -> None:
     """The number of all kept quantities is the number of independent ones among the moments."""
     found = conserved_quantities(network)
-    expect_value(Bounds(found.lower, found.upper), found.listed - less, network)
+    expect_value(ProvedBounds(found.lower, found.upper), found.listed - less, network)
 
 
 def skips(quick: bool) -> Iterator[Architecture]:
