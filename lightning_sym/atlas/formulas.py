@@ -16,6 +16,7 @@ from typing import Any
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 
 LARGEST = 10**1000
 """Numbers in a formula stay below this."""
@@ -45,9 +46,6 @@ _SAYABLE = (
     ast.Compare, *_COMPARE, ast.Subscript, ast.Tuple, ast.Call, ast.GeneratorExp, ast.comprehension,
 )  # fmt: skip
 
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options of a network that have a name below."""
-
 
 def names_of(network: Architecture) -> dict[str, Any]:
     """What a formula may call upon, for a network.
@@ -60,7 +58,7 @@ def names_of(network: Architecture) -> dict[str, Any]:
         >>> sorted(name for name in names_of(Architecture((2, 2), (1,), 3)) if len(name) == 1)
         ['P', 'a', 'b', 'd', 'h', 'l', 'm', 'n', 't']
     """
-    network.require("a formula", KNOWN)
+    network.require("a formula", SHAPED)
     widths, ranks = network.widths, network.attention_ranks
     values = network.value_ranks or tuple(min(pair) for pair in pairwise(widths))
     known = {

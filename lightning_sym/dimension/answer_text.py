@@ -10,9 +10,7 @@ from typing import Any
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.display import Lines, bounds_in_words, labelled, latex_bounds, latex_words
 from lightning_sym.network.architecture import Architecture, network_line
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options with which the heads of a layer are added, so that their order does not matter."""
+from lightning_sym.network.pieces import SHAPED
 
 MOST_ALIKE = 8
 """More pieces of a variety that differ by their numbers only are one line."""
@@ -23,7 +21,7 @@ def head_permutations(network: Architecture) -> int | None:
 
     `None` where the number would have more than a thousand digits.
     """
-    network.require("the permutations of the heads", KNOWN)
+    network.require("the permutations of the heads", SHAPED)
     if network.heads > 20 or network.depth > 50:
         return None
     return int(factorial(network.heads) ** network.depth)

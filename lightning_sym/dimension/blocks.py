@@ -24,11 +24,9 @@ from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import Progress, require_memory
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, matmul_mod, random_residues, reduce_mod
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which Proposition 18 is proved, or which make it refuse."""
 
 MOST_WORK = 2 * 10**13
 """Multiplications of the ranks: a quarter of an hour or so on two cores."""
@@ -166,13 +164,13 @@ def transformer_of(architecture: Architecture) -> Transformer | None:
         >>> transformer_of(Architecture((3, 3), (1,), 2, SOFTMAX)) is None
         True
     """
-    architecture.require("the dimension of transformers", KNOWN)
+    architecture.require("the dimension of transformers", SHAPED)
     return residual(architecture) if failing(architecture, RESIDUAL) is None else None
 
 
 def residual(architecture: Architecture) -> Transformer:
     """The shape of a network for which all of `RESIDUAL` holds."""
-    architecture.require("the dimension of transformers", KNOWN)
+    architecture.require("the dimension of transformers", SHAPED)
     values = architecture.value_ranks or (None,) * architecture.depth
     pairs = zip(architecture.attention_ranks, values, strict=True)
     layers = tuple(Layers(len(list(alike)), a, b) for (a, b), alike in groupby(pairs))

@@ -39,6 +39,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
 from lightning_sym.network.jacobian import random_weights
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.symmetries.families import (
     determined_columns_at,
@@ -47,9 +48,6 @@ from lightning_sym.symmetries.families import (
     price_of_orbit,
     symmetry_count,
 )
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which the bounds below are proved, all of them."""
 
 ORBIT_LIMIT = 3000
 """Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
@@ -252,7 +250,7 @@ def certified_dimension(
         (38, 26, True)
     """
     require_arguments(certified_dimension, locals())
-    architecture.require("the dimension", KNOWN)
+    architecture.require("the dimension", SHAPED)
     require_integer(seed, "the seed")
     upper_bounds, tried = counted_bounds(architecture)
     if Evidence.PRODUCTS in upper_bounds:

@@ -12,9 +12,10 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.dimension.varieties import COUNTED, has_virtual_weights
+from lightning_sym.dimension.varieties import has_virtual_weights
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 
 Indices = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
@@ -37,7 +38,7 @@ def gauge_columns(architecture: Architecture) -> Indices:
         >>> gauge_columns(Architecture((2, 2, 2), (1, 1), 2)).tolist()     # Q1 K1 V1 and Q2 K2 V2, eight entries each
         [1, 3, 9, 11, 12, 13, 14, 15]
     """
-    architecture.require("gauge columns", COUNTED)
+    architecture.require("gauge columns", SHAPED)
     if not has_virtual_weights(architecture):
         raise BadInput(f"gauge columns must be asked of one head with nothing added, got {architecture}")
     widths, lightning = architecture.widths, architecture.normalization is None

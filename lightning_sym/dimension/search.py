@@ -11,13 +11,11 @@ from lightning_sym.limits import Progress, of_stage
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
 from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
 from lightning_sym.rings.normalization import divided_by
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.threads import threads
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which it is known what to try."""
 
 SURPLUS_ROWS = 16
 """Rows beyond the upper bound in the first try of large networks, for which another try takes long."""
@@ -31,7 +29,7 @@ SMALL_PRIMES_FROM = 1000
 
 def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
     """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
-    architecture.require("the degree of a Taylor series", KNOWN)
+    architecture.require("the degree of a Taylor series", SHAPED)
     exact = architecture.normalization is None or architecture.normalization.is_exponential
     return (None,) if exact else series_orders(architecture.depth)
 
@@ -57,7 +55,7 @@ def primes_for(architecture: Architecture, upper: int, order: int | None) -> lis
         upper: an upper bound of the dimension.
         order: the degree of the first Taylor series, which exists modulo the first prime.
     """
-    architecture.require("the choice of primes", KNOWN)
+    architecture.require("the choice of primes", SHAPED)
     primes = (*SMALL_PRIMES[:2], *PRIMES) if upper >= SMALL_PRIMES_FROM else PRIMES
     if order is None:
         return list(primes)
@@ -79,7 +77,7 @@ def first_shape(architecture: Architecture, upper: int, kept: int) -> tuple[int,
     A small one, whose rank is found in another way, has one row more than the bound, to see if it is too small, and is
     folded only where it has more than four times as many columns.
     """
-    architecture.require("the shape of the Jacobian", KNOWN)
+    architecture.require("the shape of the Jacobian", SHAPED)
     if upper > LARGEST:
         return upper + SURPLUS_ROWS, min(upper + SURPLUS_ROWS, kept)
     parameters = architecture.parameter_count

@@ -17,9 +17,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
-
-COUNTED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options that the proofs in `docs/transformers.md` for linear maps, quadratic forms and spans consider."""
+from lightning_sym.network.pieces import SHAPED
 
 
 class Evidence(StrEnum):
@@ -58,7 +56,7 @@ def linear_maps(architecture: Architecture) -> int:
         >>> linear_maps(Architecture((4, 2, 3), (1, 1), tokens=1, normalization=SOFTMAX))       # rank two, 3 x 4
         10
     """
-    architecture.require("the variety of linear maps", COUNTED)
+    architecture.require("the variety of linear maps", SHAPED)
     rows, columns, widths = architecture.output_width, architecture.input_width, architecture.widths
     written = [
         min(d, d_out) if b is None else min(d, d_out, architecture.heads * b)
@@ -85,7 +83,7 @@ def quadratic_forms(architecture: Architecture) -> int:
         >>> quadratic_forms(Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)))
         35
     """
-    architecture.require("the variety of quadratic forms", COUNTED)
+    architecture.require("the variety of quadratic forms", SHAPED)
     (d, d_out), (a,) = architecture.widths, architecture.attention_ranks
     inside = min(d, d_out, *(architecture.value_ranks or ()))
     forms = d * (d + 1) // 2
@@ -105,7 +103,7 @@ def linear_span(architecture: Architecture) -> int:
         >>> linear_span(Architecture((2, 2), (1,), 1, heads=2))      # two cubic forms in two variables
         8
     """
-    architecture.require("the linear span", COUNTED)
+    architecture.require("the linear span", SHAPED)
     n, m = architecture.input_width, architecture.output_width
     if architecture.tokens == 1:
         degrees = range(1, architecture.degree + 1, 2) if architecture.skip else [architecture.degree]
@@ -146,7 +144,7 @@ def has_virtual_weights(architecture: Architecture) -> bool:
         >>> has_virtual_weights(Architecture((2, 2), (1,), 2, heads=2))
         False
     """
-    architecture.require("that there are virtual weights", COUNTED)
+    architecture.require("that there are virtual weights", SHAPED)
     return failing(architecture, VIRTUAL) is None
 
 
@@ -279,6 +277,6 @@ def counted_bounds(architecture: Architecture) -> tuple[dict[Evidence, int], lis
         >>> [str(each) for each in bounds], str(tried[0])
         (['forms', 'span'], 'Proposition 18 of docs/transformers.md: it needs softmax')
     """
-    architecture.require("the counts of varieties and spans", COUNTED)
+    architecture.require("the counts of varieties and spans", SHAPED)
     tried = list[FellShort]()
     return dict(proved(architecture, COUNTS, Work(), tried)), tried

@@ -10,6 +10,7 @@ from lightning_sym.display import Lines, Result, cut_text, labelled, latex_lines
 from lightning_sym.errors import no_truth_value
 from lightning_sym.fibers.points import Component, virtual_lines
 from lightning_sym.network.architecture import Architecture, network_line
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.virtual_weights import VirtualWeights
 
 if TYPE_CHECKING:
@@ -176,9 +177,7 @@ def symmetry_generators(shape: Architecture) -> tuple[str, ...]:
         >>> symmetry_generators(Architecture((2, 2, 2), (1, 1), 2, heads=2, skip=True))[1:]
         ('GL(a) on Q, K of each head', 'A -> lambda A, V -> V / lambda in each head')
     """
-    from lightning_sym.fibers.local_dimension import KNOWN
-
-    shape.require("the symmetries of a network", KNOWN)
+    shape.require("the symmetries of a network", SHAPED)
     moves = ["permutations of the heads of a layer"] if shape.heads > 1 else []
     moves.append("GL(a) on Q, K of each head")
     if shape.value_ranks is not None:

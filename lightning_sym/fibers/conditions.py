@@ -31,7 +31,7 @@ from lightning_sym.fibers.hypotheses import (
     places,
     strongest_theorem,
 )
-from lightning_sym.fibers.observed_network import MORE, SOFTMAX_OPTIONS, NetworkAtPoints, NetworkSpaces, points_needed
+from lightning_sym.fibers.observed_network import MORE, NetworkAtPoints, NetworkSpaces, points_needed
 from lightning_sym.fibers.transformer_cost import conditions_cost, three_tokens_cost
 from lightning_sym.limits import (
     DEFAULT_MEMORY,
@@ -43,6 +43,7 @@ from lightning_sym.limits import (
     unheard,
 )
 from lightning_sym.network.architecture import Architecture, network_line
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
@@ -170,7 +171,7 @@ def require_softmax(weights: Weights, tokens: int) -> Architecture:
     """
     weights.require_numbers("the conditions of softmax networks")
     shape = weights.architecture(tokens)
-    shape.require("the fiber of a softmax network", SOFTMAX_OPTIONS)
+    shape.require("the fiber of a softmax network", SHAPED)
     if shape.normalization != SOFTMAX:
         raise BadInput(f"the network must be normalized by softmax, got {shape}")
     return shape

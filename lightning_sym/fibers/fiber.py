@@ -10,9 +10,9 @@ from lightning_sym.ask import LaterRows, Need, TheoremRow, any_question, ask, pa
 from lightning_sym.errors import ProgramError
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
 from lightning_sym.fibers.asked_fiber import AskedFiber
-from lightning_sym.fibers.local_dimension import KNOWN
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 
 # each kind of network has files of its own, which the others need not load
@@ -92,7 +92,7 @@ def fiber_within(asked: AskedFiber) -> Fiber:
         BadInput: another normalization, or letters.
         TooLarge: estimates exceed the budget or the memory.
     """
-    asked.shape.require("the fiber", KNOWN)
+    asked.shape.require("the fiber", SHAPED)
     found, tried = ask(asked, FIBERS, asked.budget)
     if found is None:
         raise ProgramError(f"something must be known of the fiber of {asked.shape}")

@@ -21,9 +21,10 @@ from lightning_sym.fibers.head_rows import (
     Relation,
     different,
 )
-from lightning_sym.fibers.observed_network import SOFTMAX_OPTIONS, NetworkAtPoints, ObservedNetwork
+from lightning_sym.fibers.observed_network import NetworkAtPoints, ObservedNetwork
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 
 Network: TypeAlias = ObservedNetwork[Any]
 
@@ -70,7 +71,7 @@ class Hypothesis:
 
     def failing(self, question: HasConditions) -> str | None:
         """What is wrong where it is not known to hold in some layer; those behind that are not tested."""
-        question.architecture.require("the hypotheses of theorems", SOFTMAX_OPTIONS)
+        question.architecture.require("the hypotheses of theorems", SHAPED)
         found = (question.failing_at(self, i) for i in self.layers(question.architecture))
         return next((why for why in found if why is not None), None)
 
@@ -254,7 +255,7 @@ def narrow(shape: Architecture, letter: str, i: int) -> Finding | None:
         >>> narrow(Architecture((4, 4), (1,), 2, embed=3), "F", 0).evidence
         'rank at most 3, the input width, of 4'
     """
-    shape.require("ranks of a narrow network", SOFTMAX_OPTIONS)
+    shape.require("ranks of a narrow network", SHAPED)
     if letter == "S" or (letter, i) == ("F", 0):
         most, name = shape.input_width, "input"
     elif (letter, i) == ("U", shape.depth):
@@ -327,5 +328,5 @@ def strongest_theorem(network: HasConditions) -> tuple[Theorem | None, tuple[Fel
 
 def places(needs: Iterable[Hypothesis], shape: Architecture) -> Iterator[tuple[Hypothesis, int]]:
     """Each of these hypotheses, with each layer or space of a network that it is about."""
-    shape.require("the hypotheses of theorems", SOFTMAX_OPTIONS)
+    shape.require("the hypotheses of theorems", SHAPED)
     return ((hypothesis, i) for hypothesis in needs for i in hypothesis.layers(shape))

@@ -23,15 +23,13 @@ from lightning_sym.fibers.cost import entry_bits, product_cost
 from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers, span_cost
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadOver
 from lightning_sym.system.reach import pattern_is_constant
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which Proposition 2 is proved."""
 
 EQUATION = 4e-7
 """Seconds, measured and rough: for a coefficient of an equation, made and eliminated."""
@@ -68,7 +66,7 @@ def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator
         [[4, 4, 4, 4, 4]]
     """
     shape = weights.architecture(tokens)
-    shape.require("what layers keep", KNOWN)
+    shape.require("what layers keep", SHAPED)
     for frame in frames(weights, shape, budget):
         yield _places(weights, shape, frame, p, budget)
 

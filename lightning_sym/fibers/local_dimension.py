@@ -25,6 +25,7 @@ from lightning_sym.fibers.kept_layers import kept_layers
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.prices import price_of_jacobian
 from lightning_sym.network.sweep_memory import sweep_bytes
 from lightning_sym.network.weights import Weights
@@ -33,9 +34,6 @@ from lightning_sym.symmetries.families import kernel_directions_mod_p, symmetry_
 from lightning_sym.system.fields import weights_modulo_a_prime
 
 Residues = npt.NDArray[np.int64]
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which both bounds are proved."""
 
 PARAMETER_LIMIT = 2000
 """Most weights, symmetry directions and tokens for which the bounds are computed."""
@@ -135,7 +133,7 @@ def local_dimension(
     """
     weights.require_numbers("the dimension of a fiber near weights")
     shape, budget = weights.architecture(tokens), Work() if budget is None else budget
-    shape.require("the dimension of a fiber near weights", KNOWN)
+    shape.require("the dimension of a fiber near weights", SHAPED)
     if max(shape.parameter_count, symmetry_count(shape), tokens) > PARAMETER_LIMIT:
         return None
     if not (orders := _orders(shape)) or not budget.allows(_cost(shape, orders[0])):

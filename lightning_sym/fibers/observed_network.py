@@ -19,15 +19,13 @@ import numpy.typing as npt
 
 from lightning_sym.fibers.head_rows import HeadRows
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadOver, M, NetworkCircuits, NetworkOver, added, residue_network
 from lightning_sym.system.fields import Field, Q, prime_field
 from lightning_sym.system.reach import observed, reached
-
-SOFTMAX_OPTIONS = frozenset({"normalization", "causal", "skip", "heads", "value_ranks", "embed", "unembed"})
-"""The options of networks that docs/transformer-fibers.md is about."""
 
 MORE = 8
 """Points beyond those that are needed."""
@@ -46,7 +44,7 @@ def points_needed(shape: Architecture) -> int:
         >>> points_needed(Architecture((2, 2), (1,), 3, heads=4))
         12
     """
-    shape.require("the conditions", SOFTMAX_OPTIONS)
+    shape.require("the conditions", SHAPED)
     heads, pairs = shape.heads, shape.heads * (shape.heads + 1) // 2
     forms = shape.tokens == 2 and shape.causal and shape.skip and shape.depth > 1
     return MORE + (pairs if forms and (heads + 1) ** 2 * heads * pairs <= MOST_RESIDUES else heads)
@@ -65,7 +63,7 @@ class ObservedNetwork(ABC, Generic[M]):
     prime: int | None = None
 
     def __init__(self, net: NetworkOver[M], shape: Architecture, field: Field[M, Any]) -> None:
-        shape.require("the conditions", SOFTMAX_OPTIONS)
+        shape.require("the conditions", SHAPED)
         self.net, self.shape, self.field = net, shape, field
 
     @abstractmethod

@@ -14,12 +14,12 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import rank, solution
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import WeightSpace, act, pieces, spaces, stream
+from lightning_sym.network.pieces import SHAPED, WeightSpace, act, pieces, spaces, stream
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.group import ANY, Pair
+from lightning_sym.symmetries.group import Pair
 
 Heads = Mapping[int, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 """Matrices by head: by layer, from 1, where there is one head a layer, else by names such as `1.2`."""
@@ -121,7 +121,7 @@ def transform(
     require_arguments(transform, locals())
     weights.require_numbers("moving weights")
     shape = weights.architecture(tokens=1)
-    shape.require("moving weights", ANY)
+    shape.require("moving weights", SHAPED)
     if scales and shape.normalization is not None:
         raise BadInput(f"scales must be empty for {shape.normalization.name}: scores and values cannot be rescaled")
     if value_output and shape.value_ranks is None:

@@ -158,7 +158,7 @@ class Architecture(Variant):
 
         Args:
             what: what is asked for, as the message begins.
-            proved: names of the options for which there is a proof, written out where the proof is cited.
+            proved: names of the options for which there is a proof: `SHAPED` of `pieces`, fewer, or more by name.
 
         Raises:
             BadInput: the network has another option.

@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, lightning, run
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.programs import Program, Symbol
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options that decide which products there are, and where a pattern or a mask comes in."""
 
 
 class Gradient(NamedTuple):
@@ -60,7 +58,7 @@ def gradient_program(architecture: Architecture, wanted: frozenset[int] | None =
         >>> [(each.first, each.last) for each in gradient_program(Architecture((3, 2), (2,), 5)).gradients]
         [(0, 2)]
     """
-    architecture.require("a program of gradients", KNOWN)
+    architecture.require("a program of gradients", SHAPED)
     normalized = architecture.normalization is not None
     return _program(
         architecture.depth, architecture.heads, architecture.value_ranks is not None, architecture.skip,

@@ -20,6 +20,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, form_of, forward, run
 from lightning_sym.network.columns import Fold, Indices, Kept, kept_entries
 from lightning_sym.network.gradient_programs import gradient_program
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
@@ -35,10 +36,6 @@ from lightning_sym.rings.prime_field import (
     random_residues,
 )
 from lightning_sym.threads import in_threads, threads_of_our_own
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which exponentials may be free (`docs/transformers.md`, Theorem A): with softmax the pattern is made
-here, and not by `form_of`."""
 
 _Floats = npt.NDArray[np.float64]
 
@@ -75,7 +72,7 @@ def random_weights(architecture: Architecture, generator: Source, p: int) -> lis
     For a small prime those matrices are drawn again whose first entry is zero, or whose first square block is not
     invertible: at one point of twenty the rank of the Jacobian would fall short by it.
     """
-    architecture.require("random weights", KNOWN)
+    architecture.require("random weights", SHAPED)
     shapes = [shape for _, shape in architecture.weight_shapes()]
     if p not in SMALL_PRIMES:
         return random_matrices(generator, shapes, p)
@@ -134,12 +131,12 @@ class RandomJacobian:
         columns: fold those that are kept to this many random combinations of them, by one fixed matrix: multiplied
             with it from the right, the Jacobian can only lose rank.
         order: `None` for lightning, and for softmax, where exponentials are residues of their own
-            (`rings.free_exponentials`): then ranks say something about generic weights, not about these. For any
-            normalization: inputs are $\varepsilon Z$, functionals are of all Taylor coefficients up to this degree.
-            Each coefficient is a polynomial in the weights with rational coefficients, and where the rank of the
-            gradients of any of them modulo `p` (which divides no denominator) is `r`, the function of the weights,
-            transcendental or not, has rank at least `r`: a functional that vanished to first order along a curve of
-            equal functions would vanish for its Taylor coefficients too.
+            (`rings.free_exponentials`; `docs/transformers.md`, Theorem A): then ranks say something about generic
+            weights, not about these. For any normalization: inputs are $\varepsilon Z$, functionals are of all Taylor
+            coefficients up to this degree. Each coefficient is a polynomial in the weights with rational coefficients,
+            and where the rank of the gradients of any of them modulo `p` (which divides no denominator) is `r`, the
+            function of the weights, transcendental or not, has rank at least `r`: a functional that vanished to first
+            order along a curve of equal functions would vanish for its Taylor coefficients too.
         each: so many rows in turn have the same input and the same exponentials.
         weights: the point, instead of a random one.
         keep: only these columns, in increasing order; the others are not even computed where a matrix has none of them.
@@ -167,7 +164,7 @@ class RandomJacobian:
         weights: Sequence[PrimeFieldMatrix] | None = None,
         keep: Indices | None = None,
     ) -> None:
-        architecture.require("the Jacobian", KNOWN)
+        architecture.require("the Jacobian", SHAPED)
         if order is None and architecture.normalization is not None and not architecture.normalization.is_exponential:
             raise BadInput(
                 f"the Jacobian needs an order for a normalization that is no exponential, got none for "

@@ -14,7 +14,10 @@ from typing import Any, NamedTuple, Protocol
 from lightning_sym.network.variant import ADDED
 
 SHAPED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options that theorems are about."""
+"""The options that theorems are about. What is proved for another one as well says so where it is proved."""
+
+LIGHTNING = SHAPED - {"normalization"}
+"""Those of networks whose scores are not normalized."""
 
 DECLARED = SHAPED | ADDED
 """The options whose weights are listed here, and that the forward pass carries out."""

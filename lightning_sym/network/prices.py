@@ -15,14 +15,12 @@ import numpy as np
 from lightning_sym.network.ambient import DEEPEST, require_polynomial, weights_in_a_term
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, run
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.virtual_weights import virtual_weights
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.ball_matrices import LARGE
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.sizes import LARGEST, Price, Sizes
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options that the forward pass carries out, whatever the ring."""
 
 MOST_HEADS, MOST_LAYERS = 4, 1000
 """More heads than these are not walked through one by one, nor are more layers."""
@@ -46,7 +44,7 @@ def weights_over_sizes(
         >>> [m.shape for m in weights_over_sizes(Architecture((3, 2), (1,), 2), Price("rationals"), 8)]
         [(1, 3), (1, 3), (2, 3)]
     """
-    architecture.require("the price of a network", KNOWN)
+    architecture.require("the price of a network", SHAPED)
 
     def length(of: int | Bits, name: str) -> int:
         return of if isinstance(of, int) else of.get(name, 0)
@@ -134,7 +132,7 @@ class _LaterProduct(NamedTuple):
 
 def _form(architecture: Architecture) -> Form:
     """Return what layers do besides multiplying, as `form_of` does for matrices: here no mask is made, of any size."""
-    architecture.require("the price of a network", KNOWN)
+    architecture.require("the price of a network", SHAPED)
     tokens, normalization = architecture.tokens, architecture.normalization
     ones, mask = (np.broadcast_to(1, (rows, tokens)) for rows in (1, tokens))  # one number, whatever the shape
 

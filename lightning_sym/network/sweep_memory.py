@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.series_products import product_bytes
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options whose operations are counted."""
 
 _BATCH_BYTES = 8 * 2**20
 """Of gradients, in each thread; half of it takes a third longer."""
@@ -31,7 +29,7 @@ def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int
         >>> sweep_bytes(Architecture((2, 2), (1,), 2), None)
         (16000, 576)
     """
-    architecture.require("an estimate of memory", KNOWN)
+    architecture.require("an estimate of memory", SHAPED)
     n = 1 if order is None else (min(order, _LARGEST_ORDER) + 1) // 2
     t = architecture.tokens
     squares = 2 + architecture.causal + (0 if order is None else 3)

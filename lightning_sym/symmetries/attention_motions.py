@@ -23,6 +23,7 @@ import numpy.typing as npt
 from lightning_sym.exact.determinantal import determinantal
 from lightning_sym.exact.modular import null_space_mod_p, null_space_of_rank, rank_mod_p
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.cancelling_forms import (
     CountedParts,
@@ -35,7 +36,7 @@ from lightning_sym.symmetries.cancelling_forms import (
 from lightning_sym.symmetries.factored import EchelonForm, Product, SymmetricProduct
 from lightning_sym.symmetries.point import Point, pivots_of
 from lightning_sym.symmetries.symmetric_products import unseen_forms
-from lightning_sym.system.reach import KNOWN, most_reached
+from lightning_sym.system.reach import most_reached
 
 Residues = npt.NDArray[np.int64]
 
@@ -47,7 +48,7 @@ LARGEST_WORD_COUNT = 64
 
 def counts_symmetrically(architecture: Architecture) -> list[bool]:
     """By layer, whether only the symmetric part of attention matrices matters."""
-    architecture.require("that symmetric parts count alone", KNOWN)
+    architecture.require("that symmetric parts count alone", SHAPED)
     if architecture.normalization is not None:
         return [False] * architecture.depth
     # one row of input, unmasked: X = e z^T stays of the form y z^T, and y^T A y is all there is of A
@@ -64,7 +65,7 @@ def counts_symmetrically(architecture: Architecture) -> list[bool]:
 
 def sees_one_direction(architecture: Architecture) -> bool:
     """Lightning, and the stream is `y z^T` with a vector `y` in every layer: one token, or one row without mask."""
-    architecture.require("that a stream has one direction", KNOWN)
+    architecture.require("that a stream has one direction", SHAPED)
     one = architecture.tokens == 1 or (architecture.input_width == 1 and not architecture.causal)
     return architecture.normalization is None and one
 

@@ -18,7 +18,7 @@ from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import independent_columns
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
-from lightning_sym.network.pieces import spaces
+from lightning_sym.network.pieces import LIGHTNING, SHAPED, spaces
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.symmetries import attention_motions, first_layers, head_mixing, stream_directions
@@ -27,9 +27,6 @@ from lightning_sym.symmetries.point import Point
 from lightning_sym.system.reach import pattern_is_constant
 
 Directions = Callable[[Point], Iterator[PrimeFieldMatrix]]
-
-LIGHTNING = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-ANY = LIGHTNING | {"normalization"}
 
 
 @dataclass(frozen=True)
@@ -82,25 +79,25 @@ def _of_the_group(kind: str, options: frozenset[str]) -> DirectionFamily:
 
 
 TABLE = (
-    _of_the_group("query-key", ANY),
-    _of_the_group("value-output", ANY),
-    _of_the_group("stream", ANY),
+    _of_the_group("query-key", SHAPED),
+    _of_the_group("value-output", SHAPED),
+    _of_the_group("stream", SHAPED),
     _of_the_group("scale", LIGHTNING),
     DirectionFamily(
-        "unwritten", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unwritten
+        "unwritten", "docs/transformers.md, Proposition 5", SHAPED, lambda network: True, stream_directions.unwritten
     ),
     DirectionFamily(
-        "unread", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unread
+        "unread", "docs/transformers.md, Proposition 5", SHAPED, lambda network: True, stream_directions.unread
     ),
     DirectionFamily(
         "inside",
         "docs/transformers.md, Proposition 5",
-        ANY,
+        SHAPED,
         lambda network: network.value_ranks is not None,
         stream_directions.inside,
     ),
     DirectionFamily(
-        "pattern", "docs/transformers.md, Proposition 5", ANY, pattern_is_constant, stream_directions.pattern
+        "pattern", "docs/transformers.md, Proposition 5", SHAPED, pattern_is_constant, stream_directions.pattern
     ),
     DirectionFamily(
         "skew",
@@ -119,14 +116,14 @@ TABLE = (
     DirectionFamily(
         "cancelling",
         "docs/transformers.md, Propositions 11, 12",
-        ANY,
+        SHAPED,
         lambda network: attention_motions.cancelling_equations(network) is not None,
         attention_motions.cancelling,
     ),
     DirectionFamily(
         "skew differences",
         "docs/transformers.md, Proposition 11",
-        ANY,
+        SHAPED,
         lambda network: network.normalization is not None and network.tokens == 2 and network.causal,
         attention_motions.skew_differences,
     ),
@@ -190,7 +187,7 @@ def symmetry_count(architecture: Architecture) -> int:
         >>> symmetry_count(Architecture((3, 3, 3), (2, 2), tokens=2))       # 4 + 4 + 9 + 2
         19
     """
-    architecture.require("the symmetry group", ANY)
+    architecture.require("the symmetry group", SHAPED)
     heads, total = architecture.heads, 0
     for space in spaces(architecture, heads=1):  # there may be very many, all alike
         total += space.size**2 * (heads if space.by_head else 1)
@@ -256,7 +253,7 @@ def determined_columns_at(
     Raises:
         BadInput: an option for which no family is proved.
     """
-    architecture.require("the table of directions", ANY)
+    architecture.require("the table of directions", SHAPED)
     rows = _directions(architecture, weights, p).residues()
     if not len(rows):
         return np.empty(0, dtype=np.int64)
@@ -277,7 +274,7 @@ def fiber_dimension_at(
     Raises:
         BadInput: an option for which no family is proved.
     """
-    architecture.require("the table of directions", ANY)
+    architecture.require("the table of directions", SHAPED)
     rows = _directions(architecture, weights, p)
     if len(rows.entries) <= LARGEST and not pivots:
         return rank_at_least(rows)

@@ -25,13 +25,13 @@ import numpy.typing as npt
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system.circuits import added, layer_heads
 from lightning_sym.system.fields import prime_field
-from lightning_sym.system.reach import KNOWN
 
 Residues = npt.NDArray[np.int64]
 
@@ -43,7 +43,7 @@ def has_one_row(architecture: Architecture) -> bool:
         >>> has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=1))
         True
     """
-    architecture.require("that there is one row", KNOWN)
+    architecture.require("that there is one row", SHAPED)
     two_layers = architecture.skip and architecture.depth > 1 and architecture.normalization is None
     return two_layers and architecture.input_width == 1
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, run
-from lightning_sym.network.pieces import WeightSpace, act, pieces, spaces, stream
+from lightning_sym.network.pieces import SHAPED, WeightSpace, act, pieces, spaces, stream
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX
@@ -165,10 +165,6 @@ _SCALED = _AlongOne(1), _AlongOne(-1)
 r"""$1 + \varepsilon$ and its inverse, as matrices of the size that fits."""
 
 
-ANY = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which `verify_identity` proves the action: any pattern that depends on the scores alone."""
-
-
 def tangent_directions(point: Point, kind: str) -> Iterator[PrimeFieldMatrix]:
     r"""Tangent directions, at a point, of the orbit under the spaces of one kind.
 
@@ -182,7 +178,7 @@ def tangent_directions(point: Point, kind: str) -> Iterator[PrimeFieldMatrix]:
     Yields:
         Blocks of shape `(directions, parameters)` modulo the prime, one for each space.
     """
-    point.architecture.require("the symmetry group", ANY)
+    point.architecture.require("the symmetry group", SHAPED)
     verify_identity()
     near_one = _SCALED if kind == "scale" else _EVERYWHERE
     for space, moving in spaces(point.architecture, kind).items():

@@ -21,11 +21,9 @@ from lightning_sym.ask import Need, TheoremRow, any_question, paid_by_steps
 from lightning_sym.display import notebook
 from lightning_sym.errors import no_truth_value
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.symmetries.attention_motions import counts_symmetrically
 from lightning_sym.system.reach import most_reached, pattern_is_constant
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which `docs/conserved.md`, Propositions 1 to 3, prove the table."""
 
 MOST_TERMS = 8
 """Terms of a quantity that its name spells out."""
@@ -174,7 +172,7 @@ def sees_symmetric_parts(architecture: Architecture) -> list[bool]:
         >>> sees_symmetric_parts(Architecture((1, 3, 2), (2, 2), 2, SOFTMAX))
         [True, True]
     """
-    architecture.require("what a layer sees of attention matrices", KNOWN)
+    architecture.require("what a layer sees of attention matrices", SHAPED)
     symmetric = zip(counts_symmetrically(architecture), most_reached(architecture), strict=False)
     return [counts or written == 1 for counts, written in symmetric]
 
@@ -194,7 +192,7 @@ def moments_of(architecture: Architecture) -> Iterator[Quantity]:
         |Q_2|^2 - |V_2|^2
         V_1 V_1^T - Q_2^T Q_2 - K_2^T K_2 - V_2^T V_2
     """
-    architecture.require("the table of conserved quantities", KNOWN)
+    architecture.require("the table of conserved quantities", SHAPED)
     symmetric = sees_symmetric_parts(architecture)
     for i in range(architecture.depth):
         for h in range(architecture.heads):

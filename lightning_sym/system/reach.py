@@ -10,19 +10,17 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.system.circuits import NetworkOver, added
 from lightning_sym.system.fields import Field
 
 M = TypeVar("M", bound=Any)
 S = TypeVar("S", bound=Any)
 
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which what is said here of the stream is proved."""
-
 
 def pattern_is_constant(architecture: Architecture) -> bool:
     """One token, normalized: it attends to itself with weight one, whatever the queries and keys are."""
-    architecture.require("that a pattern is constant", KNOWN)
+    architecture.require("that a pattern is constant", SHAPED)
     return architecture.normalization is not None and architecture.tokens == 1
 
 
@@ -82,7 +80,7 @@ def most_reached(architecture: Architecture) -> list[int]:
         >>> most_reached(Architecture((3, 3, 3), (1, 1), 2, heads=2, value_ranks=(1, 1)))
         [3, 2, 2]
     """
-    architecture.require("the dimension of what is written", KNOWN)
+    architecture.require("the dimension of what is written", SHAPED)
     found = [min(architecture.widths[0], architecture.input_width)]
     for i, width in enumerate(architecture.widths[1:]):
         total = architecture.heads * _through(architecture, i, found[-1]) + architecture.skip * found[-1]
@@ -94,7 +92,7 @@ def most_reached(architecture: Architecture) -> list[int]:
 
 def most_observed(architecture: Architecture) -> list[int]:
     """Return the largest dimensions that $R_0, ..., R_l$ of networks of this shape have."""
-    architecture.require("the dimension of what is read", KNOWN)
+    architecture.require("the dimension of what is read", SHAPED)
     found = [min(architecture.widths[-1], architecture.output_width)]
     for i in reversed(range(architecture.depth)):
         scores = 0 if pattern_is_constant(architecture) else 2 * architecture.attention_ranks[i]

@@ -29,6 +29,7 @@ from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work, require_integer, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import random_weights
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.sweep_memory import sweep_bytes
 from lightning_sym.network.weight_values import variable_prefix
 from lightning_sym.network.weights import Weights
@@ -38,7 +39,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.polynomials import entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.group import verify_identity
-from lightning_sym.symmetries.moments import KNOWN, ONE_FUNCTION, MatrixKind, Quantity, moments_of, proved_by
+from lightning_sym.symmetries.moments import ONE_FUNCTION, MatrixKind, Quantity, moments_of, proved_by
 from lightning_sym.varieties.gradient_brackets import bracket_rows
 
 with lazy_imports(__name__):
@@ -276,7 +277,7 @@ def conserved_quantities(
         14
     """
     require_arguments(conserved_quantities, locals())
-    architecture.require("the number of conserved quantities", KNOWN)
+    architecture.require("the number of conserved quantities", SHAPED)
     require_integer(seed, "the seed")
     if architecture.normalization not in (None, SOFTMAX):
         raise BadInput(

@@ -22,10 +22,8 @@ from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.determinantal import determinantal_degree
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.varieties.cone_bundles import Cone, fixed_points, flag_dimension, intersection_number
-
-CONSIDERED = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options that `docs/degree.md` says something about: a proof, or that it is open."""
 
 MOST_DIGITS = 4300
 """Of a degree; it is what Python prints without being asked twice."""
@@ -211,7 +209,7 @@ def variety_degree(
 
 def degree_within(architecture: Architecture, budget: Work) -> VarietyDegree:
     """As `variety_degree`, as one of several questions that share a budget."""
-    architecture.require("the degree of the variety", CONSIDERED)
+    architecture.require("the degree of the variety", LIGHTNING)
     asked = _AskedDegree(architecture, budget)
     found, tried = ask(asked, DEGREES, budget)
     if found is None:

@@ -15,6 +15,7 @@ from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.network.prices import price_of_jacobian
 from lightning_sym.varieties.by_degree import Ideal
 from lightning_sym.varieties.coordinates import coordinate_system
@@ -23,7 +24,7 @@ from lightning_sym.varieties.graded import require_codes
 from lightning_sym.varieties.hilbert_polynomial import is_rank_one_layer, rank_one_value
 from lightning_sym.varieties.known_ideal import Equations as Equations
 from lightning_sym.varieties.known_ideal import Orbit
-from lightning_sym.varieties.normal_weights import PROVED, is_tied, smallest_network
+from lightning_sym.varieties.normal_weights import is_tied, smallest_network
 
 USUAL_DEGREE = 4
 """How far equations are looked for unless more is asked."""
@@ -106,7 +107,7 @@ def equations_within(
     progress: Progress | None = None,
 ) -> Iterator[Equations]:
     """As `successive_equations`, as one of several questions that share a budget."""
-    architecture.require("the ideal of the closure", PROVED)
+    architecture.require("the ideal of the closure", LIGHTNING)
     require_integer(seed, "the seed")
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)

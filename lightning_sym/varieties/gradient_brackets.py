@@ -19,12 +19,10 @@ import numpy.typing as npt
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, network_output
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which gradients, with free exponentials, are proved to be what they should be."""
 
 Field = Callable[[Sequence[Any]], list[Any]]
 
@@ -92,7 +90,7 @@ class Gradients:
     def __init__(
         self, architecture: Architecture, weights: Sequence[PrimeFieldMatrix], size: int, generator: np.random.Generator
     ) -> None:
-        architecture.require("gradients as fields", KNOWN)
+        architecture.require("gradients as fields", SHAPED)
         p, t = weights[0].prime, architecture.tokens
         self.architecture, self.size = architecture, size
         self._input = random_residues(generator, (size, architecture.input_width, t), p)
@@ -166,7 +164,7 @@ def bracket_rows(
         >>> bracket_rows(network, point, 2, 5, generator).shape
         (5, 6)
     """
-    architecture.require("brackets of gradients", KNOWN)
+    architecture.require("brackets of gradients", SHAPED)
     field: Field = Gradients(architecture, weights, size, generator)
     for _ in range(length - 1):
         field = Bracket(Gradients(architecture, weights, size, generator), field)

@@ -14,7 +14,7 @@ from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, pa
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.varieties.normal_weights import PROVED
+from lightning_sym.network.pieces import LIGHTNING
 
 with lazy_imports(__name__):
     import sympy
@@ -29,7 +29,7 @@ def is_rank_one_layer(network: Architecture) -> bool:
     Raises:
         BadInput: the network has an option for which coordinates are not proved.
     """
-    network.require("the Hilbert polynomial of the closure", PROVED)
+    network.require("the Hilbert polynomial of the closure", LIGHTNING)
     if network.tokens < 2 or network.widths[1:] != (1,) or network.attention_ranks != (1,):
         return False
     return replace(network, tokens=2, causal=False) == Architecture((network.input_width, 1), (1,), 2)

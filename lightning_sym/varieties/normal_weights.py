@@ -12,10 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.rings.arrays import ObjectArray
-
-PROVED = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options that the propositions consider: all but normalization."""
 
 
 def smallest_network(architecture: Architecture) -> Architecture:
@@ -30,7 +28,7 @@ def smallest_network(architecture: Architecture) -> Architecture:
         >>> smallest_network(Architecture((3, 1), (7,), 9))
         Architecture(widths=(3, 1), attention_ranks=(3,), tokens=2)
     """
-    architecture.require("the ideal of the closure", PROVED)
+    architecture.require("the ideal of the closure", LIGHTNING)
     widths = architecture.widths
     ranks = tuple(min(a, d) for a, d in zip(architecture.attention_ranks, widths[:-1], strict=True))
     values = architecture.value_ranks
@@ -47,7 +45,7 @@ def smallest_network(architecture: Architecture) -> Architecture:
 
 def is_tied(architecture: Architecture) -> bool:
     """Whether inputs and outputs are coordinates of one stream: then one torus scales both."""
-    architecture.require("the torus", PROVED)
+    architecture.require("the torus", LIGHTNING)
     return architecture.skip and architecture.embed is None and architecture.unembed is None
 
 
@@ -66,7 +64,7 @@ def normal_weights(architecture: Architecture) -> Iterator[tuple[str, ObjectArra
         K1 [[1, 0], [0, 1]]
         V1 [[1, 'u3']]
     """
-    architecture.require("normal weights", PROVED)
+    architecture.require("normal weights", LIGHTNING)
     embedded, unembedded = architecture.embed is not None, architecture.unembed is not None
     letters = 0
     for name, shape in architecture.weight_shapes():
