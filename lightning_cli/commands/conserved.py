@@ -107,9 +107,16 @@ Exit codes: 0 the number is certified, 2 bad input, 3 undecided (both bounds are
 )
 @options.SEED_OF_POINTS
 @options.MEMORY
+@options.AT_MOST_WORK
 @options.AS_JSON
 def command(
-    *, network: architectures.Architecture, weights: known.Weights | None, seed: int, memory: int, as_json: bool
+    *,
+    network: architectures.Architecture,
+    weights: known.Weights | None,
+    seed: int,
+    memory: int,
+    work: float,
+    as_json: bool,
 ) -> int:
     """List the independent quantities that gradient flow keeps, for any loss and any data.
 
@@ -118,7 +125,7 @@ def command(
     above. Gradients are taken in the weights as they are stored, with the Euclidean metric.
     """
     with progress_bar() as progress:
-        result = conserved.conserved_quantities(network, seed=seed, memory=memory, progress=progress)
+        result = conserved.conserved_quantities(network, seed=seed, memory=memory, work=work, progress=progress)
     values = None if weights is None else result.values(weights)
     holds = True if result.count is not None else None
     code = write(ANSWER, result, "conserved", as_json=as_json, holds=holds, quantities=_quantities(result, values))

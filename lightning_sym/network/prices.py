@@ -81,7 +81,7 @@ def output_over_sizes(
         >>> output_over_sizes(Architecture((64, 32), (8,), 2, heads=8), price, 128, 128).shape, price.seconds < 0.1
         ((32, 2), True)
     """
-    if isinstance(bits, int) and (parts := _fewer(architecture)):
+    if isinstance(bits, int) and (parts := fewer_in_its_place(architecture)):
         if architecture.depth > MOST_LAYERS and price.rates.grows:  # longer from layer to layer, by a power
             price.enter("product", LARGEST)
             return Sizes((architecture.output_width, architecture.tokens), price, bits=LARGEST, lowest=LARGEST)
@@ -98,7 +98,7 @@ def output_over_sizes(
     return result
 
 
-def _fewer(architecture: Architecture) -> tuple[tuple[Architecture, int], ...]:
+def fewer_in_its_place(architecture: Architecture) -> tuple[tuple[Architecture, int], ...]:
     """Return networks with few heads and layers, and how often to count each, in place of one with many; else nothing.
 
     A head, or a layer of the same widths, takes what one takes that is added to it. Very deep networks are counted as
@@ -200,7 +200,7 @@ def price_of_jacobian(architecture: Architecture, rows: int, order: int | None =
 def _price_of_gradients(architecture: Architecture, series: int) -> Price:
     """Return what the gradient of one output by all weights takes, over residues or series of them."""
     price = Price("residues", series=series)
-    if parts := _fewer(architecture):
+    if parts := fewer_in_its_place(architecture):
         for fewer, times in parts:
             price.add(_price_of_gradients(fewer, series), times)
         return price

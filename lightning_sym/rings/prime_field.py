@@ -116,6 +116,9 @@ class PrimeFieldMatrix:
     def __add__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
         return PrimeFieldMatrix(reduce_mod(self.entries + other.entries, self.prime), self.prime)
 
+    def __neg__(self) -> PrimeFieldMatrix:
+        return PrimeFieldMatrix(-self.entries, self.prime)
+
     def __mul__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
         """The product entry by entry."""
         return PrimeFieldMatrix(reduce_mod(self.entries * other.entries, self.prime), self.prime)

@@ -157,6 +157,9 @@ class Sizes:
         bits, lowest = max(self.bits, other.bits) + 1, max(self.lowest, other.lowest)
         return self._made(self.shape, bits, lowest, max(self.degree, other.degree))
 
+    def __neg__(self) -> Sizes:
+        return self._made(self.shape, self.bits, self.lowest, self.degree)
+
     def __mul__(self, other: Sizes) -> Sizes:
         """The product entry by entry: no library has one for rationals, each is a number of Python's meanwhile."""
         shape = max(self.shape[0], other.shape[0]), max(self.shape[1], other.shape[1])

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from lightning_sym.display import Lines, Result, bounds_in_words, labelled, prop
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.lazy import lazy_imports
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work, require_integer, require_memory, unheard
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.network.pieces import SHAPED
@@ -34,13 +34,14 @@ from lightning_sym.network.sweep_memory import sweep_bytes
 from lightning_sym.network.weight_values import variable_prefix
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.polynomials import entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.sizes import Sizes
 from lightning_sym.symmetries.group import verify_identity
-from lightning_sym.symmetries.moments import ONE_FUNCTION, MatrixKind, Quantity, moments_of, proved_by
-from lightning_sym.varieties.gradient_brackets import bracket_rows
+from lightning_sym.symmetries.moment_differentials import differentials_of, price_of_differentials
+from lightning_sym.symmetries.moments import ONE_FUNCTION, Quantity, moments_of, proved_by
+from lightning_sym.varieties.gradient_brackets import bracket_rows, price_of_brackets
 
 with lazy_imports(__name__):
     import sympy
@@ -187,35 +188,6 @@ class ConservedQuantities(Result):
         return r"\begin{aligned}" + r"\\".join([*rows, rf"\text{{count}} && {count}"]) + r"\end{aligned}"
 
 
-def _rows_of(quantities: Sequence[Quantity], names: Sequence[str], point: Sequence[PrimeFieldMatrix]) -> list[Any]:
-    """Differentials of the counted entries of each quantity at a point, by one sweep backwards each."""
-    p, blocks = point[0].prime, []
-    for quantity in quantities:
-        recorded = dict(zip(names, map(Recorded, point), strict=True))
-        indices = quantity.indices()
-        outputs, functionals = [], []
-        for term in quantity.terms:
-            output = term.over(recorded)
-            rows, columns = output.shape[-2:]
-            picked = np.zeros((len(indices), rows, columns))
-            for entry, place in zip(picked, indices, strict=True):
-                if quantity.kind is MatrixKind.SCALAR:
-                    np.fill_diagonal(entry, term.sign)
-                else:
-                    entry[place] = term.sign
-            outputs.append(output)
-            functionals.append(PrimeFieldMatrix(picked, p))
-        found = gradients(outputs, functionals, list(recorded.values()))
-        parts = [
-            np.zeros((len(indices), w.entries.size), dtype=np.int64)
-            if g is None
-            else g.residues().reshape(len(indices), -1)
-            for g, w in zip(found, point, strict=True)
-        ]
-        blocks.append(np.concatenate(parts, axis=1))
-    return blocks
-
-
 def _level(
     architecture: Architecture,
     point: Sequence[PrimeFieldMatrix],
@@ -249,6 +221,7 @@ def conserved_quantities(
     *,
     seed: int = 0,
     memory: int = DEFAULT_MEMORY,
+    work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> ConservedQuantities:
     r"""The independent quantities that gradient flow keeps, for any loss and data, and their certified number.
@@ -261,6 +234,7 @@ def conserved_quantities(
         architecture: the network; lightning attention, or softmax.
         seed: picks the points; it may change the evidence, never a certified number.
         memory: bytes that the matrices may take, by an estimate made before anything is computed.
+        work: seconds that all exact work may take, by a rough estimate made before each step.
         progress: called as `progress(stage, done, total)`.
 
     Returns:
@@ -269,7 +243,7 @@ def conserved_quantities(
     Raises:
         BadInput: the network has an option for which this is not proved, or another normalization than softmax, or the
             seed is negative.
-        TooLarge: the estimate exceeds `memory`.
+        TooLarge: an estimate exceeds `memory` or `work`.
         ProgramError: a quantity is not kept, or the lower bound exceeds the upper bound.
 
     Example:
@@ -293,24 +267,24 @@ def conserved_quantities(
     require_memory(4 * (fixed + each), memory, f"a bracket of gradients ({architecture.tokens:,} tokens)")
 
     verify_identity()
-    report = progress or unheard
+    report, budget = progress or unheard, Work(work, progress)
     quantities = tuple(moments_of(architecture))
-    best = _at_a_point(architecture, quantities, (seed, 0), report)
+    best = _at_a_point(architecture, quantities, (seed, 0), report, budget)
     if best.count is None and len(best.lie_ranks) < LONGEST_BRACKET:  # else longer brackets are missing, no better luck
-        again = _at_a_point(architecture, quantities, (seed, 1), report)
+        again = _at_a_point(architecture, quantities, (seed, 1), report, budget)
         best = min(best, again, key=lambda found: found.upper - found.lower)
     return best
 
 
 def _at_a_point(
-    architecture: Architecture, quantities: tuple[Quantity, ...], seeds: tuple[int, int], report: Progress
+    architecture: Architecture, quantities: tuple[Quantity, ...], seeds: tuple[int, int], report: Progress, budget: Work
 ) -> ConservedQuantities:
     """Both bounds at a random point modulo a prime."""
     p, generator, parameters = PRIMES[seeds[1]], np.random.default_rng(seeds), architecture.parameter_count
     point = random_weights(architecture, generator, p)
     names = [name for name, _ in architecture.weight_shapes()]
-    report("differentials of the quantities", 0, len(quantities))
-    blocks = _rows_of(quantities, names, point)
+    budget.spend(price_of_differentials(architecture, quantities).seconds, "differentials of the quantities")
+    blocks = differentials_of(quantities, names, point)
     new = _increments(blocks, p, partial(report, "differentials of the quantities"))
     by_shape, tried = ask(architecture, (ONE_FUNCTION,), Work())
     lower = max(sum(new), by_shape or 0)
@@ -319,6 +293,9 @@ def _at_a_point(
     for length in range(1, LONGEST_BRACKET + 1):
         missing = parameters - lower - (ranks[-1] if ranks else 0)
         stage = f"brackets of {length} gradients modulo {p}" if length > 1 else f"gradients modulo {p}"
+        price = price_of_brackets(architecture, length, missing + SURPLUS_ROWS)
+        Sizes((len(rows) + missing + SURPLUS_ROWS, parameters), price).rank()
+        budget.spend(price.seconds, stage)
         found = _level(architecture, point, length, missing + SURPLUS_ROWS, generator, partial(report, stage))
         _require_orthogonal(architecture, moments, found, p)
         rows = np.concatenate([rows, found])

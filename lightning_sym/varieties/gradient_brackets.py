@@ -20,53 +20,58 @@ import numpy.typing as npt
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, network_output
 from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.prices import fewer_in_its_place, weights_over_sizes
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
+from lightning_sym.rings.sizes import Price, Sizes
 
 Field = Callable[[Sequence[Any]], list[Any]]
 
 
-def _negative(matrix: Any) -> Any:
-    if isinstance(matrix, Dual):
-        return Dual(_negative(matrix.value), None if matrix.tangent is None else _negative(matrix.tangent))
-    return PrimeFieldMatrix(-matrix.entries, matrix.prime)
-
-
-def _constant(matrix: PrimeFieldMatrix, like: Any) -> Any:
-    """A matrix over the prime field as one over the ring of `like`: nothing of it moves."""
+def _constant(matrix: Any, like: Any) -> Any:
+    """Return a matrix over the field as one over the ring of `like`: nothing of it moves."""
     return Dual(_constant(matrix, like.value)) if isinstance(like, Dual) else matrix
 
 
+def _negative(matrix: Any) -> Any:
+    """Return minus a matrix, over the field or over dual numbers."""
+    if isinstance(matrix, Dual):
+        return Dual(_negative(matrix.value), None if matrix.tangent is None else _negative(matrix.tangent))
+    return -matrix
+
+
 def _tangent(matrix: Dual) -> Any:
-    """Zero where nothing moves."""
-    if matrix.tangent is not None:
-        return matrix.tangent
-    residues = _residues(matrix)
-    return _constant(PrimeFieldMatrix(np.zeros_like(residues.entries), residues.prime), matrix.value)
+    """Return where a matrix moves: zero where nothing does."""
+    return _zero_like(matrix.value) if matrix.tangent is None else matrix.tangent
 
 
-def _residues(matrix: Any) -> PrimeFieldMatrix:
-    """The value below all derivatives."""
+def _zero_like(matrix: Any) -> Any:
+    """Return zero over the ring of a matrix, of its shape; a batch has one zero for all."""
+    inside = _inside(matrix)
+    return _constant(inside.like(np.zeros(inside.shape[-2:], dtype=np.int64)), matrix)
+
+
+def _inside(matrix: Any) -> Any:
+    """Return the value below all derivatives."""
     while isinstance(matrix, Dual):
         matrix = matrix.value
-    result: PrimeFieldMatrix = matrix
-    return result
+    return matrix
 
 
 class _FixedPatterns:
-    """Softmax patterns with given residues, head by head; `dP = P (ds - sum P ds)`, column by column."""
+    """Softmax patterns that are given, head by head; `dP = P (ds - sum P ds)`, column by column."""
 
-    def __init__(self, patterns: Sequence[PrimeFieldMatrix]) -> None:
+    def __init__(self, patterns: Sequence[Any]) -> None:
         self._left = iter(patterns)
 
     def _moved(self, pattern: Any, scores: Any) -> Any:
         product = pattern * scores
-        residues = _residues(product)
-        ones = PrimeFieldMatrix(np.ones((residues.shape[-2],) * 2), residues.prime)
+        inside = _inside(product)
+        ones = inside.like(np.ones((inside.shape[-2],) * 2, dtype=np.int64))
         return product + _negative(pattern * (_constant(ones, product) @ product))
 
-    def _at(self, scores: Any, pattern: PrimeFieldMatrix) -> Any:
+    def _at(self, scores: Any, pattern: Any) -> Any:
         if not isinstance(scores, Dual):
             return pattern
         value = self._at(scores.value, pattern)
@@ -77,49 +82,58 @@ class _FixedPatterns:
         return Recorded.derived(pattern, (scores, lambda g: self._moved(pattern, g)))
 
 
+@dataclass(frozen=True)
 class Gradients:
-    """A batch of gradients of random functionals of outputs, each at a random input, as fields.
+    """Gradients of functionals of outputs at inputs, as fields: of a batch of residues, or of their sizes.
 
-    Args:
+    Attributes:
         architecture: the network.
-        weights: where exponentials of softmax are drawn: scores that are equal there have equal ones.
-        size: how many.
-        generator: source of inputs, functionals and exponentials.
+        input: `n x t`, or a batch of such.
+        functional: of the shape of the output, as many.
+        patterns: those of all softmax heads, in their order; empty for lightning attention.
     """
 
-    def __init__(
-        self, architecture: Architecture, weights: Sequence[PrimeFieldMatrix], size: int, generator: np.random.Generator
-    ) -> None:
+    architecture: Architecture
+    input: Any
+    functional: Any
+    patterns: Sequence[Any] = ()
+
+    @classmethod
+    def drawn(
+        cls, architecture: Architecture, weights: Sequence[PrimeFieldMatrix], size: int, generator: np.random.Generator
+    ) -> Gradients:
+        """Return a batch of random ones.
+
+        Args:
+            architecture: the network.
+            weights: where exponentials of softmax are drawn: scores that are equal there have equal ones.
+            size: how many.
+            generator: source of inputs, functionals and exponentials.
+        """
         architecture.require("gradients as fields", SHAPED)
         p, t = weights[0].prime, architecture.tokens
-        self.architecture, self.size = architecture, size
-        self._input = random_residues(generator, (size, architecture.input_width, t), p)
-        self._functional = random_residues(generator, (size, architecture.output_width, t), p)
-        self._patterns: list[PrimeFieldMatrix] | None = None
+        x = random_residues(generator, (size, architecture.input_width, t), p)
+        functional = random_residues(generator, (size, architecture.output_width, t), p)
+        patterns: list[PrimeFieldMatrix] = []
         if architecture.normalization is not None:
-            drawn: list[PrimeFieldMatrix] = []
             free = FreeExponentials(generator, attended(architecture), p)
 
             def pattern(scores: Recorded) -> Recorded:
                 result = free(scores)
-                drawn.append(result.value)
+                patterns.append(result.value)
                 return result
 
             recorded = [Recorded(w) for w in weights]
-            x = Recorded(self._input, constant=True)
-            network_output(x, architecture, recorded, Form(pattern, architecture.skip))
-            self._patterns = drawn
+            network_output(Recorded(x, constant=True), architecture, recorded, Form(pattern, architecture.skip))
+        return cls(architecture, x, functional, patterns)
 
     def __call__(self, weights: Sequence[Any]) -> list[Any]:
-        form = None
-        if self._patterns is not None:
-            form = Form(_FixedPatterns(self._patterns), self.architecture.skip)
+        form = Form(_FixedPatterns(self.patterns), self.architecture.skip) if self.patterns else None
         recorded = [Recorded(w) for w in weights]
-        x = Recorded(_constant(self._input, weights[0]), constant=True)
+        x = Recorded(_constant(self.input, weights[0]), constant=True)
         output = network_output(x, self.architecture, recorded, form)
-        found = gradients([output], [_constant(self._functional, weights[0])], recorded)
-        zeros = (PrimeFieldMatrix(np.zeros(_residues(w).shape), _residues(w).prime) for w in weights)
-        return [_constant(zero, w) if g is None else g for g, w, zero in zip(found, weights, zeros, strict=True)]
+        found = gradients([output], [_constant(self.functional, weights[0])], recorded)
+        return [_zero_like(w) if g is None else g for g, w in zip(found, weights, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -165,8 +179,41 @@ def bracket_rows(
         (5, 6)
     """
     architecture.require("brackets of gradients", SHAPED)
-    field: Field = Gradients(architecture, weights, size, generator)
-    for _ in range(length - 1):
-        field = Bracket(Gradients(architecture, weights, size, generator), field)
+    field = _nested(length, lambda: Gradients.drawn(architecture, weights, size, generator))
     blocks = [np.broadcast_to(m.residues(), (size, *m.shape[-2:])).reshape(size, -1) for m in field(weights)]
     return np.concatenate(blocks, axis=1)
+
+
+def _nested(length: int, gradient: Callable[[], Field]) -> Field:
+    """Return `[F_1, [F_2, ... F_length]]`, the last one drawn first."""
+    field = gradient()
+    for _ in range(length - 1):
+        field = Bracket(gradient(), field)
+    return field
+
+
+def price_of_brackets(architecture: Architecture, length: int, rows: int) -> Price:
+    """What so many rows of brackets take: the fields of one row over sizes, so often.
+
+    Example:
+        >>> network = Architecture((8, 8), (2,), 2)
+        >>> price_of_brackets(network, 1, 100).seconds < price_of_brackets(network, 3, 100).seconds < 1
+        True
+    """
+    return _price_of_a_bracket(architecture, length).repeated(rows, at_once=True)
+
+
+def _price_of_a_bracket(architecture: Architecture, length: int) -> Price:
+    """Return what one row takes."""
+    price, t = Price("residues"), architecture.tokens
+    if parts := fewer_in_its_place(architecture):
+        for fewer, times in parts:
+            price.add(_price_of_a_bracket(fewer, length), times)
+        return price
+    x, functional = (Sizes((rows, t), price) for rows in (architecture.input_width, architecture.output_width))
+    heads = architecture.heads * architecture.depth
+    patterns = [] if architecture.normalization is None else [Sizes((t, t), price)] * heads
+    field = Gradients(architecture, x, functional, patterns)
+    _nested(length, lambda: field)(weights_over_sizes(architecture, price))
+    price.enter("row", length)
+    return price

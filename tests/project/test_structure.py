@@ -40,6 +40,7 @@ class Read(NamedTuple):
     undocumented: tuple[str, ...]
     """The file itself as `module`, classes wherever they are, functions of the module."""
     is_empty: bool
+    classes: tuple[str, ...]
 
 
 def parsed(path: Path) -> ast.Module:
@@ -64,10 +65,11 @@ def read(path: Path) -> Read:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.ClassDef):
             public.append(node)
+    classes = tuple(node.name for node in public)
     public += [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     bare = [] if documented(tree) else ["module"]
     bare += [node.name for node in public if not node.name.startswith("_") and not documented(node)]
-    return Read(frozenset(names), tuple(bare), not tree.body)
+    return Read(frozenset(names), tuple(bare), not tree.body, classes)
 
 
 def imported(path: Path) -> frozenset[str]:
@@ -237,9 +239,8 @@ def named_twice(paths: list[Path]) -> dict[str, list[str]]:
     """Return the classes that stand in several files, a leading underscore aside, with these files."""
     places = defaultdict[str, list[str]](list)
     for path in paths:
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ClassDef):
-                places[node.name.lstrip("_")].append(str(path))
+        for name in read(path).classes:
+            places[name.lstrip("_")].append(str(path))
     return {name: found for name, found in places.items() if len(found) > 1}
 
 

@@ -199,7 +199,7 @@ def test_brackets_see_rotations(network: Architecture) -> None:
     """For a skew generator k: <k W, [F, G]> = -2 <k F, G>, which needs first derivatives alone."""
     rng = np.random.default_rng(1)
     point = random_weights(network, rng, P)
-    f, g = (Gradients(network, point, 3, rng) for _ in range(2))
+    f, g = (Gradients.drawn(network, point, 3, rng) for _ in range(2))
     places = [i for i, (name, _) in enumerate(network.weight_shapes()) if name in ("Q1", "K1", "Q1.1", "K1.1")]
     assert len(places) == 2
     k = PrimeFieldMatrix.of(np.array([[0, 1], [-1, 0]]), P)
@@ -217,7 +217,7 @@ def test_brackets_see_rotations(network: Architecture) -> None:
 def test_brackets_keep_the_identity_of_jacobi(network: Architecture) -> None:
     rng = np.random.default_rng(2)
     point = random_weights(network, rng, P)
-    f, g, h = (Gradients(network, point, 2, rng) for _ in range(3))
+    f, g, h = (Gradients.drawn(network, point, 2, rng) for _ in range(3))
     cyclic = [Bracket(a, Bracket(b, c))(point) for a, b, c in ((f, g, h), (g, h, f), (h, f, g))]
     for parts in zip(*map(_residues, cyclic), strict=True):
         assert not (np.stack(parts).sum(axis=0) % P).any()
