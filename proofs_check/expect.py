@@ -46,7 +46,7 @@ class ProvedBounds(NamedTuple):
     """Proved bounds of a number.
 
     Example:
-        >>> print(Bounds(3, 5), Bounds(4, 4), sep=", ")
+        >>> print(ProvedBounds(3, 5), ProvedBounds(4, 4), sep=", ")
         between 3 and 5, found 4
     """
 
@@ -79,7 +79,7 @@ def expect_value(bounds: ProvedBounds, stated: int, at: object) -> None:
     """Refute, or leave undecided, unless the number is the stated one.
 
     Example:
-        >>> expect_value(Bounds(3, 5), 4, at="here")
+        >>> expect_value(ProvedBounds(3, 5), 4, at="here")
         Traceback (most recent call last):
         proofs_check.claim.Undecided: here: between 3 and 5, stated 4
     """
@@ -91,7 +91,7 @@ def expect_less(bounds: ProvedBounds, stated: int, at: object) -> None:
     """Refute, or leave undecided, unless the number is less than the stated one.
 
     Example:
-        >>> expect_less(Bounds(3, 3), 3, at="here")
+        >>> expect_less(ProvedBounds(3, 3), 3, at="here")
         Traceback (most recent call last):
         proofs_check.claim.Refutation: here: found 3, stated less than 3
     """
@@ -102,7 +102,7 @@ def expect_more(bounds: ProvedBounds, stated: int, at: object) -> None:
     """Refute, or leave undecided, unless the number is more than the stated one.
 
     Example:
-        >>> expect_more(Bounds(3, 5), 4, at="here")
+        >>> expect_more(ProvedBounds(3, 5), 4, at="here")
         Traceback (most recent call last):
         proofs_check.claim.Undecided: here: between 3 and 5, stated more than 4
     """

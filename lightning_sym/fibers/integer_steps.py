@@ -50,7 +50,7 @@ def least_value(cost: Callable[[tuple[int, ...]], int], among: DifferenceBounds)
         among: at most `MOST_UNKNOWNS` integers.
 
     Example:
-        >>> least_value(lambda x: (x[0] - 5) ** 2 + (x[0] - x[1]) ** 2, Bounded((0, 0), (9, 3), {(0, 1): 1}))
+        >>> least_value(lambda x: (x[0] - 5) ** 2 + (x[0] - x[1]) ** 2, DifferenceBounds((0, 0), (9, 3), {(0, 1): 1}))
         2
     """
     point = among.least()

@@ -30,7 +30,7 @@ class EchelonForm:
         is_full: whether the rank is the smaller side.
 
     Example:
-        >>> found = Form(np.array([[0, 2, 4], [0, 1, 2]]), 7)
+        >>> found = EchelonForm(np.array([[0, 2, 4], [0, 1, 2]]), 7)
         >>> found.form.tolist(), found.pivots.tolist(), found.free.tolist(), found.is_full
         ([[0, 1, 2]], [1], [0, 2], False)
     """

@@ -29,7 +29,7 @@ MOST_TERMS = 8
 """Terms of a quantity that its name spells out."""
 
 
-@no_truth_value("kind is Kind.SYMMETRIC")
+@no_truth_value("kind is MatrixKind.SYMMETRIC")
 class MatrixKind(Enum):
     """Which entries of a matrix of quantities count once."""
 
@@ -39,7 +39,7 @@ class MatrixKind(Enum):
     SCALAR = "scalar"
 
     def __repr__(self) -> str:
-        return f"Kind.{self.name}"
+        return f"MatrixKind.{self.name}"
 
 
 class Term(NamedTuple):

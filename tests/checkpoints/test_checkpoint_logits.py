@@ -205,7 +205,7 @@ ORIGINAL_HEADS, ORIGINAL_ROTARY, ORIGINAL_EVERYWHERE = (
 )
 MUTANTS: dict[str, tuple[str, Any]] = {
     "no mask": ("normalized", no_mask(normalized)),
-    "interleaved": ("Rotary", Interleaved),
+    "interleaved": ("RotaryTables", Interleaved),
     "not scaled": ("Scaled", Unscaled),
     "one group": ("heads", first_group),
     "no epsilon": ("everywhere", no_epsilon),

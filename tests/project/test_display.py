@@ -85,7 +85,7 @@ FOUND = {type(value) for value in EVERY.values()} - set(NAMES.values())
 NAMES |= {kind.__name__: kind for kind in FOUND} | {
     "inf": float("inf"),  # units that a zero row makes endless
     "MoveName": MoveName,
-    "Kind": MatrixKind,
+    "MatrixKind": MatrixKind,
     "coordinate_system": coordinate_system,
 }
 

@@ -56,7 +56,7 @@ def all_weights(field: LayerOverField) -> AllWeights:
     all `A` and `V` at once.
 
     Example:
-        >>> every = all_weights(Field(3, 1, 1))
+        >>> every = all_weights(LayerOverField(3, 1, 1))
         >>> every.coefficients.shape        # x^3, x y^2 and the same with x, y exchanged
         (9, 4)
     """

@@ -158,11 +158,11 @@ def failing(network: SmallNetwork) -> str:
     """Which conditions do not hold: of `a`, `a'`, `b`, `c` and `ranks`.
 
     Example:
-        >>> from proofs_check.claims.transformers.small_networks import (Head)
-        >>> head = Head(((1,),), ((1,),))
-        >>> failing(Network(((1,),), ((head,),), ((1,),), 2, True))
+        >>> from proofs_check.claims.transformers.small_networks import (HeadAV)
+        >>> head = HeadAV(((1,),), ((1,),))
+        >>> failing(SmallNetwork(((1,),), ((head,),), ((1,),), 2, True))
         ''
-        >>> failing(Network(((1,),), ((head, head),), ((0,),), 2, True))
+        >>> failing(SmallNetwork(((1,),), ((head, head),), ((0,),), 2, True))
         'a, b, c, ranks'
     """
     of = WordSpaces(network)

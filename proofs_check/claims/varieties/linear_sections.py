@@ -149,7 +149,7 @@ def degree_bounds(network: Architecture, seed: int = 0) -> ProvedBounds:
 
     Example:
         >>> degree_bounds(Architecture((2, 2), (2,), 2))
-        Bounds(lower=20, upper=20)
+        ProvedBounds(lower=20, upper=20)
     """
     functionals, factors, sizes = _drawn(network, seed)
     d, d_out = network.widths
