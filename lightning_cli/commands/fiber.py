@@ -109,6 +109,29 @@ ANSWER = json_answer(
         "another network with this function, where a condition fails and one was found",
         "second",
     ),
+    field(
+        "real_components",
+        optional(natural()),
+        "connected components of the set of all real weights with this function; null where not known",
+    ),
+    field(
+        "virtual_real_components",
+        optional(natural()),
+        "the same of their virtual weights, matrices of any rank counted; null where not known",
+        lambda result: None if result.real is None else result.real.virtual,
+    ),
+    field(
+        "real_moves",
+        [str],
+        "what leads from each of these components of real weights to each other one",
+        lambda result: [] if result.real is None else list(result.real.moves),
+    ),
+    field(
+        "real_reason",
+        str,
+        "what proves the number, or why it is not known",
+        lambda result: "" if result.real is None else result.real.reason,
+    ),
 )
 
 ANSWERS = (ANSWER,)

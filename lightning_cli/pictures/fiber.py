@@ -45,12 +45,14 @@ def _reach(depth: int) -> int:
     return {1: _STEPS // 2, 2: _STEPS // 5}.get(depth, 1)
 
 
-def _given(component: Component, scale: Fraction) -> dict[str, Any]:
-    """Return the parameters of a member; all but the first rescaling stay where the component's own member has them."""
+def _given(component: Component, scale: Fraction, sign: int = 1) -> dict[str, Any]:
+    """Return the parameters of a member; behind the first rescaling all stay where the component's own member has them,
+    but for the sign of the second one."""
     assert component.virtual is not None  # noqa: S101 - others are left out
     size = len(component.virtual.attention[0])
     still = {"scale": 1, "skew": [[0] * size for _ in range(size)]}
-    return {each.name: still[each.kind] if place else scale for place, each in enumerate(component.parameters)}
+    values = {each.name: still[each.kind] if place else scale for place, each in enumerate(component.parameters)}
+    return values | {each.name: sign for each in component.parameters if each.kind == "scale" and each.layer == 2}
 
 
 def _entries(members: list[VirtualWeights]) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -76,14 +78,15 @@ def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
     depth = len(members[0].attention)
     reach = _reach(depth)
 
-    def place(component: Component, scale: Fraction) -> Place:
-        found = component.at(**_given(component, scale))
+    def place(component: Component, scale: Fraction, sign: int = 1) -> Place:
+        found = component.at(**_given(component, scale, sign))
         return Fraction(found.attention[0][i, j]), Fraction(found.value[m, n])
 
     made = []
     for number, component in enumerate(components, start=1):
         scales = [Fraction(_STEPS + k, _STEPS - k) for k in range(-reach, reach + 1)]
-        curves = tuple(tuple(place(component, sign * scale) for scale in scales) for sign in (1, -1))
+        signs = product((1, -1), (1, -1) if depth > 1 else (1,))
+        curves = tuple(tuple(place(component, one * scale, two) for scale in scales) for one, two in signs)
         made.append(Branch(f"component {number}", place(component, Fraction(1)), curves))
     letter = "A" if depth == 1 else r"\tilde A_1"
     value = "V" if depth == 1 else r"\tilde V"
@@ -126,11 +129,16 @@ def picture(weights: Weights, tokens: int = 2) -> Picture:
     branches, across, up = _branches(known)
     left_out = len(found.components) - len(known)
     all_of_it = {"R": "all of the fiber", "Q": "all that is rational", None: "there may be more"}[found.complete_over]
-    caption = f"Exact: each mark is a rational point with the same function. {len(found.components)} component"
-    caption += f"{'s' * (len(found.components) != 1)}, {all_of_it}; of dimension {known[0].dimension}, "
-    caption += "drawn: the rescalings of layer 1."
+    drawn, depth = sum(len(branch.curves) for branch in branches), len(weights.layers)
+    caption = f"Exact: each mark is a rational point with the same function. {len(found.components)} "
+    caption += f"{'family' if len(found.components) == 1 else 'families'}, {all_of_it}; of dimension "
+    caption += f"{known[0].dimension}, drawn: {drawn} branches, the rescalings of layer 1"
+    caption += ". " if depth == 1 else " by the signs of layers 1 and 2. "
+    if found.real is not None and found.real.virtual is not None:
+        caption += f"Connected components: {found.real.virtual} in virtual weights"
+        caption += ", of which those lie on each other that differ in layers behind the second" * (depth > 2)
+        caption += f", {found.real.count} in (Q, K, V)."
     caption += f" {left_out} with real points that are not rational: not drawn." if left_out else ""
-    depth = len(weights.layers)
     names = ("A", "V") if depth == 1 else (*(f"A~{i}" for i in range(1, depth + 1)), "V~")
     return Picture(
         "fiber",

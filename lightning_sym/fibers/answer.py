@@ -9,6 +9,7 @@ from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, cut_text, labelled, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
 from lightning_sym.fibers.points import Component, virtual_lines
+from lightning_sym.fibers.real_components import RealComponents
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.virtual_weights import VirtualWeights
@@ -46,6 +47,7 @@ class Fiber(Result):
         total: the dimension of the fiber in all weights by a theorem; near some of its points it may be smaller.
         minimal: in which sense no smaller network has this function; empty if that is not known.
         second: another network with this function, where a condition fails and one was found.
+        real: connected components of the fiber over the real numbers, with what joins them, or why they are not known.
         blind: of a softmax network with one head a layer, no skip connection and no mask, the first blind layer.
     """
 
@@ -65,6 +67,12 @@ class Fiber(Result):
     second: SecondNetwork | None = None
     blind: int | None = None
     tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
+    real: RealComponents | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def real_components(self) -> int | None:
+        """How many connected components the set of real weights with this function has; `None` where not known."""
+        return None if self.real is None else self.real.count
 
     @property
     def complete(self) -> bool:
@@ -109,6 +117,7 @@ class Fiber(Result):
             exactly = "" if self.complete else "at least "
             lines.append(("dimension", f"{exactly}{self.known_dimension} in virtual weights"))
         lines += [("" if self.components else "dimension", self._size()), *self._nearby()]
+        lines += [] if self.real is None else self.real.lines()
         if self.minimal:
             lines.append(("minimal", self.minimal))
         if self.second is not None:

@@ -10,6 +10,7 @@ from lightning_sym.ask import LaterRows, Need, TheoremRow, any_question, ask, pa
 from lightning_sym.errors import ProgramError
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
 from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.real_components import RealComponents, counting_cost, of_lightning, unknown
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.pieces import SHAPED
@@ -96,4 +97,13 @@ def fiber_within(asked: AskedFiber) -> Fiber:
     found, tried = ask(asked, FIBERS, asked.budget)
     if found is None:
         raise ProgramError(f"something must be known of the fiber of {asked.shape}")
-    return replace(found, tried=(*tried, *asked.tried, *found.tried))
+    return replace(found, tried=(*tried, *asked.tried, *found.tried), real=found.real or _real(asked, found))
+
+
+def _real(asked: AskedFiber, found: Fiber) -> RealComponents:
+    """The connected components over the reals, where the rows have not counted them."""
+    if asked.shape.heads > 1 or not found.components:
+        return unknown("no proposition counts them for such a network")
+    if not asked.budget.begins(counting_cost(found.virtual, len(found.components)), "connected components"):
+        return unknown("more work than allowed")
+    return of_lightning(asked.shape, found.virtual, found.components, found.complete_over)

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.conditions import require_softmax
 from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
-from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
+from lightning_sym.fibers.factorizations import Space, chain_fiber_dimension
 from lightning_sym.fibers.hypotheses import ALONE, one_head_theorem
+from lightning_sym.fibers.real_components import chain_of, of_determined, unknown
 from lightning_sym.fibers.softmax import circuit_virtual_weights
-from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import NetworkCircuits
@@ -51,7 +50,7 @@ def with_one_head(asked: AskedFiber) -> Fiber:
     if tokens == 1 or not value:
         why = "there is one token" if tokens == 1 else "V~ = 0, the zero function"
         described = f"V~ is determined ({why}); all A~_i are free"
-        return _answer(asked, described, ("all Q, K",), _dimension(shape, [None] * depth, value))
+        return _answer(asked, described, ("all Q, K",), [chain_of(shape, [None] * depth, value)])
     skew = [not (form + form.mT) for form in forms]
     zero = [not form for form in forms]
     if shape.causal:
@@ -67,18 +66,24 @@ def with_one_head(asked: AskedFiber) -> Fiber:
         description += f"; layer {blind + 1} is blind (A~_{blind + 1} is {what}): free behind it: {free}"
         generators += (f"all Q, K behind layer {blind + 1}",)
     number = None if first is None else first + 1
-    return _answer(asked, description, generators, _dimension(shape, seen, value), number)
+    return _answer(asked, description, generators, [chain_of(shape, seen, value)], number)
 
 
 def _answer(
-    asked: AskedFiber, description: str, generators: tuple[str, ...], dimension: int | None, blind: int | None = None
+    asked: AskedFiber,
+    description: str,
+    generators: tuple[str, ...],
+    chains: Sequence[Sequence[Space]],
+    blind: int | None = None,
 ) -> Fiber:
-    """What the theorem says; without a dimension in all weights that near the given ones."""
+    """What the theorem says, by the chains of the virtual weights that it leaves; without these only what is near."""
     theorem = one_head_theorem(asked.shape.causal, asked.tokens)
-    near = None if dimension is not None else asked.near()
+    dimension = max((chain_fiber_dimension(chain)[0] for chain in chains), default=None)
+    near = None if chains else asked.near()
+    real = of_determined(chains) if chains else unknown(f"more than {MOST_ORDERS} points in virtual weights")
     return Fiber(
         asked.shape, str(theorem or ALONE), "R", description, generators, theorem=theorem, near=near,
-        total=dimension, blind=blind,
+        total=dimension, blind=blind, real=real,
     )  # fmt: skip
 
 
@@ -101,10 +106,9 @@ def _causal(
     else:
         many = f"{len(orders)} points" if len(orders) <= MOST_ORDERS else f"more than {MOST_ORDERS} points"
         description = f"{many} in virtual weights: zero layers move past skew ones, B -> 2^(z' - z) B"
-    dimension = None
-    if len(orders) <= MOST_ORDERS:
-        dimension = max(_dimension(asked.shape, [forms[i] for i in order], value) for order in orders)
-    return _answer(asked, description, _MOVES, dimension)
+    known = orders if len(orders) <= MOST_ORDERS else []
+    chains = [chain_of(asked.shape, [forms[i] for i in order], value) for order in known]
+    return _answer(asked, description, _MOVES, chains)
 
 
 def _orders(zero: Sequence[bool], skew: Sequence[bool]) -> Iterator[tuple[int, ...]]:
@@ -124,26 +128,3 @@ def _orders(zero: Sequence[bool], skew: Sequence[bool]) -> Iterator[tuple[int, .
                     told.add(places)
                     waiting.append(moved)
     yield from waiting
-
-
-def _dimension(shape: Architecture, forms: Sequence[RationalMatrix | None], value: RationalMatrix) -> int:
-    """Of the weights with these virtual weights; `None` in place of forms that are free."""
-    contained, space = [], Subspace.spanned(value.mT)
-    end = space.dimension
-    for form in reversed(forms):  # what the row space in front of a layer must contain, the last layer first
-        if form is not None:
-            space = space.extended(form, form.mT)
-        contained.append(space.dimension)
-    contained.reverse()
-    ranks = [None if form is None else Subspace.spanned(form).dimension for form in forms]
-    spaces = [] if shape.embed is None else [Space(shape.embed, shape.embed, None)]
-    behind = [*contained[1:], end]
-    for i, (a, rank) in enumerate(zip(shape.attention_ranks, ranks, strict=True)):
-        width = shape.widths[i]
-        spaces.append(Space(width, contained[i] if spaces else width, Reader(a, rank)))
-        if shape.value_ranks is not None:
-            spaces.append(Space(shape.value_ranks[i], behind[i], None))
-    spaces.append(Space(shape.widths[-1], end, None))
-    if shape.unembed is not None:
-        spaces.append(Space(shape.unembed, end, None))
-    return chain_fiber_dimension(spaces)[0]

@@ -57,7 +57,7 @@ class JacobianRank(Result):
     def __str__(self) -> str:
         def monomial(exponents: tuple[int, ...]) -> str:
             powers = [f"{x}^{e}" if e > 1 else x for x, e in zip(self.inputs, exponents, strict=True) if e]
-            return "*".join(powers)
+            return "*".join(powers) or "1"
 
         rows = [f"{monomial(e)} in phi_{k + 1}_{j + 1}" for k, j, e in self.pivot_coefficients]
         return "\n".join(

@@ -9,12 +9,13 @@ import numpy as np
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.formats import SYSTEMS, Writer, polynomial_text, require_format, variable_names
-from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.symbolic_map import SymbolicMap
 
-_COORDINATES = "czymw"
+_COORDINATES = ("c", "z", "y", "m", "w", "coefficient", "coordinate")
+"""What coordinates of functions are called: the first that begins no name of a variable."""
 
 
-def _coefficients(phi: PolynomialMap) -> list[tuple[str, Mapping[tuple[int, ...], Any]]]:
+def _coefficients(phi: SymbolicMap) -> list[tuple[str, Mapping[tuple[int, ...], Any]]]:
     """Where coefficients stand, and these over all variables: those that are not zero, each polynomial once."""
     first = len(phi.weight_names)
     behind = (0,) * len(phi.input_names)
@@ -31,7 +32,7 @@ def _coefficients(phi: PolynomialMap) -> list[tuple[str, Mapping[tuple[int, ...]
     return [("; ".join(found), dict(terms)) for terms, found in places.items()]
 
 
-def map_text(phi: PolynomialMap, form: str) -> str:
+def map_text(phi: SymbolicMap, form: str) -> str:
     r"""The polynomial map, ready to paste into another system.
 
     `R` is the ring of weights and inputs, `phi` the matrix of outputs, `C` the list of the coefficients of all outputs
@@ -44,7 +45,8 @@ def map_text(phi: PolynomialMap, form: str) -> str:
         form: a system of `formats.SYSTEMS`.
 
     Raises:
-        BadInput: there is no such system; LaTeX and JSON say less (`latex`, `as_document`).
+        BadInput: there is no such system; LaTeX and JSON say less (`latex`, `as_document`). Or a letter has a name
+            that the system cannot have.
 
     Example:
         >>> from lightning_sym import Architecture, polynomial_map
@@ -66,7 +68,9 @@ def map_text(phi: PolynomialMap, form: str) -> str:
         raise BadInput(f"a session must be one of {', '.join(SYSTEMS)}, got {form}")
     names = [*phi.weight_names, *phi.input_names]
     writer, coefficients = Writer(form, "R", names), _coefficients(phi)
-    letter = next(c for c in _COORDINATES if not any(name.startswith(c) for name in names))
+    letter = next((c for c in _COORDINATES if not any(name.startswith(c) for name in names)), None)
+    if letter is None:
+        raise BadInput(f"names of variables must not begin with all of {', '.join(_COORDINATES)}")
     coordinates = [f"{letter}_{i}" for i in range(1, len(coefficients) + 1)]
     lines = list(writer.comments([phi.header]))
     lines += [*writer.ring(), writer.matrix("phi", phi.entries.tolist())]

@@ -3,7 +3,7 @@ r"""$\phi_W$ as exact polynomials in the inputs, with symbolic or rational weigh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement, islice
@@ -13,21 +13,20 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Result, cut_text, latex_matrix, one_line, typed
-from lightning_sym.errors import BadInput, ProgramError, ShapeError
+from lightning_sym.errors import ProgramError, ShapeError
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, require_integer, require_memory
 from lightning_sym.network.ambient import (
     EntrySizes,
-    ambient_dimension,
-    degree_words,
-    degrees,
     require_polynomial,
     require_room,
 )
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.formats import polynomial_text, variable_names
-from lightning_sym.network.symbolic_map import Exponents, Key, SymbolicMap
+from lightning_sym.network.given_map import GivenShape, given_map
+from lightning_sym.network.map_differential import MapDifferential
+from lightning_sym.network.symbolic_map import Exponents, Key
 from lightning_sym.network.weight_values import variable_prefix, weight_variables
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -38,12 +37,11 @@ from lightning_sym.rings.rationals import map_entries
 with lazy_imports(__name__):
     import sympy
 
-    from lightning_sym.network import generic_rank
+    from lightning_sym.network import map_formats
 
 if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
 
-    from lightning_sym.network.generic_rank import GenericRank
 
 BYTES_A_NAME = 100
 
@@ -52,11 +50,11 @@ _MOST_TERMS = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PolynomialMap(SymbolicMap, Result):
+class PolynomialMap(MapDifferential, Result):
     r"""The polynomial map of a network.
 
     Attributes:
-        architecture: the network.
+        shape: the network, `architecture`; or what a map of somebody's own has in place of one.
         entries: object array `m x t` of polynomials in `ring`; `m` is `d_l` where there is no unembedding.
         ring: the variables are the weights (none of them if they are numbers) and then the inputs `x_1_1, x_1_2, ...`,
             row by row, all in the order of `weight_names + input_names`.
@@ -65,17 +63,42 @@ class PolynomialMap(SymbolicMap, Result):
         letters: the SymPy symbols of `weight_names` where these are letters of somebody's own.
     """
 
-    architecture: Architecture
+    shape: Architecture | GivenShape
     entries: ObjectArray
     ring: PolynomialRing
     weight_names: tuple[str, ...]
     input_names: tuple[str, ...]
     letters: tuple[Any, ...] = ()
 
-    @property
-    def term_count(self) -> int:
-        """Terms of all outputs together."""
-        return sum(len(entry) for entry in self.entries.ravel())
+    @classmethod
+    def of(cls, matrix: Any, *, weights: Any, inputs: Any = (), memory: int = DEFAULT_MEMORY) -> PolynomialMap:
+        """A polynomial map of one's own: what needs no theorem about attention holds for it too.
+
+        A function of the inputs, whose coefficients are polynomials in the weights. Without inputs the entries
+        themselves are the coefficients, those of a tensor for example.
+
+        Args:
+            matrix: a SymPy matrix, or rows, of polynomials with rational coefficients in weights and inputs.
+            weights: SymPy symbols, or names; none if the coefficients are numbers.
+            inputs: likewise.
+            memory: bytes that the polynomials may take.
+
+        Raises:
+            BadInput: a letter is listed twice, or occurs and is not listed; or an entry is no such polynomial.
+            ShapeError: the rows form no matrix.
+            TooLarge: the polynomials do not fit into `memory`.
+
+        Example:
+            >>> import sympy
+            >>> a, b, x, y = sympy.symbols("a b x y")
+            >>> phi = PolynomialMap.of(sympy.Matrix([(a * x + b * y) ** 2]), weights=[a, b], inputs=[x, y])
+            >>> phi.generic_rank().rank, phi.jacobian()
+            (2, Matrix([
+            [2*a,   0],
+            [2*b, 2*a],
+            [  0, 2*b]]))
+        """
+        return cls(*given_map(matrix, weights, inputs, memory))
 
     def is_homogeneous(self, degree: int) -> bool:
         """Whether every term of every output has this degree in the inputs."""
@@ -93,7 +116,7 @@ class PolynomialMap(SymbolicMap, Result):
         `x^3, x^2 y, x y^2, y^3`.
         """
         count = len(self.input_names)
-        for degree in degrees(self.architecture):
+        for degree in self.degrees:
             for choice in combinations_with_replacement(range(count), degree):
                 exponents = [0] * count
                 for i in choice:
@@ -101,7 +124,7 @@ class PolynomialMap(SymbolicMap, Result):
                 yield tuple(exponents)
 
     def _require_vector(self, memory: int) -> None:
-        size = ambient_dimension(self.architecture)
+        size = self.ambient_dimension
         needed = 16 * size + (56 + 8 * len(self.input_names)) * (size // self.entries.size)
         require_memory(needed, memory, f"a vector of {size:,} coefficients")
 
@@ -136,43 +159,6 @@ class PolynomialMap(SymbolicMap, Result):
         zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
         return self._vector(self.ring_coefficients(), zero)
 
-    def generic_rank(self, seed: int = 0) -> GenericRank:
-        r"""The rank of the Jacobian at all weights but those in the zero set of some polynomial, from both sides.
-
-        For symbolic weights of a network it is the dimension of its set of functions. `certified_dimension` needs no
-        polynomials for that, and reaches much further; here any family of weights with letters has an answer.
-
-        Args:
-            seed: picks the points; it may change the evidence, never a certified number.
-
-        Returns:
-            Bounds; `rank` is the generic rank where they meet.
-
-        Raises:
-            BadInput: the weights of the map are numbers, or the seed is negative.
-
-        Example:
-            >>> found = polynomial_map(Architecture((2, 1), (2,), 2)).generic_rank()
-            >>> found.rank, found.lower, found.upper
-            (5, 5, 5)
-        """
-        require_integer(seed, "the seed")
-        if not self.weight_names:
-            raise BadInput("a generic rank must be of a map with symbolic weights, got numbers")
-        generator = np.random.default_rng([seed, 1])
-        if self.weight_names == weight_variables(self.architecture) and not self.architecture.varies:
-            coefficients = ambient_dimension(self.architecture)
-            sample = partial(generic_rank.network_sample, self.architecture, generator)
-        else:
-            coefficients = len(self._distinct)
-            sample = partial(generic_rank.polynomial_sample, self._derivatives(), len(self.weight_names), generator)
-        search = generic_rank.FieldSearch(self.ring, len(self.weight_names), list(self.entries.ravel()), sample)
-
-        def rank_at(point: Sequence[int]) -> int:
-            return self.jacobian_rank(dict(zip(self.weight_names, point, strict=True))).rank
-
-        return generic_rank.generic_rank_bounds(search, self.weight_names, rank_at, coefficients, seed)
-
     def sympy(self, k: int, j: int) -> PolyElement:
         """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring.
 
@@ -184,19 +170,14 @@ class PolynomialMap(SymbolicMap, Result):
         return to_sympy(self.entries[k, j], self.symbols)
 
     def __repr__(self) -> str:
-        if self.weight_names == weight_variables(self.architecture) and not self.letters:
+        if self.is_of_all_weights and not self.letters:
             return f"polynomial_map({self.architecture!r})"
         polynomials = [[str(entry).replace("^", "**") for entry in row] for row in self.entries]
+        if isinstance(self.shape, GivenShape):
+            rows = ", ".join(f"[{', '.join(row)}]" for row in polynomials)
+            weights, inputs = (", ".join(names) for names in (self.weight_names, self.input_names))
+            return f"PolynomialMap.of([{cut_text(rows)}], weights=[{cut_text(weights)}], inputs=[{cut_text(inputs)}])"
         return typed("PolynomialMap", {"architecture": self.architecture, "entries": cut_text(one_line(polynomials))})
-
-    @property
-    def header(self) -> str:
-        """What the map is, in a line."""
-        terms = f"{self.term_count:,} term" + ("" if self.term_count == 1 else "s")
-        return (
-            f"{self.architecture}: {degree_words(self.architecture)}, {terms}, "
-            f"ambient dimension {ambient_dimension(self.architecture):,}"
-        )
 
     def __str__(self) -> str:
         outputs = (f"phi_{k + 1}_{j + 1} = {entry}" for (k, j), entry in np.ndenumerate(self.entries))
@@ -207,12 +188,29 @@ class PolynomialMap(SymbolicMap, Result):
         outputs = (rf"\varphi_{{{k + 1},{j + 1}}} = {self.latex(k, j)}" for k, j in np.ndindex(*self.entries.shape))
         return "\n".join([f"% {self.header}", *outputs])
 
+    def to_text(self, form: str) -> str:
+        """The map and the ideal of its coefficients, ready to paste into a computer algebra system.
+
+        Args:
+            form: `sympy`, `macaulay2`, `singular`, `oscar` or `sage`.
+
+        Raises:
+            BadInput: it is none of these, or a letter has a name that the system cannot have.
+
+        Example:
+            >>> print(polynomial_map(Architecture((1, 1), (1,), 1)).to_text("macaulay2").splitlines()[1])
+            R = QQ[Q_(1,1,1), K_(1,1,1), V_(1,1,1), x_(1,1)];
+        """
+        return map_formats.map_text(self, form)
+
     def _latex(self) -> str:
-        names = variable_names("latex", self.weight_names + self.input_names)
+        names = self.weight_names + self.input_names
+        given = isinstance(self.shape, GivenShape)  # its letters have any names
+        written = list(map(_latex_name, names)) if given else variable_names("latex", names)
 
         def entry(polynomial: Any) -> str:
             terms = dict(islice(polynomial.to_dict().items(), _MOST_TERMS))
-            return polynomial_text("latex", names, terms) + (r" + \cdots" if len(polynomial) > _MOST_TERMS else "")
+            return polynomial_text("latex", written, terms) + (r" + \cdots" if len(polynomial) > _MOST_TERMS else "")
 
         return rf"\varphi_W(X) = {latex_matrix(self.entries, entry=entry)}"
 

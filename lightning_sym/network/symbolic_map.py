@@ -1,20 +1,21 @@
-"""What SymPy sees of a polynomial map: coefficients, Jacobians and their ranks, values at weights, ideals."""
+"""What SymPy sees of a polynomial map: coefficients, values at weights, ideals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import comb
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.exact.certified_rank import certified_rank
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.network.ambient import degree_words, degrees
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.jacobian_rank import JacobianRank, jacobian_at
+from lightning_sym.network.given_map import GivenShape
 from lightning_sym.network.map_ideal import PolynomialIdeal, graph_ideal
 from lightning_sym.network.symbols_by_name import SymbolsByName
 from lightning_sym.network.weight_values import attention_matrix, require_substitution, values_by_name, weight_variables
@@ -42,7 +43,7 @@ Self = TypeVar("Self", bound="SymbolicMap")
 class SymbolicMap:
     """The part of `PolynomialMap` that SymPy sees; what its fields are, is said there."""
 
-    architecture: Architecture
+    shape: Architecture | GivenShape
     entries: ObjectArray
     ring: PolynomialRing
     weight_names: tuple[str, ...]
@@ -53,13 +54,62 @@ class SymbolicMap:
         """All monomials in the inputs."""
         raise NotImplementedError
 
+    @property
+    def architecture(self) -> Architecture:
+        """The network.
+
+        Raises:
+            BadInput: the map is somebody's own (`of`), and belongs to no network.
+        """
+        if isinstance(self.shape, GivenShape):
+            raise BadInput(f"the map must be that of a network here, got {self.shape}")
+        return self.shape
+
+    @property
+    def degrees(self) -> Sequence[int]:
+        """The degrees of the terms in the inputs, the largest first."""
+        return self.shape.degrees if isinstance(self.shape, GivenShape) else degrees(self.shape)
+
+    @property
+    def ambient_dimension(self) -> int:
+        """How many coefficients all maps with terms of these degrees have."""
+        inputs = len(self.input_names)
+        return self.entries.size * sum(comb(max(inputs + degree - 1, 0), degree) for degree in self.degrees)
+
+    @property
+    def term_count(self) -> int:
+        """Terms of all outputs together."""
+        return sum(len(entry) for entry in self.entries.ravel())
+
+    @property
+    def header(self) -> str:
+        """What the map is, in a line."""
+        terms = f"{self.term_count:,} term" + ("" if self.term_count == 1 else "s")
+        if isinstance(self.shape, GivenShape):
+            rows, columns = self.entries.shape
+            sizes = f"{rows} x {columns}, {len(self.weight_names):,} weights, {len(self.input_names):,} inputs"
+            name, words = f"{self.shape}, {sizes}", self.shape.words
+        else:
+            name, words = str(self.shape), degree_words(self.shape)
+        return f"{name}: {words}, {terms}, ambient dimension {self.ambient_dimension:,}"
+
+    @property
+    def is_of_all_weights(self) -> bool:
+        """Whether the weights of the map are all weights of a network, in canonical order."""
+        return isinstance(self.shape, Architecture) and self.weight_names == weight_variables(self.shape)
+
+    def _values(self, weights: Any) -> dict[str, Any]:
+        """Return what weights give to the variables of the map."""
+        return values_by_name(weights, None if isinstance(self.shape, GivenShape) else self.shape, self.weight_symbols)
+
     # ---- symbols
 
     @property
     def symbols(self) -> tuple[Any, ...]:
         """SymPy symbols of all variables of the ring: the weights, or the letters in them, and then the inputs."""
         weights = self.letters or tuple(map(sympy.Symbol, self.weight_names))
-        return (*weights, *map(sympy.Symbol, self.input_names))
+        inputs = self.shape.inputs if isinstance(self.shape, GivenShape) else map(sympy.Symbol, self.input_names)
+        return (*weights, *inputs)
 
     @property
     def weight_symbols(self) -> tuple[Any, ...]:
@@ -172,75 +222,6 @@ class SymbolicMap:
         self._require(sum(map(len, self.entries.ravel())), memory, "the matrix")
         return sympy.Matrix(*self.entries.shape, to_expressions(list(self.entries.ravel()), self.symbols))
 
-    # ---- the differential
-
-    def _derivatives(self) -> list[Any]:
-        if not self.weight_names:
-            raise BadInput("a Jacobian by the weights must be of a map with symbolic weights, got numbers")
-        columns = range(len(self.weight_names))
-        return [value.derivative(i) for value in self._distinct.values() for i in columns]
-
-    def jacobian(self, memory: int = DEFAULT_MEMORY) -> Matrix:
-        """Derivatives of the coefficients by the weights, a SymPy matrix.
-
-        One row for each of `distinct_coefficients`, in that order (a coefficient that is zero or equal to another adds
-        nothing); one column for each of `weight_symbols`.
-
-        Raises:
-            BadInput: the weights are numbers.
-            TooLarge: the expressions are estimated to need more than `memory` bytes.
-
-        Example:
-            >>> from lightning_sym.network.polynomial_map import polynomial_map
-            >>> polynomial_map(Architecture((1, 1), (1,), 2)).jacobian()
-            Matrix([[K1_1_1*V1_1_1, Q1_1_1*V1_1_1, K1_1_1*Q1_1_1]])
-        """
-        self._require(sum(map(len, self.entries.ravel())), memory, "the coefficients")
-        derivatives = self._derivatives()
-        self._require(sum(map(len, derivatives)), memory, "the Jacobian")
-        return sympy.Matrix(
-            len(self._distinct), len(self.weight_names), to_expressions(derivatives, self.weight_symbols)
-        )
-
-    def jacobian_rank(self, weights: Any, memory: int = DEFAULT_MEMORY) -> JacobianRank:
-        """The exact rank over the rationals of the Jacobian at given weights, with pivots and kernel as evidence.
-
-        Args:
-            weights: numbers for all weights, as `at` takes them.
-            memory: bytes that the polynomials may take, by an estimate made before anything is computed.
-
-        Raises:
-            BadInput: a weight is missing, or is no number.
-
-        Example:
-            >>> from lightning_sym.network.polynomial_map import polynomial_map
-            >>> from lightning_sym.network.weights import Weights
-            >>> w = Weights.of({"Q1": [[1, 0]], "K1": [[0, 1]], "V1": [[1, 2]]})
-            >>> found = polynomial_map(Architecture((2, 1), (1,), 2)).jacobian_rank(w)
-            >>> found.rank, found.pivot_weights, len(found.kernel)
-            (4, ('Q1_1_1', 'Q1_1_2', 'K1_1_1', 'V1_1_1'), 2)
-        """
-        given = values_by_name(weights, self.architecture, self.weight_symbols)
-        for name in self.weight_names:
-            if name not in given:
-                raise BadInput(f"a rank must be taken where all weights are numbers, got none for {name}")
-            if letters := letters_of([given[name]]):
-                raise BadInput(f"a rank must be taken where all weights are numbers, got {letters[0]} in {name}")
-        numbers = [given[name] for name in self.weight_names]
-        if self.weight_names == weight_variables(self.architecture):
-            jacobian = jacobian_at(self.architecture, numbers, memory)
-        else:
-            point = list(map(self.ring.number, numbers))
-            derivatives = iter(self._derivatives())
-            jacobian = {key: [next(derivatives)(*point) for _ in point] for key in self._distinct}
-        keys = self._ordered(jacobian)
-        entries = np.array([jacobian[key] for key in keys], dtype=object).reshape(len(keys), len(self.weight_names))
-        found = certified_rank(entries)
-        return JacobianRank(
-            found.rank, self.weight_names, self.input_names, tuple(keys[i] for i in found.rows),
-            tuple(self.weight_names[i] for i in found.columns), found.minor, found.kernel,
-        )  # fmt: skip
-
     # ---- special weights
 
     def at(self: Self, weights: Any, memory: int = DEFAULT_MEMORY) -> Self:
@@ -267,13 +248,15 @@ class SymbolicMap:
             >>> phi.matrix(), phi.weight_names
             (Matrix([[2*V1_1_1*a*x_1_1**3]]), ('V1_1_1', 'a'))
         """
-        given = values_by_name(weights, self.architecture, self.weight_symbols)
+        given = self._values(weights)
         if not self.weight_names and given:
             raise BadInput("the map must have symbolic weights to be taken at others, got numbers")
         left = {s.name: s for s in self.weight_symbols if s.name not in given}
         letters = letters_of([*left.values(), *given.values()])
         names = [*left, *(s.name for s in letters if s.name not in left)]
         own = {s.name: s for s in letters}
+        if clash := own.keys() & set(self.input_names):
+            raise BadInput(f"letters must not be called like inputs of the map, got {min(clash)}")
         ring = PolynomialRing([*names, *self.input_names])
         images = [to_polynomial(given[name], ring) if name in given else ring[name] for name in self.weight_names] + [
             ring[name] for name in self.input_names
@@ -321,7 +304,7 @@ class SymbolicMap:
         if fixed.weight_names:
             raise BadInput(f"a fiber must be of a function whose coefficients are numbers, got {fixed.weight_names[0]}")
         if (fixed.input_names, fixed.entries.shape) != (self.input_names, self.entries.shape):
-            raise ShapeError(f"a fiber must be of a function of the same inputs and outputs, got {fixed.architecture}")
+            raise ShapeError(f"a fiber must be of a function of the same inputs and outputs, got {fixed.shape}")
         own, wanted = self.coefficients(), fixed.coefficients()
         generators = dict.fromkeys(own.get(key, 0) - wanted.get(key, 0) for key in self._ordered({**own, **wanted}))
         return PolynomialIdeal(tuple(g for g in generators if g != 0), self.weight_symbols)

@@ -52,12 +52,12 @@ def matrices_in(names: Sequence[str], architecture: Architecture) -> dict[str, t
     }
 
 
-def values_by_name(weights: Any, architecture: Architecture, symbols: Sequence[Any]) -> dict[str, Any]:
+def values_by_name(weights: Any, architecture: Architecture | None, symbols: Sequence[Any]) -> dict[str, Any]:
     """What weights give to the variables of a map: numbers, or expressions in letters.
 
     Args:
         weights: `Weights` of the network; or by name in a dictionary matrices and single variables, some or all.
-        architecture: the network.
+        architecture: the network; `None` for a map of somebody's own, whose variables have a value each.
         symbols: SymPy's, of the map's weights.
 
     Returns:
@@ -72,8 +72,10 @@ def values_by_name(weights: Any, architecture: Architecture, symbols: Sequence[A
         >>> values_by_name({"q_1_1": 2}, Architecture((1, 1), (1,), 2), [sympy.Symbol("Q1_1_1")])
         {'Q1_1_1': Fraction(2, 1)}
     """
-    shapes = matrices_in([symbol.name for symbol in symbols], architecture)
+    shapes = {} if architecture is None else matrices_in([symbol.name for symbol in symbols], architecture)
     if isinstance(weights, Weights):
+        if architecture is None:
+            raise BadInput("values must be given by name in a dictionary for a map of one's own, got Weights")
         if len(shapes) != len(weights.matrices):
             raise BadInput("weights must be given for a map whose variables are all weights; here a dictionary by name")
         if (other := weights.architecture(architecture.tokens)) != architecture:

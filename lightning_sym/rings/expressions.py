@@ -74,12 +74,13 @@ def _size(expression: Any) -> tuple[int, int]:
     return 1, int(bool(expression.free_symbols))
 
 
-def entry(value: object, name: str) -> Any:
+def entry(value: object, name: str, *, known: frozenset[Any] | None = None) -> Any:
     """An entry of a matrix of weights: a `Fraction`, or an expanded SymPy expression in letters.
 
     Args:
         value: a number, or a polynomial in letters with rational coefficients; floats are the dyadic numbers they are.
         name: the entry, as a message begins.
+        known: the letters that may occur, whatever their names are; else any but the inputs.
 
     Raises:
         BadInput: it is neither; or it is a polynomial of more than `MOST_TERMS` terms, or of
@@ -97,10 +98,10 @@ def entry(value: object, name: str) -> Any:
     """
     if not is_expression(value):
         return exact_number(value, name)
-    return _expression_entry(value, name)
+    return _expression_entry(value, name, known)
 
 
-def _expression_entry(value: Any, name: str) -> Any:
+def _expression_entry(value: Any, name: str, known: frozenset[Any] | None) -> Any:
     import sympy
 
     def refuse() -> BadInput:
@@ -113,7 +114,9 @@ def _expression_entry(value: Any, name: str) -> Any:
     for letter in letters:
         if not (letter.name.isidentifier() and letter.name.isascii()):
             raise BadInput(f"{name} must have letters with names of ASCII letters and digits, got {letter.name[:40]!a}")
-        if INPUT_NAME.fullmatch(letter.name):
+        if known is not None and letter not in known:
+            raise BadInput(f"{name} must have letters that are listed as weights or inputs, got {letter.name[:40]}")
+        if known is None and INPUT_NAME.fullmatch(letter.name):
             raise BadInput(f"{name} must have letters other than the inputs x_k_j, got {letter.name[:40]}")
         if not letter.is_commutative or type(letter) is not sympy.Symbol:
             raise BadInput(f"{name} must have commuting letters made by sympy.Symbol, got {letter.name[:40]}")

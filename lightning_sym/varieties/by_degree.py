@@ -29,6 +29,7 @@ from lightning_sym.limits import Progress, Work, require_memory
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
+from lightning_sym.varieties.map_coordinates import MapCoordinates
 from lightning_sym.varieties.weight_space import (
     Expansion,
     Lazy,
@@ -78,7 +79,12 @@ class Ideal:
     """
 
     def __init__(
-        self, system: CoordinateSystem, seed: int, memory: int, progress: Progress, work: Work | None = None
+        self,
+        system: CoordinateSystem | MapCoordinates,
+        seed: int,
+        memory: int,
+        progress: Progress,
+        work: Work | None = None,
     ) -> None:
         self.work = Work() if work is None else work
         self.system, self.grading = system, Grading(system)

@@ -10,6 +10,8 @@ import numpy as np
 
 from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work, require_memory
+from lightning_sym.rings.arrays import exact_number
+from lightning_sym.rings.rationals import as_fraction
 
 Key = tuple[int, tuple[int, ...]]
 """A coefficient of the last output token of the smallest network: row of the output, exponents of the inputs."""
@@ -63,3 +65,9 @@ def relations_of(
             solved[last] = {distinct[j]: -c for j, c in enumerate(vector) if c and j != last}
     for key, place in zip(members, twins, strict=True):
         yield key, solved[place]
+
+
+def exact_coefficient(value: Any) -> Fraction:
+    """An exact number, flint's among them."""
+    is_flint = hasattr(value, "p") and hasattr(value, "q") and not hasattr(value, "is_Rational")
+    return as_fraction(value) if is_flint else exact_number(value, "a coefficient")

@@ -24,13 +24,12 @@ from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import exact_number
 from lightning_sym.rings.batched_polynomials import constants, terms_of, variables
 from lightning_sym.rings.input_polynomials import InputPolynomial
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import random_residues
 from lightning_sym.rings.rationals import as_fraction, map_entries
-from lightning_sym.varieties.coefficient_relations import Key, relations_of
+from lightning_sym.varieties.coefficient_relations import Key, exact_coefficient, relations_of
 from lightning_sym.varieties.normal_weights import is_tied, normal_weights, smallest_network
 
 _WEIGHT, _EXPONENT = 1e-6, 5e-8
@@ -122,6 +121,11 @@ class CoordinateSystem:
         return {key: i for i, key in enumerate(self.keys)}
 
     @property
+    def is_cone(self) -> bool:
+        """Whether the closure is a cone: no coordinate is constant."""
+        return not is_tied(self.architecture)
+
+    @property
     def constant(self) -> int:
         """The place of the coordinate that is constantly 1: of a stream that is both input and output."""
         return next(i for i, (_, exponents) in enumerate(self.keys) if sum(exponents) == 1)
@@ -142,7 +146,7 @@ class CoordinateSystem:
         for place, value in coefficients.items():
             match place:
                 case (int(k), int(j), tuple(exponents)) if 0 <= k < rows and 0 <= j < t and len(exponents) == length:
-                    if number := _exact(value):
+                    if number := exact_coefficient(value):
                         given[k, j, exponents] = number
                 case _:
                     raise BadInput(f"a coefficient must be of an output and a monomial of {shape}, got {shown(place)}")
@@ -342,9 +346,3 @@ def _spread(exponents: tuple[int, ...], few: int, tokens: int) -> tuple[int, ...
         row = exponents[start : start + few]
         result += [*row[:-1], *(0,) * (tokens - few), row[-1]]
     return tuple(result)
-
-
-def _exact(value: Any) -> Fraction:
-    """An exact number, flint's among them."""
-    is_flint = hasattr(value, "p") and hasattr(value, "q") and not hasattr(value, "is_Rational")
-    return as_fraction(value) if is_flint else exact_number(value, "a coefficient")

@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from math import comb
+from typing import NamedTuple
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.errors import ProgramError, TooLarge
+from lightning_sym.dimension.certify import CertifiedDimension, certified_dimension
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import LIGHTNING
+from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.prices import price_of_jacobian
 from lightning_sym.varieties.by_degree import Ideal
-from lightning_sym.varieties.coordinates import coordinate_system
+from lightning_sym.varieties.coordinates import CoordinateSystem, coordinate_system
 from lightning_sym.varieties.degree import degree_within
 from lightning_sym.varieties.graded import require_codes
 from lightning_sym.varieties.hilbert_polynomial import is_rank_one_layer, rank_one_value
 from lightning_sym.varieties.known_ideal import Equations as Equations
 from lightning_sym.varieties.known_ideal import Orbit
-from lightning_sym.varieties.normal_weights import is_tied, smallest_network
+from lightning_sym.varieties.map_coordinates import MapCoordinates, map_coordinates
+from lightning_sym.varieties.normal_weights import smallest_network
 
 USUAL_DEGREE = 4
 """How far equations are looked for unless more is asked."""
@@ -32,12 +35,15 @@ USUAL_DEGREE = 4
 _LONGEST_THEOREM = 5.0
 """Seconds, by an estimate, for the degree: it is told if there is a theorem, and `variety_degree` has more patience."""
 
+_MAP_DIMENSION = 1e-6
+"""Seconds for a term and a weight of a map of one's own, for its generic rank; measured, and rough."""
+
 _DIMENSION = 0.01
 """Seconds for the dimension of a network, besides a rank of its Jacobian; measured, and rough."""
 
 
 def equations(
-    architecture: Architecture,
+    architecture: Architecture | PolynomialMap,
     degree: int | None = None,
     *,
     seed: int = 0,
@@ -48,7 +54,8 @@ def equations(
     """The equations of M up to a degree, as far as memory and work allow.
 
     Args:
-        architecture: a lightning network; heads, masks, value ranks, skip connections and embeddings are allowed.
+        architecture: a lightning network; heads, masks, value ranks, skip connections and embeddings are allowed. Or a
+            polynomial map of one's own, `PolynomialMap.of`.
         degree: how far; without it to 4, or less where that would take more than `work`.
         seed: picks the points; it may change the evidence, never what is certified.
         memory: bytes that may be taken, by an estimate made before each degree.
@@ -75,7 +82,7 @@ def equations(
 
 
 def successive_equations(
-    architecture: Architecture,
+    architecture: Architecture | PolynomialMap,
     degree: int | None = None,
     *,
     seed: int = 0,
@@ -98,7 +105,7 @@ def successive_equations(
 
 
 def equations_within(
-    architecture: Architecture,
+    architecture: Architecture | PolynomialMap,
     degree: int | None,
     budget: Work,
     *,
@@ -107,18 +114,16 @@ def equations_within(
     progress: Progress | None = None,
 ) -> Iterator[Equations]:
     """As `successive_equations`, as one of several questions that share a budget."""
-    architecture.require("the ideal of the closure", LIGHTNING)
     require_integer(seed, "the seed")
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)
     report = progress or unheard
-    require_codes(smallest_network(architecture))
-    report("coordinates", 0, 1)
-    system = coordinate_system(architecture, memory=memory, work=budget)
-    dimension = _dimension(system.network, seed, memory, budget, report)
-    theorem = _degree_by_theorem(architecture, budget)
-    ideal = Ideal(system, seed, memory, report, budget)
-    found = _result(architecture, ideal, dimension, theorem)
+    if isinstance(architecture, PolynomialMap):
+        known = _of_map(architecture, seed, memory, budget, report)
+    else:
+        known = _of_network(architecture, seed, memory, budget, report)
+    ideal = Ideal(known.system, seed, memory, report, budget)
+    found = _result(architecture, ideal, known)
     while True:
         if found.is_complete:
             yield _continued(found, degree or USUAL_DEGREE)
@@ -135,15 +140,46 @@ def equations_within(
         yield found
         try:
             ideal.advance(plan)
-            found = _result(architecture, ideal, dimension, theorem)
+            found = _result(architecture, ideal, known)
         except TooLarge as error:
             yield replace(found, stopped=str(error))
             return
 
 
-def _result(architecture: Architecture, ideal: Ideal, dimension: int | None, theorem: int | None) -> Equations:
+class _Known(NamedTuple):
+    """What is known before any equation: coordinates, the dimension from both sides, the degree by a theorem."""
+
+    system: CoordinateSystem | MapCoordinates
+    least: int
+    most: int | None
+    degree: int | None
+
+
+def _of_network(architecture: Architecture, seed: int, memory: int, budget: Work, report: Progress) -> _Known:
+    """The closure of a network."""
+    architecture.require("the ideal of the closure", LIGHTNING)
+    require_codes(smallest_network(architecture))
+    report("coordinates", 0, 1)
+    system = coordinate_system(architecture, memory=memory, work=budget)
+    dimension = _dimension(system.network, seed, memory, budget, report)
+    theorem = _degree_by_theorem(architecture, budget)
+    return _Known(system, dimension.lower, dimension.upper, theorem)
+
+
+def _of_map(phi: PolynomialMap, seed: int, memory: int, budget: Work, report: Progress) -> _Known:
+    """The closure of a map of one's own."""
+    if isinstance(phi.shape, Architecture):
+        raise BadInput("equations must be asked of the Architecture of a network, or of a map of one's own")
+    report("coordinates", 0, 1)
+    system = map_coordinates(phi, memory=memory, work=budget)
+    budget.spend(_MAP_DIMENSION * phi.term_count * len(phi.weight_names), "the dimension of the map")
+    dimension = phi.generic_rank(seed)
+    return _Known(system, dimension.lower, dimension.upper, None)
+
+
+def _result(architecture: Architecture | PolynomialMap, ideal: Ideal, known: _Known) -> Equations:
     """What is known now."""
-    grading = ideal.grading
+    grading, theorem = ideal.grading, known.degree
     values: list[int | None] = [1]
     counts: dict[int, int | None] = {}
     orbits: dict[int, tuple[Orbit, ...]] = {}
@@ -161,11 +197,13 @@ def _result(architecture: Architecture, ideal: Ideal, dimension: int | None, the
             counts[degree] = sum(map(len, found)) if minimal else None
             orbits[degree] = tuple(found)
     span = len(ideal.system)
-    codimension = None if dimension is None else span - dimension - is_tied(architecture)
+    fills = span - (not ideal.system.is_cone)  # the dimension of a closure without equations
+    dimension = known.least if known.least in (known.most, fills - bool(orbits)) else None
+    codimension = None if dimension is None else fills - dimension
     if codimension is not None and (codimension < 0 or (codimension == 0 and orbits)):
         raise ProgramError(f"a variety of dimension {dimension} in a span of dimension {span} satisfies equations")
-    if is_rank_one_layer(ideal.system.network):
-        width = architecture.input_width
+    if (network := ideal.system.network) is not None and is_rank_one_layer(network):
+        width = network.input_width
         for degree, value in enumerate(values):
             if value not in (None, rank_one_value(width, degree)):
                 raise ProgramError(f"the Hilbert function is {value} in degree {degree}, and another by Proposition 7")
@@ -181,12 +219,12 @@ def _result(architecture: Architecture, ideal: Ideal, dimension: int | None, the
     )  # fmt: skip
 
 
-def _dimension(network: Architecture, seed: int, memory: int, work: Work, progress: Progress) -> int | None:
+def _dimension(network: Architecture, seed: int, memory: int, work: Work, progress: Progress) -> CertifiedDimension:
     """The dimension of M, by the smallest network: the others have no other functions, up to repetition."""
     parameters = network.parameter_count
     seconds = _DIMENSION + price_of_jacobian(network, parameters).seconds
     work.spend(seconds, f"the dimension ({parameters:,} parameters)")
-    return certified_dimension(network, seed=seed, memory=memory, progress=progress).value
+    return certified_dimension(network, seed=seed, memory=memory, progress=progress)
 
 
 def _degree_by_theorem(architecture: Architecture, work: Work) -> int | None:

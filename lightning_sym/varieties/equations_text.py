@@ -22,14 +22,17 @@ MOST_TERMS = 40
 def answer_lines(found: Any) -> Lines:
     """What is known, by name."""
     values = ["undecided" if value is None else f"{value:,}" for value in found.hilbert_function]
-    lines = [("network", str(found.architecture)), ("linear span", f"dimension {found.linear_span:,}")]
+    lines = [found.subject, ("linear span", f"dimension {found.linear_span:,}")]
     if not found.is_cone:
         lines.append(("homogeneous", f"by the coordinate c_{found.system.constant + 1}, which is constantly 1"))
     if found.dimension is None:
         lines.append(("dimension", "undecided"))
     else:
         lines.append(("dimension", f"{found.dimension:,}  certified; codimension {found.codimension} in the span"))
-    lines.append(("degree", "not known" if found.degree is None else f"{found.degree:,}"))
+    degree = "not known" if found.degree is None else f"{found.degree:,}"
+    if found.degree is None and found.system.network is None and found.degree_bounds is not None:
+        degree = "between {:,} and {:,}".format(*found.degree_bounds)
+    lines.append(("degree", degree))
     lines.append(("Hilbert", f"{', '.join(values)}  from degree 0: two bounds meet"))
     if (polynomial := formula(found)) is not None:
         lines.append(("polynomial", f"{polynomial}  in degree k, from degree {first_degree(found)} on"))
@@ -83,8 +86,9 @@ def equation_text(terms: Terms, found: Any, form: str = "macaulay2", most: int |
 def in_format(found: Any, form: str) -> str:
     """All coordinates and equations for a computer algebra system; JSON has the ring and the ideal."""
     require_format(form)
+    what, name = found.subject
     comments = [
-        f"the closure of the set of functions of a lightning network, {found.architecture}",
+        f"the closure of the set of functions of a {'lightning network' if what == 'network' else what}, {name}",
         f"all equations to degree {found.complete_to_degree}" + ", which generate the ideal" * found.is_complete,
         *map(str, found.coordinates),
     ]

@@ -20,6 +20,7 @@ from lightning_sym.limits import Work, require_memory
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.coordinates import CoordinateSystem
+from lightning_sym.varieties.map_coordinates import MapCoordinates
 from lightning_sym.varieties.normal_weights import is_tied
 
 Indices = npt.NDArray[np.int64]
@@ -55,7 +56,7 @@ class Grading:
         system: the coordinates.
     """
 
-    def __init__(self, system: CoordinateSystem) -> None:
+    def __init__(self, system: CoordinateSystem | MapCoordinates) -> None:
         weights = np.array([c.weight for c in system.coordinates], dtype=np.int64)
         self.system, self.count, self.length = system, len(system), weights.shape[1]
         # of a stream that is input and output at once a weight may be negative; all products of one degree shift alike

@@ -95,7 +95,7 @@ HILBERT: tuple[TheoremRow[Any, HilbertPolynomial], ...] = (
         needs=(
             Need(
                 "one layer of rank one with one output, and two tokens or more",
-                lambda found: is_rank_one_layer(found.system.network),
+                lambda found: found.system.network is not None and is_rank_one_layer(found.system.network),
             ),
         ),
     ),

@@ -16,11 +16,13 @@ from lightning_sym.display import Lines, Result, propositions
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.lazy import lazy_imports
+from lightning_sym.network.ambient import weights_in_a_term
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.varieties.coordinates import Coordinate, CoordinateSystem
-from lightning_sym.varieties.normal_weights import is_tied
+from lightning_sym.varieties.map_coordinates import MapCoordinates
 from lightning_sym.varieties.weight_space import Terms
 
 with lazy_imports(__name__):
@@ -57,7 +59,7 @@ class Equations(Result):
     """What is known of the ideal of M, in the coordinates of its linear span.
 
     Attributes:
-        architecture: the network.
+        asked: the network, `architecture`; or the map of one's own.
         system: the coordinates, and every coefficient of a function in them.
         hilbert_function: dimensions of the coordinate ring from degree 0 on; None where the two bounds do not meet.
         counts: how many minimal generators each degree has, where there are any; None where that is not certified.
@@ -67,8 +69,8 @@ class Equations(Result):
         stopped: why no further degree was tried; None if the degree asked for was reached.
     """
 
-    architecture: Architecture
-    system: CoordinateSystem
+    asked: Architecture | PolynomialMap
+    system: CoordinateSystem | MapCoordinates
     hilbert_function: tuple[int | None, ...]
     counts: Mapping[int, int | None]
     dimension: int | None
@@ -99,16 +101,57 @@ class Equations(Result):
         return None if self.dimension is None else self.linear_span - self.dimension - (not self.is_cone)
 
     @property
+    def architecture(self) -> Architecture:
+        """The network.
+
+        Raises:
+            BadInput: the equations are those of a map of one's own.
+        """
+        return self.asked if isinstance(self.asked, Architecture) else self.asked.architecture
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        """What the equations are about: a word, and what it is."""
+        if isinstance(self.asked, Architecture):
+            return "network", str(self.asked)
+        return "map", self.asked.header
+
+    @property
     def is_cone(self) -> bool:
         """Whether M is a cone; if not, one coordinate is the constant 1, and the equations are made homogeneous."""
-        return not is_tied(self.architecture)
+        return self.system.is_cone
 
     @property
     def source(self) -> str:
         """Where it is proved: the page, and the propositions that were used."""
         last = hilbert.known_polynomial(self)[0]
         more = [] if last is None else [last.proposition]
-        return propositions("docs/equations.md", [*([3, 4, 5] if self.counts else [4]), *more])
+        normal = [3] * (self.counts != {} and self.system.network is not None)
+        return propositions("docs/equations.md", [*normal, 4, *([5] if self.counts else []), *more])
+
+    @property
+    def degree_bounds(self) -> tuple[int, int] | None:
+        """Bounds for the degree of M, those of Proposition 8 of the page; None while the dimension is undecided.
+
+        Example:
+            >>> from lightning_sym import Architecture, equations
+            >>> equations(Architecture((2, 1), (1,), tokens=2), 1).degree_bounds
+            (3, 3)
+        """
+        if self.degree is not None:
+            return self.degree, self.degree
+        if self.dimension is None or self.codimension is None:
+            return None
+        powers = self.dimension
+        if isinstance(self.asked, Architecture):
+            most = weights_in_a_term(self.asked)
+            powers -= self.is_cone and not self.asked.skip
+        else:
+            forms = {int(form.total_degree()) for form in self.system.forms}
+            most = max(forms)
+            alike = {sum(map(int, exponents)) for form in self.system.forms for exponents in form.monoms()} == {most}
+            powers -= alike
+        return self.codimension + 1, most**powers
 
     @property
     def tried(self) -> tuple[FellShort, ...]:
@@ -156,11 +199,12 @@ class Equations(Result):
 
         return sympy.Poly.from_dict({exponents(m): c for m, c in terms.items()}, *self.symbols, domain=sympy.ZZ)
 
-    def at(self, point: Weights | Mapping[tuple[int, int, tuple[int, ...]], Any]) -> dict[int, list[Fraction]]:
+    def at(self, point: Weights | Mapping[Any, Any]) -> dict[int, list[Fraction]]:
         """The values of the generators, by degree, at a function of the linear span.
 
         Args:
-            point: exact weights of the network, or coefficients as `PolynomialMap.coefficients` gives them.
+            point: exact weights of the network, or coefficients as `PolynomialMap.coefficients` gives them. For a map
+                of one's own: weights by name, as `PolynomialMap.at` takes them, or such coefficients.
 
         Raises:
             BadInput: the coefficients are not those of a function of the linear span.
@@ -172,7 +216,7 @@ class Equations(Result):
             raise BadInput("the coefficients must be those of a function of the linear span, got others")
         return {degree: [_value(terms, values) for terms in some] for degree, some in self.terms.items()}
 
-    def vanishes_at(self, point: Weights | Mapping[tuple[int, int, tuple[int, ...]], Any]) -> bool:
+    def vanishes_at(self, point: Weights | Mapping[Any, Any]) -> bool:
         """Whether a function lies in the linear span and satisfies every equation that was found.
 
         `False` proves that it does not lie in M. The function of weights always does.
@@ -186,19 +230,27 @@ class Equations(Result):
         return values is not None and not any(_value(t, values) for some in self.terms.values() for t in some)
 
     def _coordinates_of(self, point: Any) -> list[Fraction] | None:
+        if isinstance(self.system, MapCoordinates):
+            by_name = isinstance(point, Mapping) and not all(isinstance(key, tuple) for key in point)
+            return self.system.at(point) if by_name else self.system.of_coefficients(point)
         return self.system.at(point) if isinstance(point, Weights) else self.system.of_coefficients(point)
 
-    def tangent_dimension_bound(self, weights: Weights) -> int:
+    def tangent_dimension_bound(self, weights: Weights | Mapping[Any, Any]) -> int:
         """An upper bound for the dimension of the tangent space of M at the function of these weights.
 
         The linear span less the rank, modulo a prime, of the Jacobian of the equations found; where the ideal is
         complete, and the prime is not unlucky, it is the dimension.
 
+        Args:
+            weights: of the network; by name, for a map of one's own.
+
         Raises:
             ShapeError: the weights are of another network.
         """
         require_arguments(Equations.tangent_dimension_bound, locals())
-        values = self.system.at(weights)
+        if not isinstance(self.system, MapCoordinates) and not isinstance(weights, Weights):
+            raise BadInput(f"weights must be Weights, got {type(weights).__name__}")
+        values = self.system.at(weights)  # type: ignore[arg-type]
         p = next((p for p in PRIMES if all(v.denominator % p for v in values)), None)
         if p is None:
             return self.linear_span - (not self.is_cone)
@@ -225,7 +277,7 @@ class Equations(Result):
         return equations_text.in_format(self, form)
 
     def __repr__(self) -> str:
-        return f"equations({self.architecture!r}, {len(self.hilbert_function) - 1})"
+        return f"equations({self.asked!r}, {len(self.hilbert_function) - 1})"
 
     def lines(self) -> Lines:
         """What is known, by name."""

@@ -13,6 +13,7 @@ from lightning_sym.limits import Work, require_memory
 from lightning_sym.rings.prime_field import reduce_mod
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
+from lightning_sym.varieties.map_coordinates import MapCoordinates
 
 Terms = dict[tuple[int, ...], int]
 """An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
@@ -67,7 +68,7 @@ class Lazy:
 class Expansion:
     """Substitutes the coordinates, as polynomials in the letters of the normal weights, and expands."""
 
-    def __init__(self, system: CoordinateSystem, memory: int, work: Work) -> None:
+    def __init__(self, system: CoordinateSystem | MapCoordinates, memory: int, work: Work) -> None:
         self.forms, self.memory, self.work = system.forms, memory, work
         self._products: dict[tuple[int, ...], Any] = {}
         self._kept = 0  # terms of these

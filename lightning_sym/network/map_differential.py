@@ -1,0 +1,163 @@
+"""The differential of a polynomial map by its weights: Jacobians, their ranks, and what gradient flow keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lightning_sym.errors import BadInput
+from lightning_sym.exact.certified_rank import certified_rank
+from lightning_sym.lazy import lazy_imports
+from lightning_sym.limits import DEFAULT_MEMORY, require_integer
+from lightning_sym.network.ambient import ambient_dimension
+from lightning_sym.network.given_symmetries import GivenConserved, conserved_by
+from lightning_sym.network.jacobian_rank import JacobianRank, jacobian_at
+from lightning_sym.network.symbolic_map import SymbolicMap
+from lightning_sym.rings.expressions import letters_of, to_expressions
+
+with lazy_imports(__name__):
+    import sympy
+
+    from lightning_sym.network import generic_rank
+
+if TYPE_CHECKING:
+    from sympy import Matrix
+
+    from lightning_sym.network.generic_rank import GenericRank
+
+
+class MapDifferential(SymbolicMap):
+    """The part of `PolynomialMap` that is about derivatives by the weights."""
+
+    def _derivatives(self) -> list[Any]:
+        if not self.weight_names:
+            raise BadInput("a Jacobian by the weights must be of a map with symbolic weights, got numbers")
+        columns = range(len(self.weight_names))
+        return [value.derivative(i) for value in self._distinct.values() for i in columns]
+
+    def jacobian(self, memory: int = DEFAULT_MEMORY) -> Matrix:
+        """Derivatives of the coefficients by the weights, a SymPy matrix.
+
+        One row for each of `distinct_coefficients`, in that order (a coefficient that is zero or equal to another adds
+        nothing); one column for each of `weight_symbols`.
+
+        Raises:
+            BadInput: the weights are numbers.
+            TooLarge: the expressions are estimated to need more than `memory` bytes.
+
+        Example:
+            >>> from lightning_sym import Architecture, polynomial_map
+            >>> polynomial_map(Architecture((1, 1), (1,), 2)).jacobian()
+            Matrix([[K1_1_1*V1_1_1, Q1_1_1*V1_1_1, K1_1_1*Q1_1_1]])
+        """
+        self._require(sum(map(len, self.entries.ravel())), memory, "the coefficients")
+        derivatives = self._derivatives()
+        self._require(sum(map(len, derivatives)), memory, "the Jacobian")
+        return sympy.Matrix(
+            len(self._distinct), len(self.weight_names), to_expressions(derivatives, self.weight_symbols)
+        )
+
+    def jacobian_rank(self, weights: Any, memory: int = DEFAULT_MEMORY) -> JacobianRank:
+        """The exact rank over the rationals of the Jacobian at given weights, with pivots and kernel as evidence.
+
+        Args:
+            weights: numbers for all weights, as `at` takes them.
+            memory: bytes that the polynomials may take, by an estimate made before anything is computed.
+
+        Raises:
+            BadInput: a weight is missing, or is no number.
+
+        Example:
+            >>> from lightning_sym import Architecture, polynomial_map
+            >>> from lightning_sym.network.weights import Weights
+            >>> w = Weights.of({"Q1": [[1, 0]], "K1": [[0, 1]], "V1": [[1, 2]]})
+            >>> found = polynomial_map(Architecture((2, 1), (1,), 2)).jacobian_rank(w)
+            >>> found.rank, found.pivot_weights, len(found.kernel)
+            (4, ('Q1_1_1', 'Q1_1_2', 'K1_1_1', 'V1_1_1'), 2)
+        """
+        given = self._values(weights)
+        for name in self.weight_names:
+            if name not in given:
+                raise BadInput(f"a rank must be taken where all weights are numbers, got none for {name}")
+            if letters := letters_of([given[name]]):
+                raise BadInput(f"a rank must be taken where all weights are numbers, got {letters[0]} in {name}")
+        numbers = [given[name] for name in self.weight_names]
+        if self.is_of_all_weights:
+            jacobian = jacobian_at(self.architecture, numbers, memory)
+        else:
+            point = list(map(self.ring.number, numbers))
+            derivatives = iter(self._derivatives())
+            jacobian = {key: [next(derivatives)(*point) for _ in point] for key in self._distinct}
+        keys = self._ordered(jacobian)
+        entries = np.array([jacobian[key] for key in keys], dtype=object).reshape(len(keys), len(self.weight_names))
+        found = certified_rank(entries)
+        return JacobianRank(
+            found.rank, self.weight_names, self.input_names, tuple(keys[i] for i in found.rows),
+            tuple(self.weight_names[i] for i in found.columns), found.minor, found.kernel,
+        )  # fmt: skip
+
+    def conserved(self, symmetries: Sequence[Any]) -> GivenConserved:
+        """What gradient flow keeps because of linear symmetries, for every loss and all data.
+
+        Args:
+            symmetries: generators of a group that keeps the map, each a square matrix over `weight_symbols`; or a
+                dictionary that says by which linear expression a weight moves.
+
+        Returns:
+            The quantities, and bounds for how many independent ones there are.
+
+        Raises:
+            BadInput: a generator moves a coefficient, or is not linear; or the weights are numbers.
+            ShapeError: a matrix has another size.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import PolynomialMap
+            >>> a, b, x = sympy.symbols("a b x")
+            >>> found = PolynomialMap.of([[a * b * x]], weights=[a, b], inputs=[x]).conserved([{a: a, b: -b}])
+            >>> found.quantities, found.count
+            ((a**2 - b**2,), 1)
+        """
+        if not self.weight_names:
+            raise BadInput("conserved quantities must be of a map with symbolic weights, got numbers")
+        return conserved_by(symmetries, self.weight_names, self.weight_symbols, list(self._distinct.values()))
+
+    def generic_rank(self, seed: int = 0) -> GenericRank:
+        r"""The rank of the Jacobian at all weights but those in the zero set of some polynomial, from both sides.
+
+        For symbolic weights of a network it is the dimension of its set of functions. `certified_dimension` needs no
+        polynomials for that, and reaches much further; here any family of weights with letters has an answer.
+
+        Args:
+            seed: picks the points; it may change the evidence, never a certified number.
+
+        Returns:
+            Bounds; `rank` is the generic rank where they meet.
+
+        Raises:
+            BadInput: the weights of the map are numbers, or the seed is negative.
+
+        Example:
+            >>> from lightning_sym import Architecture, polynomial_map
+            >>> found = polynomial_map(Architecture((2, 1), (2,), 2)).generic_rank()
+            >>> found.rank, found.lower, found.upper
+            (5, 5, 5)
+        """
+        require_integer(seed, "the seed")
+        if not self.weight_names:
+            raise BadInput("a generic rank must be of a map with symbolic weights, got numbers")
+        generator = np.random.default_rng([seed, 1])
+        if self.is_of_all_weights and not self.architecture.varies:
+            coefficients = ambient_dimension(self.architecture)
+            sample = partial(generic_rank.network_sample, self.architecture, generator)
+        else:
+            coefficients = len(self._distinct)
+            sample = partial(generic_rank.polynomial_sample, self._derivatives(), len(self.weight_names), generator)
+        search = generic_rank.FieldSearch(self.ring, len(self.weight_names), list(self.entries.ravel()), sample)
+
+        def rank_at(point: Sequence[int]) -> int:
+            return self.jacobian_rank(dict(zip(self.weight_names, point, strict=True))).rank
+
+        return generic_rank.generic_rank_bounds(search, self.weight_names, rank_at, coefficients, seed)

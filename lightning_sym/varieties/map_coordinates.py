@@ -1,0 +1,265 @@
+r"""Coordinates of the linear span of a polynomial map of one's own, in place of those of a network.
+
+The torus is found: the scalings of the weights that multiply each coefficient by a character, as far as a few of them
+separate coordinates. Where one of them multiplies all coefficients alike the closure is a cone; elsewhere a coordinate
+that is constantly 1 stands behind the others, and the equations are those of the projective closure
+(`docs/equations.md`, section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.arguments import shown
+from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.exact.rational import null_space, rank, solution
+from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
+from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.symbolic_map import Key
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.prime_field import random_residues
+from lightning_sym.rings.rationals import as_fraction
+from lightning_sym.varieties.coefficient_relations import exact_coefficient, relations_of
+from lightning_sym.varieties.coordinates import Coordinate
+
+MOST_SCALINGS, LARGEST_WEIGHT = 5, 50
+"""Scalings that sort coordinates, and by how much one of them may count: codes of weights must fit into 64 bits."""
+
+_ONE = (-1, -1, ())
+"""In place of a coefficient the constant 1."""
+
+_TERM = 2e-8
+"""Seconds for a term at a point modulo a prime; measured, and rough."""
+
+
+@dataclass(frozen=True)
+class MapCoordinate(Coordinate):
+    """A coefficient of a map of one's own, or the constant 1 where `row` is 0.
+
+    Attributes:
+        inputs: names of the inputs.
+    """
+
+    inputs: tuple[str, ...]
+
+    def monomial(self) -> str:
+        """The monomial in the inputs."""
+        powers = [f"{x}^{e}" if e > 1 else x for x, e in zip(self.inputs, self.exponents, strict=True) if e]
+        return "*".join(powers) or "1"
+
+    def __str__(self) -> str:
+        if not self.row:
+            return f"{self.name} = 1"
+        place = f"phi_{self.row}_{self.token}"
+        return f"{self.name} = coefficient of {self.monomial()} in {place}" if self.inputs else f"{self.name} = {place}"
+
+
+@dataclass(frozen=True, repr=False)
+class MapCoordinates:
+    """All coordinates of a map, with what `CoordinateSystem` says of a network.
+
+    Attributes:
+        phi: the map.
+        coordinates: of the linear span.
+        keys: the coordinates as coefficients of `phi`, without the constant.
+        combinations: every coefficient that is not zero, in the coordinates (by their places), the constant among them.
+        forms: the coordinates as polynomials in the weights.
+        is_cone: whether a scaling of the weights multiplies all coefficients alike.
+    """
+
+    phi: PolynomialMap
+    coordinates: tuple[MapCoordinate, ...]
+    keys: tuple[Key, ...]
+    combinations: Mapping[Key, Mapping[int, Fraction]]
+    forms: tuple[Any, ...]
+    is_cone: bool
+
+    network = None
+    """There is none."""
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def __repr__(self) -> str:
+        return f"map_coordinates({self.phi!r})"
+
+    @property
+    def constant(self) -> int:
+        """The place of the coordinate that is constantly 1, where the closure is no cone."""
+        return len(self.keys)
+
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """No parts of a torus weight are permuted."""
+        return ()
+
+    def permuted(self, order: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+        """Each coordinate stays where it is; no other order is known to keep the closure."""
+        return np.arange(len(self)) if order == tuple(range(len(order))) else None
+
+    def at_random_points(
+        self,
+        generator: np.random.Generator,
+        points: int,
+        p: int,
+        memory: int = DEFAULT_MEMORY,
+        work: Work | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """The coordinates at random weights modulo `p`, `coordinates x points`.
+
+        Raises:
+            TooLarge: they do not fit into `memory` bytes, or their computation into `work`.
+            BadInput: a coefficient has a denominator that is zero modulo `p`.
+        """
+        letters = len(self.phi.weight_names)
+        largest = max(int(e) for form in self.forms for e in form.degrees())
+        require_memory(8 * points * (letters * (largest + 1) + len(self)), memory, f"values at {points:,} points")
+        if work is not None:
+            factors = sum(len(form) for form in self.forms) * letters
+            work.spend(_TERM * points * factors, "values of the coordinates")
+        at = random_residues(generator, (letters, points), p).residues()
+        powers = np.ones((largest + 1, letters, points), dtype=np.int64)
+        for e in range(1, largest + 1):
+            powers[e] = powers[e - 1] * at % p
+        return np.array([self._value(form, powers, p) for form in self.forms], dtype=np.float64)
+
+    @staticmethod
+    def _value(form: Any, powers: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
+        """Return a polynomial modulo `p` by the powers of its variables."""
+        total = np.zeros(powers.shape[2], dtype=np.int64)
+        for exponents, coefficient in form.to_dict().items():
+            if not (denominator := int(coefficient.q) % p):
+                raise BadInput(f"coefficients must have denominators that are not multiples of {p}, got {coefficient}")
+            value = np.full_like(total, int(coefficient.p) * pow(denominator, -1, p) % p)
+            for i, e in enumerate(map(int, exponents)):
+                if e:
+                    value = value * powers[e, i] % p
+            total = (total + value) % p
+        return total
+
+    def at(self, weights: Any) -> list[Fraction]:
+        """The coordinates of the function of exact weights, given as `PolynomialMap.at` takes them.
+
+        Raises:
+            BadInput: a weight is missing, or is no number.
+        """
+        found = self.of_coefficients(self.phi.at(weights).coefficients())
+        assert found is not None  # noqa: S101 - a function of the map lies in its linear span
+        return found
+
+    def of_coefficients(self, coefficients: Mapping[Key, Any]) -> list[Fraction] | None:
+        """The coordinates of a map with these coefficients; None unless it lies in the linear span.
+
+        Args:
+            coefficients: as `PolynomialMap.coefficients` gives them; those that are missing are zero.
+
+        Raises:
+            BadInput: a coefficient is no exact number, or its place is none.
+        """
+        rows, columns = self.phi.entries.shape
+        given: dict[Key, Fraction] = {}
+        for place, value in coefficients.items():
+            match place:
+                case (int(k), int(j), tuple(exponents)) if (
+                    0 <= k < rows and 0 <= j < columns and len(exponents) == len(self.phi.input_names)
+                ):
+                    given[k, j, exponents] = exact_coefficient(value)
+                case _:
+                    raise BadInput(f"a coefficient must be of an output and a monomial of the map, got {shown(place)}")
+        values = [given.get(key, Fraction(0)) for key in self.keys] + [Fraction(1)] * (not self.is_cone)
+        sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
+        if any(sums.get(key, 0) != given.get(key, 0) for key in sums | given):
+            return None
+        return values
+
+
+def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: Work | None = None) -> MapCoordinates:
+    """The coordinates of the linear span of a map of one's own.
+
+    Exact: linear relations of the coefficients are solved over the rationals.
+
+    Raises:
+        BadInput: the coefficients are numbers, or all zero.
+        TooLarge: they do not fit into `memory` bytes, or their computation into `work`.
+
+    Example:
+        >>> import sympy
+        >>> a, b, x, y = sympy.symbols("a b x y")
+        >>> phi = PolynomialMap.of([[(a * x + b * y) ** 2 + a**2 * y**2]], weights=[a, b], inputs=[x, y])
+        >>> for c in map_coordinates(phi).coordinates:
+        ...     print(c, c.weight)
+        c_1 = coefficient of x^2 in phi_1_1 (1,)
+        c_2 = coefficient of x*y in phi_1_1 (1,)
+        c_3 = coefficient of y^2 in phi_1_1 (1,)
+    """
+    work = Work() if work is None else work
+    if not phi.weight_names:
+        raise BadInput("equations must be of a map with symbolic weights, got numbers")
+    coefficients: dict[Any, Any] = phi.ring_coefficients()
+    if not coefficients:
+        raise BadInput("equations must be of a map that is not zero")
+    ordered = sorted(coefficients, key=lambda key: (key[0], key[1], [-e for e in key[2]]))
+    weights, is_cone = _weights([coefficients[key] for key in ordered], memory, work)
+    weight = dict(zip(ordered, weights, strict=True))
+    if not is_cone:  # coefficients may differ by a constant
+        coefficients[_ONE] = PolynomialRing(phi.weight_names).constant(1)
+        weight[_ONE] = (0,) * len(weights[0])
+    found: dict[Any, Any] = dict(relations_of([_ONE] * (not is_cone) + ordered, coefficients, memory, work))
+    keys = [key for key in ordered if found[key] == {key: 1}]
+    every = [*keys, _ONE] if not is_cone else keys
+    place = {key: i for i, key in enumerate(every)}
+    combinations = {key: {place[k]: c for k, c in found[key].items()} for key in ordered}
+    coordinates = (
+        MapCoordinate(f"c_{i}", key[0] + 1, key[1] + 1, key[2], weight[key], phi.input_names)
+        for i, key in enumerate(every, start=1)
+    )
+    return MapCoordinates(
+        phi, tuple(coordinates), tuple(keys), combinations, tuple(coefficients[key] for key in every), is_cone
+    )
+
+
+def _weights(forms: list[Any], memory: int, work: Work) -> tuple[list[tuple[int, ...]], bool]:
+    """By how much scalings multiply each coordinate, and whether one of them multiplies all alike."""
+    differences: dict[tuple[int, ...], None] = {}
+    firsts = []
+    for form in forms:
+        first, *others = [tuple(map(int, exponents)) for exponents in form.monoms()]
+        firsts.append(first)
+        differences |= dict.fromkeys(tuple(a - b for a, b in zip(first, other, strict=True)) for other in others)
+    letters = len(firsts[0])
+    require_memory(64 * letters * (len(differences) + letters), memory, "scalings of the weights")
+    work.spend(1e-8 * letters**2 * (len(differences) + len(forms)), "scalings of the weights")
+    rows = np.array([*differences, (0,) * letters], dtype=object)
+    scalings = [_whole(vector) for vector in null_space(rows)]
+    table = np.array(firsts, dtype=object) @ np.array(scalings, dtype=object).reshape(-1, letters).T
+    ones = np.full((len(forms), 1), Fraction(1), dtype=object)
+    is_cone = bool(scalings) and solution(table * Fraction(1), ones) is not None
+    kept: list[ObjectArray] = [np.zeros(len(forms), dtype=object)] * (not is_cone)
+    kept += [np.ones(len(forms), dtype=object)] * is_cone
+    for column in table.T:
+        more = [*kept, column]
+        if len(kept) <= MOST_SCALINGS and max(map(abs, column)) <= LARGEST_WEIGHT and _separates(more, is_cone):
+            kept = more
+    return [tuple(map(int, row)) for row in np.array(kept).T], is_cone
+
+
+def _separates(columns: list[ObjectArray], is_cone: bool) -> bool:
+    """Whether the last scaling is no combination of those before it."""
+    counted = columns if is_cone else columns[1:]
+    return rank(np.array(counted, dtype=object) * Fraction(1)) == len(counted)
+
+
+def _whole(vector: Any) -> list[int]:
+    """Return a rational vector without denominators."""
+    numbers = list(map(as_fraction, vector))
+    common = lcm(*(number.denominator for number in numbers))
+    if common > 2**20:
+        raise TooLarge("scalings of the weights must have short exponents")
+    return [int(number * common) for number in numbers]

@@ -1,0 +1,134 @@
+"""Connected components of real fibers, against counts by signs alone and against degenerate cases."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lightning_cli.pictures.fiber import picture
+from lightning_sym import Architecture, NetworkForm, Weights, fiber, polynomial_map
+from lightning_sym.exact.rational import rank
+from lightning_sym.fibers import factorizations, real_components
+from lightning_sym.fibers.factorizations import Reader, Space, tight_widths
+from lightning_sym.fibers.points import Component
+from lightning_sym.rings.normalization import SOFTMAX
+
+
+def of(**matrices: Any) -> Weights:
+    return Weights.of(matrices)
+
+
+def orthants(weights: Weights) -> int:
+    """All sizes one: the function is a monomial in the weights, so a component is an orthant with its sign."""
+    phi = polynomial_map(weights.architecture(1))
+    ((exponents, _),) = [(tuple(map(int, e)), c) for e, c in phi.entries[0, 0].to_dict().items()]
+    powers = exponents[: len(phi.weight_names)]
+    value = np.prod([np.sign(float(m[0, 0])) ** p for m, p in zip(weights.named().values(), powers, strict=True)])
+    signs = product((1, -1), repeat=len(powers))
+    return sum(np.prod([s**p for s, p in zip(one, powers, strict=True)]) == value for one in signs)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("tokens", [1, 2])
+def test_where_all_sizes_are_one_signs_count(depth: int, tokens: int) -> None:
+    weights = Weights.of({f"{c}{i}": [[2 - 5 * (c == "K")]] for i in range(1, depth + 1) for c in "QKV"})
+    found = fiber(weights, tokens)
+    assert found.real_components == orthants(weights) == 2 ** (3 * depth - 1)
+    assert found.real is not None
+    assert found.real.virtual == 2**depth
+
+
+E2 = [[1, 0], [0, 1]]
+CASES: list[tuple[str, Weights, int, tuple[int | None, int | None]]] = [
+    # k . q is a nonzero number: for one row a hyperbola, for more rows connected; v has the other sign or not
+    ("one row", of(Q1=[[1]], K1=[[1]], V1=[[1]]), 2, (4, 2)),
+    ("two rows", of(Q1=[[1], [0]], K1=[[1], [1]], V1=[[1]]), 2, (2, 2)),
+    ("rank two of two", of(Q1=E2, K1=E2, V1=[[1, 0]]), 2, (4, 2)),
+    ("rank one of two", of(Q1=[[1, 0], [0, 0]], K1=E2, V1=E2), 2, (2, 2)),
+    ("skew", of(Q1=[[0, 1], [-1, 0]], K1=E2, V1=E2), 2, (4, 2)),
+    ("rank one twice", of(Q1=[[1, 2]], K1=[[1, -1]], V1=[[3, 1]]), 2, (8, 4)),
+    ("rank one twice, alike", of(Q1=[[1, 2]], K1=[[3, 1]], V1=[[3, 1]]), 2, (4, 2)),
+    ("rank one twice, spare row", of(Q1=[[1, 2], [0, 0]], K1=[[1, -1], [5, 5]], V1=[[3, 1]]), 2, (4, 4)),
+    ("zero", of(Q1=[[1, 2]], K1=[[1, 0]], V1=[[0, 0]]), 2, (1, 1)),
+    ("zero scores", of(Q1=[[0, 0]], K1=[[1, 0]], V1=[[1, 0]]), 2, (1, 1)),
+    # one token: signature (2, 0), (1, 1) and (1, 0) of x^T A x
+    ("definite", of(Q1=E2, K1=E2, V1=E2), 1, (4, 2)),
+    ("definite, spare row", of(Q1=[*E2, [0, 0]], K1=[*E2, [0, 0]], V1=E2), 1, (2, 2)),
+    ("indefinite, one row", of(Q1=[[1, 0]], K1=[[0, 1]], V1=E2), 1, (8, 2)),
+    ("indefinite, two rows", of(Q1=[[1, 0], [0, 0]], K1=[[0, 1], [0, 0]], V1=E2), 1, (2, 2)),
+    ("a square", of(Q1=[[1, 0]], K1=[[1, 0]], V1=E2), 1, (4, 2)),
+    ("skew, one token", of(Q1=[[0, 1], [-1, 0]], K1=E2, V1=E2), 1, (1, 1)),
+    ("three linear factors", of(Q1=[[1, 0]], K1=[[0, 1]], V1=[[1, 1]]), 1, (24, 6)),
+    ("irrational factors", of(Q1=E2, K1=[[1, 0], [0, -2]], V1=[[1, 0]]), 1, (6, 6)),
+    # two layers: a wide stream between them turns through a reflection, a narrow one does not
+    ("wide stream", of(Q1=E2, K1=E2, V1=[[1, 0], [0, 1], [0, 0]], Q2=[[1, 0, 0], [0, 1, 0]],
+                       K2=[[1, 0, 0], [0, 2, 0]], V2=[[1, 0, 0]]), 2, (16, 4)),
+    ("narrow stream", of(Q1=E2, K1=E2, V1=E2, Q2=E2, K2=[[1, 0], [0, 2]], V2=[[1, 0]]), 2, (32, 4)),
+    ("not described whole", of(Q1=[[1, 0]], K1=[[1, 1]], V1=E2, Q2=E2, K2=E2, V2=E2), 2, (None, None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("weights", "tokens", "known"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_components_by_hand(weights: Weights, tokens: int, known: tuple[int | None, int | None]) -> None:
+    found = fiber(weights, tokens)
+    assert found.real is not None
+    assert (found.real.count, found.real.virtual) == known
+    assert found.real.reason
+    assert ("joined by" in str(found)) == (len(found.real.moves) > 0)
+
+
+def test_softmax_counts_bases_alone() -> None:
+    softmax = NetworkForm(SOFTMAX)
+    weights = CASES[19][1].with_form(softmax)
+    assert CASES[19][0] == "narrow stream"
+    assert fiber(weights, 3).real_components == 8
+    assert fiber(CASES[18][1].with_form(softmax), 3).real_components == 4
+    assert fiber(CASES[3][1].with_form(softmax), 3).real_components == 1
+    several = Weights.random(Architecture((2, 2), (1,), 2, heads=2), seed=1)
+    assert fiber(several).real_components is None
+
+
+def test_what_is_tight_has_no_room_for_a_reflection() -> None:
+    assert tight_widths([Space(1, 1, Reader(1, 1)), Space(1, 1, None)]) == ["queries and keys of layer 1"]
+    assert tight_widths([Space(1, 1, Reader(2, 1)), Space(1, 1, None)]) == []
+    assert tight_widths([Space(2, 2, Reader(1, 2)), Space(1, 1, None)]) is None
+    assert tight_widths([Space(2, 2, None), Space(1, 2, None), Space(1, 1, None)]) is None
+    assert tight_widths([Space(2, 2, None), Space(2, 2, Reader(1, None), "between"), Space(1, 1, None)]) == ["between"]
+
+
+@pytest.mark.parametrize("name", ["rank two of two", "narrow stream", "three linear factors"])
+def test_the_count_is_wrong_without_what_is_tight(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights, tokens, (count, _) = next(case[1:] for case in CASES if case[0] == name)
+    monkeypatch.setattr(real_components, "tight_widths", lambda _: [])
+    monkeypatch.setattr(real_components, "_squares", lambda _: (0, 0))
+    assert fiber(weights, tokens).real_components != count
+    assert factorizations.tight_widths is tight_widths
+
+
+def test_moves_lead_to_other_components_with_the_same_function() -> None:
+    """The signs that the proof names, by hand on one network: all patterns occur, and each has the function."""
+    weights = CASES[5][1]
+    given = polynomial_map(weights.architecture(2), weights)
+    patterns = set()
+    for component, scale, basis in product(fiber(weights).components, (1, -1), (1, -1)):
+        point = component.point(lam=scale, C=[[basis]])
+        assert polynomial_map(point.architecture(2), point).coefficients() == given.coefficients()
+        attention = point["K1"].T @ point["Q1"]
+        assert rank(attention) == 1
+        patterns.add((*(Fraction(x) for x in attention.ravel()), np.sign(float(point["K1"].ravel()[0]))))
+    assert len(patterns) == fiber(weights).real_components == 8
+
+
+@pytest.mark.parametrize("index", [4, 5, 19])
+def test_the_picture_has_as_many_branches_as_the_text_says(index: int) -> None:
+    weights, tokens = CASES[index][1:3]
+    found = fiber(weights, tokens)
+    assert found.real is not None
+    drawn = picture(weights, tokens)
+    assert f"{found.real.virtual} in virtual weights" in drawn.caption
+    assert f"{found.real.virtual} branches" in drawn.caption
+    assert all(isinstance(component, Component) for component in found.components)
