@@ -2,111 +2,110 @@
 
     python benchmarks/singularities.py [--count 3000] [--seed 0] [--levels 40] [--only WORD]
 
-For each of twenty networks the program's exact lambda and multiplicity m stand beside the slope of log volume by log
-epsilon, which tends to lambda - (m - 1) / log(1 / epsilon). Volumes are found by splitting: walkers are kept below a
-level of the loss that half of them are below, and walk. The loss is a mean over fixed random inputs, in floats, by a
-forward pass of its own; nothing is shared with the program but the weights. It is an opinion, no proof: a slope tells
-neighbouring values of lambda apart, and not m from m + 1.
+For each model of examples/calibration/cases.json its exact lambda and multiplicity m stand beside the slope of log
+volume by log epsilon, which tends to lambda - (m - 1) / log(1 / epsilon). Volumes are found by splitting: walkers are
+kept below a level of the loss that half of them are below, and walk. The loss is a mean over fixed random inputs, or
+over all strings, in floats, by a forward pass of its own; nothing is shared with the program but the weights. It is an
+opinion, no proof: a slope tells neighbouring values of lambda apart, and not m from m + 1.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from fractions import Fraction
+from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measuring import parser
-
-from lightning_sym import SOFTMAX, NetworkForm, Weights, learning_coefficient
+from measuring import HERE, parser
 
 Floats = npt.NDArray[np.float64]
 Loss = Callable[[Floats], Floats]
+Case = dict[str, Any]
+"""A model at its weights, as the file has it."""
 
-I2, E11, ZERO = [[1, 0], [0, 1]], [[1, 0], [0, 0]], [[0, 0], [0, 0]]
-SOFT = NetworkForm(SOFTMAX)
-
-
-class Case(NamedTuple):
-    """A network at its weights, and how far walkers begin from them."""
-
-    weights: Weights
-    tokens: int
-    radius: float
+CASES: list[Case] = json.loads((HERE / "examples" / "calibration" / "cases.json").read_text(encoding="utf-8"))["cases"]
 
 
-def _case(tokens: int, radius: float, form: NetworkForm | None = None, **matrices: Any) -> Case:
-    named = {name.replace("_", "."): matrix for name, matrix in matrices.items()}
-    return Case(Weights.of(named, form or NetworkForm()), tokens, radius)
+def _softmax(scores: Floats, axis: int) -> Floats:
+    powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
 
 
-CASES = {
-    "layer, full ranks": _case(2, 0.15, Q1=I2, K1=[[1, 2], [0, 1]], V1=[[1, 2], [-1, 1]]),
-    "layer, scores of rank one": _case(2, 0.15, Q1=E11, K1=E11, V1=[[1, 2], [0, 1]]),
-    "layer, parallel, a = 1": _case(2, 0.15, Q1=[[1, 2]], K1=[[1, 0]], V1=[[1, 0], [2, 0]]),
-    "layer, parallel, a = 2": _case(2, 0.15, Q1=[[1, 2], [0, 0]], K1=E11, V1=[[1, 0]]),
-    "layer, parallel, rk K = 2": _case(2, 0.15, Q1=[[1, 2], [0, 0]], K1=[[1, 0], [3, 1]], V1=[[1, 0]]),
-    "layer, values zero": _case(2, 0.1, Q1=[[1, 0]], K1=[[0, 1]], V1=ZERO),
-    "layer, scores zero, rk K = 1": _case(2, 0.3, Q1=ZERO, K1=E11, V1=[[1, 2]]),
-    "layer, all zero": _case(2, 1, Q1=ZERO, K1=ZERO, V1=[[0, 0]]),
-    "layer, all zero, a = 1": _case(2, 1, Q1=[[0, 0]], K1=[[0, 0]], V1=ZERO),
-    "layer, projected values": _case(2, 0.2, Q1=[[1, 0]], K1=[[1, 1]], V1=[[0, 1]], O1=[[1], [2]]),
-    "one token, full ranks": _case(1, 0.15, Q1=I2, K1=[[1, 2], [0, 1]], V1=[[1, 2], [-1, 1]]),
-    "one token, scores zero, a = 1": _case(1, 0.3, Q1=[[0, 0]], K1=[[0, 0]], V1=[[1, 2]]),
-    "one token, scores skew, a = 2": _case(1, 0.3, Q1=ZERO, K1=ZERO, V1=[[1, 2]]),
-    "one token, common factor": _case(1, 0.15, Q1=[[0, 1]], K1=[[1, 0]], V1=[[1, 0]]),
-    "one token, square, a = 1": _case(1, 0.15, Q1=[[1, 0]], K1=[[1, 0]], V1=[[1, 0]]),
-    "one token, square, a = 2": _case(1, 0.15, Q1=E11, K1=I2, V1=[[1, 0]]),
-    "softmax, zero head": _case(
-        3, 0.3, SOFT, Q1_1=[[1, 0.5]], K1_1=[[0.3, 1]], V1_1=[[1, 2]], O1_1=[[1], [-1]],
-        Q1_2=[[-1, 1]], K1_2=[[1, 0.5]], V1_2=[[1, -0.5]], O1_2=[[0], [0]],
-    ),
-    "softmax, heads that attend alike": _case(
-        3, 0.3, SOFT, Q1_1=[[1, 0.5]], K1_1=[[0.25, 1]], V1_1=[[1, 2]], O1_1=[[1], [-1]],
-        Q1_2=[[1, 0.5]], K1_2=[[0.25, 1]], V1_2=[[1, -0.5]], O1_2=[[0.5], [1]],
-    ),
-    "softmax, embedding and unembedding": _case(
-        2, 0.2, SOFT, E=[[1, 2]], Q1=[[1]], K1=[[0.5]], V1=[[1]], U=[[1], [-1]],
-    ),
-    "two softmax layers, first one zero": _case(
-        2, 0.3, SOFT, Q1=[[1]], K1=[[1]], V1=[[0]], Q2=[[1]], K2=[[1]], V2=[[2]],
-    ),
+def _attention(weights: dict[str, Floats], x: Floats, case: Case) -> Floats:
+    """Return outputs of a network for each of many weights."""
+    stream = x[None] if "E" not in weights else weights["E"][:, None] @ x
+    depth = max(int(name[1:].split(".")[0]) for name in weights if name[0] == "Q")
+    for layer in range(1, depth + 1):
+        total = stream if case["form"].get("skip") else 0.0
+        for name in (name[1:] for name in weights if name[0] == "Q" and int(name[1:].split(".")[0]) == layer):
+            query, key, value = (weights[letter + name][:, None] for letter in "QKV")
+            scores = np.swapaxes(key @ stream, -1, -2) @ (query @ stream)
+            written = value @ (stream @ (_softmax(scores, -2) if _is_softmax(case) else scores))
+            total = total + (weights["O" + name][:, None] @ written if "O" + name in weights else written)
+        stream = total
+    return stream if "U" not in weights else weights["U"][:, None] @ stream
+
+
+def _is_softmax(case: Case) -> bool:
+    return case["model"] == "one head" or case.get("form", {}).get("normalization") == "softmax"
+
+
+def _over_strings(weights: dict[str, Floats], x: npt.NDArray[Any], case: Case) -> Floats:
+    """Return outputs at the last words of strings for each of many weights."""
+    words = weights["E"][:, x]
+    scores = np.einsum("nsi,nij,nstj->nst", words[:, :, -1], weights["Q"], words)
+    pattern = _softmax(scores, -1) if _is_softmax(case) else scores / x.shape[1]
+    return np.einsum("nst,nsti,niv->nsv", pattern, words, weights["U"])
+
+
+def _product(weights: dict[str, Floats], x: Floats, case: Case) -> Floats:
+    return weights["B"][:, None] @ (weights["A"][:, None] @ x)
+
+
+OUTPUTS: dict[str, Callable[..., Floats]] = {
+    "attention": _attention, "linear attention": _over_strings, "one head": _over_strings, "product": _product,
 }  # fmt: skip
 
 
+def _inputs(case: Case, size: int, generator: np.random.Generator) -> npt.NDArray[Any]:
+    """Return all strings, or as many random inputs as there are weights and some more."""
+    law = case["inputs"]
+    if law["law"] == "all strings":
+        return np.array(list(product(range(law["words"]), repeat=law["length"])))
+    shape = (6 + size // law["shape"][1], *law["shape"])
+    return generator.normal(size=shape) if law["law"] == "normal" else generator.uniform(law["from"], law["to"], shape)
+
+
 def loss_of(case: Case, generator: np.random.Generator) -> tuple[Loss, int]:
-    """The mean squared difference to the function of the weights for a batch of changes, and the number of weights."""
-    shape = case.weights.architecture(case.tokens)
-    named, sizes = case.weights.named(), dict(shape.weight_shapes())
-    true = {name: np.array(matrix, dtype=np.float64)[None] for name, matrix in named.items()}
-    x = generator.normal(size=(6 + shape.parameter_count // case.tokens, shape.input_width, case.tokens))
-
-    def outputs(weights: dict[str, Floats]) -> Floats:
-        stream = x[None] if "E" not in weights else weights["E"][:, None] @ x
-        for layer in range(1, shape.depth + 1):
-            total = stream if shape.skip else 0.0
-            for head in range(1, shape.heads + 1):
-                name = shape.head_name(layer, head)
-                query, key, value = (weights[letter + name][:, None] for letter in "QKV")
-                scores = np.swapaxes(key @ stream, -1, -2) @ (query @ stream)
-                if shape.normalization is not None:
-                    scores = np.exp(scores - scores.max(axis=-2, keepdims=True))
-                    scores = scores / scores.sum(axis=-2, keepdims=True)
-                written = value @ (stream @ scores)
-                total = total + (weights["O" + name][:, None] @ written if "O" + name in weights else written)
-            stream = total
-        return stream if "U" not in weights else weights["U"][:, None] @ stream
-
-    target = outputs(true)
+    """The loss against the model at its own weights for a batch of changes, and the number of weights."""
+    true = {
+        name: np.array([[float(Fraction(entry)) for entry in row] for row in rows])[None]
+        for name, rows in case["weights"].items()
+    }
+    count = sum(matrix.size for matrix in true.values())
+    x = _inputs(case, count, generator)
+    target = OUTPUTS[case["model"]](true, x, case)
 
     def loss(changes: Floats) -> Floats:
         weights, start = dict[str, Floats](), 0
-        for name, (rows, columns) in sizes.items():
-            block = changes[:, start : start + rows * columns].reshape(-1, rows, columns)
-            weights[name], start = true[name] + case.radius * block, start + rows * columns
-        return np.mean((outputs(weights) - target) ** 2, axis=(1, 2, 3))
+        for name, matrix in true.items():
+            block = changes[:, start : start + matrix.size].reshape(-1, *matrix.shape[1:])
+            weights[name], start = matrix + case["radius"] * block, start + matrix.size
+        found = OUTPUTS[case["model"]](weights, x, case)
+        if case["loss"] == "Kullback-Leibler divergence":
+            found, own = found - _log_sum(found), target - _log_sum(target)
+            return np.asarray((np.exp(own) * (own - found)).sum(axis=-1).mean(axis=1))
+        return np.asarray(((found - target) ** 2).mean(axis=tuple(range(1, found.ndim))))
 
-    return loss, shape.parameter_count
+    return loss, count
+
+
+def _log_sum(logits: Floats) -> Floats:
+    most = logits.max(axis=-1, keepdims=True)
+    return np.asarray(most + np.log(np.exp(logits - most).sum(axis=-1, keepdims=True)))
 
 
 def walk(loss: Loss, places: Floats, values: Floats, level: float, generator: np.random.Generator) -> None:
@@ -156,14 +155,13 @@ def main() -> None:
     asked.add_argument("--only", default="")
     given = asked.parse_args()
     print("| network | lambda, m | slope expected | slope | log epsilon |\n|---|---|---|---|---|")
-    for name, case in CASES.items():
-        if given.only not in name:
+    for case in CASES:
+        if given.only not in case["name"]:
             continue
-        found = learning_coefficient(case.weights, case.tokens)
         got, end = slope(case, given.count, given.levels, given.seed)
-        known = f"{found.value}, {found.multiplicity}" if found.certified else f"{found.lower} to {found.upper}"
-        expected = float(found.upper) - ((found.multiplicity or 1) - 1) / -end
-        print(f"| {name} | {known} | {expected:.2f} | {got:.2f} | {end:.0f} |", flush=True)
+        expected = float(Fraction(case["lambda"])) - (case["m"] - 1) / -end
+        pair = f"{case['lambda']}, {case['m']}"
+        print(f"| {case['name']} | {pair} | {expected:.2f} | {got:.2f} | {end:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

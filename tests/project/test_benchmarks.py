@@ -6,9 +6,11 @@ import drawn
 import floating
 import growth
 import numpy as np
+import padic_volumes
 import peers
 import points
 import pytest
+import singularities
 import systems
 from measuring import HERE
 from shapes import SHAPES
@@ -155,3 +157,20 @@ def test_growth_family_and_slope() -> None:
 def test_a_point_is_measured_in_a_process_of_its_own() -> None:
     assert points.measure(HERE, 3, 60).startswith("regular, dim M = 17: ")
     assert points.measure(HERE, 3, 0.001) == "over 0.001 s"
+
+
+def test_counts_over_padic_integers_are_those_of_all_weights() -> None:
+    bits = (np.arange(2**12)[:, None] >> np.arange(12)) & 1
+    e, q, u = (bits[:, i : i + 4].reshape(-1, 2, 2) for i in (0, 4, 8))
+    scores, outputs = e @ q @ e.mT % 2, e @ u % 2
+    zero = ~(scores.any(axis=1) & outputs.any(axis=2)).any(axis=1)
+    assert padic_volumes.measure(2, 2, 0) == pytest.approx(1)
+    assert padic_volumes.measure(2, 2, 1) * 2**12 == pytest.approx(zero.sum()) == 1990
+
+
+def test_models_of_the_volumes_have_no_loss_at_their_own_weights_and_some_beside() -> None:
+    generator = np.random.default_rng(0)
+    for case in singularities.CASES:
+        loss, size = singularities.loss_of(case, generator)
+        own, beside = loss(np.vstack([np.zeros(size), generator.normal(size=size)]))
+        assert own == 0 < beside
