@@ -36,7 +36,8 @@ class Fingerprint(Result):
         name: of the checkpoint.
         form: its network; what a symmetry may change in it does not count.
         heads: by layer, one row a query head, in the order of the checkpoint: singular values of its OV, then of its
-            QK (with rotary positions at distance 0), then, with rotary positions, the sizes of the frequencies.
+            QK (with rotary positions at distance 0; rows of queries and keys times their gains, if they have any),
+            then, in layers with rotary positions, the sizes of the frequencies.
         marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the
             largest down; `attention bias` and `MLP bias`.
         ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
@@ -132,8 +133,8 @@ def fingerprint(
             progress("layers", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.FINGERPRINT)
         _take(every, block)
-        seen, neurons = seen_heads(block, form), seen_neurons(block, form)
-        heads.append(_head_marks(seen, form, root))
+        seen, neurons = seen_heads(block, form.at(layer)), seen_neurons(block, form)
+        heads.append(_head_marks(seen, form.at(layer), root))
         marks.append(_layer_marks(seen, neurons, root))
     if progress is not None:
         progress("embedding", form.layers, form.layers)
@@ -165,12 +166,13 @@ def _head_marks(seen: SeenHeads, form: CheckpointForm, root: float) -> Balls:
     a = form.head_width
     ov = _padded(singular_values(seen.output, seen.value).over(root), a)
     qk = _padded(singular_values(seen.query.mT, seen.key), a)
-    if form.theta is None:
+    qk = qk if form.head_norms is None else qk.over(root).over(root)  # queries and keys grow with the stream
+    if not form.turned:
         return joined(ov, qk)
-    half = np.arange(a // 2)
-    planes = np.stack([half, half + a // 2], axis=1)
+    half = np.arange(form.turned // 2)
+    planes = np.stack([half, half + form.turned // 2], axis=1)
     sizes = seen_planes(seen.query, planes).norms().times(seen_planes(seen.key, planes).norms())
-    return joined(ov, qk, sizes)
+    return joined(ov, qk, sizes if form.head_norms is None else sizes.over(root).over(root))
 
 
 def seen_planes(maps: Near, planes: np.ndarray) -> Near:

@@ -7,7 +7,7 @@ float32, which holds it exactly. A family (one file each) says how its tensors b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
@@ -93,6 +93,24 @@ class CheckpointForm:
         """Base and scaling of the rotary positions of a layer, if it has any."""
         turned = self.theta is not None and layer not in (self.unturned or ())
         return (self.theta, self.scaling) if turned and self.theta is not None else None
+
+    def at(self, layer: int) -> CheckpointForm:
+        """The form as a layer has it: without rotary positions where the layer has none.
+
+        Example:
+            >>> from lightning_sym.testing import small_checkpoint
+            >>> form = small_checkpoint("smollm3").form
+            >>> [form.at(layer).turned for layer in range(form.layers)]
+            [4, 0]
+        """
+        if self.unturned is None:
+            return self
+        return self if self.rotation_of(layer) else replace(self, theta=None, scaling=None, unturned=None)
+
+    @property
+    def turned(self) -> int:
+        """How many rows of queries, and of keys, rotary positions turn; asked of a layer (`at`), where these differ."""
+        return 0 if self.theta is None else self.head_width
 
     def features(self) -> Iterator[tuple[str, Any]]:
         """What it has of the parts that most networks lack, by name."""

@@ -50,7 +50,8 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
         raise BadInput(f"kinds must be of {', '.join(KINDS)}, got {unknown[0]!r}")
     random = np.random.default_rng(seed)
     form = checkpoint.form
-    layers = tuple(_layer(random, form, block_of(checkpoint, i, Walker.REWRITING), chosen) for i in range(form.layers))
+    blocks = ((form.at(i), block_of(checkpoint, i, Walker.REWRITING)) for i in range(form.layers))
+    layers = tuple(_layer(random, each, block, chosen) for each, block in blocks)
     parts: dict[str, Any] = {}
     if "scale" in chosen:
         parts["scale"] = Fraction(2)

@@ -32,9 +32,8 @@ FOLLOWS = frozenset((Walker.COMPARISON, Walker.REWRITING))
 NAMED: dict[str, frozenset[Walker]] = dict.fromkeys((
     "embedding", "positions", "final_gain", "final_bias", "unembedding", "norm1_gain", "norm1_bias", "query",
     "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias", "norm2_gain", "norm2_bias",
-    "gate", "gate_bias", "up", "up_bias", "down", "down_bias",
+    "gate", "gate_bias", "up", "up_bias", "down", "down_bias", "query_norm_gain", "key_norm_gain",
 ), frozenset(Walker) - FOLLOWS)  # fmt: skip
-NAMED |= dict.fromkeys(("query_norm_gain", "key_norm_gain"), frozenset((Walker.FORWARD,)))
 """By piece, those of the others that name it."""
 
 FORM = frozenset((
@@ -56,7 +55,7 @@ FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
     "logit_divisor": ("a scale of logits", ALL),
     "score_cap": ("caps on scores", ALL),
     "logit_cap": ("caps on logits", ALL),
-    "head_norms": ("gains on queries and keys", FOLLOWS | {Walker.FORWARD}),
+    "head_norms": ("gains on queries and keys", ALL),
 }
 """By field of a form that most networks lack, what it is called, and the walkers that know it: no symmetry that they
 use depends on it, or they follow the table of pieces, which says so."""
