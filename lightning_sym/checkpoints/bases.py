@@ -152,7 +152,7 @@ class Factors:
 GAUGES: tuple[tuple[str, str, Any], ...] = (
     ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
     ("query-key", "gain_factors", GainFactors),
-    ("ups", "ups", Factors),
+    ("ups", "ups", Factors), ("behind1", "behind1", Factors), ("behind2", "behind2", Factors),
 )  # fmt: skip
 """By space, the part of a symmetry that changes its basis."""
 

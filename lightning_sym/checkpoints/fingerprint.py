@@ -17,7 +17,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values
 from lightning_sym.checkpoints.fingerprint_key import key_of
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.display import Lines, Result
@@ -39,7 +39,7 @@ class Fingerprint(Result):
             QK (with rotary positions at distance 0; rows of queries and keys times their gains, if they have any),
             then, in layers with rotary positions, the sizes of the frequencies.
         marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the
-            largest down; `attention bias` and `MLP bias`.
+            largest down; `attention bias` and `MLP bias`; `attention gain` and `MLP gain`, of the norms behind both.
         ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
             `logit bias`.
         digest: SHA-256 of the form and of all tensors, byte by byte; the name of the family has no part in it.
@@ -135,7 +135,7 @@ def fingerprint(
         _take(every, block)
         seen, neurons = seen_heads(block, form.at(layer)), seen_neurons(block, form)
         heads.append(_head_marks(seen, form.at(layer), root))
-        marks.append(_layer_marks(seen, neurons, root))
+        marks.append(_layer_marks(seen, neurons, root) | _marks_behind(block, root))
     if progress is not None:
         progress("embedding", form.layers, form.layers)
     ends = ends_of(checkpoint, Walker.FINGERPRINT)
@@ -203,6 +203,16 @@ def _layer_marks(seen: SeenHeads, neurons: SeenNeurons, root: float) -> dict[str
         if written_bias is not None:
             found[name] = written_bias.norms().over(root)[None]
     return found
+
+
+def _marks_behind(block: Block, root: float) -> dict[str, Balls]:
+    """Sizes of the gains of the norms behind both halves, if there are any."""
+    gains = {"attention gain": block.behind1_gain, "MLP gain": block.behind2_gain}
+    return {
+        name: near(np.asarray(gain)[:, None, None]).norms().over(root).ordered()
+        for name, gain in gains.items()
+        if gain is not None
+    }
 
 
 def _end_marks(ends: Ends, form: CheckpointForm, root: float) -> dict[str, Balls]:

@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry
 ORDERS = ("heads", "neurons")
 """Parts of a gauge that are orders; the others are numbers."""
 
-INNER = ("neurons", "ups")
+INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
 
 
@@ -128,7 +128,18 @@ def fit_gauge(
         made.append(fits.gauge_matrix(*pair, left, right, (weights[0], weights[1]), rounds, about))
     parts["values"] = _stacked(made)
     parts |= _query_key(old, new, order, heads, form, rounds, about)
+    parts |= _signs_behind(old, new)
     return parts if new.gate is None else parts | {"ups": _ups(old, new, neurons, about)}
+
+
+def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
+    """The signs that gains of norms behind both halves changed, as old gains stand at the new places."""
+    found = {}
+    for name in ("behind1", "behind2"):
+        if (gain := getattr(new, f"{name}_gain")) is not None:
+            changed = floats(getattr(old, f"{name}_gain")) * floats(gain) < 0
+            found[name] = Ratio(np.where(changed, -1, 1).astype(object), 1)
+    return found
 
 
 def _weight(array: Floats) -> float:

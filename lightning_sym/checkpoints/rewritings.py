@@ -137,6 +137,9 @@ def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> 
         require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
     if layer.ups is not None:
         require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
+    for name in ("behind1", "behind2"):
+        if (signs := getattr(layer, name)) is not None:
+            require((np.abs(np.asarray(signs)) == 1).all(), f"{where}{name} must be 1 or -1")
     if layer.gain_factors is not None:
         queries, keys = Exact().numbers(layer.gain_factors)
         half = len(queries) // 2

@@ -44,6 +44,10 @@ NO_GAINS = Need(
 )
 GAINS = Need(lambda form: form.head_norms is not None, "this network has no gains on queries and keys")
 UNNORMED = Need(lambda form: form.head_norms is None, "with norms of keys the function depends on key biases")
+BEHIND = Need(lambda form: form.norms_behind is not None, "this network has no norms behind attention and MLPs")
+UNTURNABLE = Need(
+    lambda form: form.norms_behind is None, "norms behind attention and MLPs allow orders and signs of the stream only"
+)
 ROTARY = Need(lambda form: form.turned > 0, "turns belong to rotary positions, this network has none")
 GATED = Need(lambda form: form.has_gate, "only the up map of a gated MLP may be scaled")
 UNTIED = Need(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
@@ -134,6 +138,8 @@ class LayerSymmetry(_Parts):
         output_bias_shift, down_bias_shift: numbers, LayerNorm only: added to all entries.
         gain_factors: `(2, a)`, only with gains on queries and keys: what the two are multiplied with, `c, 1/c` up to
             signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
+        behind1, behind2: `(d,)`, 1 or -1, only with norms behind attention and MLPs: rows of what is written, and the
+            gains of these norms, change signs.
     """
 
     heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
@@ -163,6 +169,8 @@ class LayerSymmetry(_Parts):
     down_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
     down_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
     gain_factors: Part | None = field(default=None, metadata=made_of("2", "a", needs=(GAINS,)))
+    behind1: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
+    behind2: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +209,7 @@ class Symmetry(_Parts):
     scale: Fraction = field(default=Fraction(1), metadata=made_of())
     order: Part | None = field(default=None, metadata=made_of("d", integers=True))
     signs: Part | None = field(default=None, metadata=made_of("d", integers=True))
-    rotation: Part | None = field(default=None, metadata=made_of("d", "d"))
+    rotation: Part | None = field(default=None, metadata=made_of("d", "d", needs=(UNTURNABLE,)))
     final_gain: Part | None = field(default=None, metadata=made_of("d", needs=(UNTIED,)))
     embedding_shift: Part | None = field(default=None, metadata=made_of("n", needs=(CENTRED,)))
     positions_shift: Part | None = field(default=None, metadata=made_of("context", needs=(CENTRED, LEARNED)))

@@ -39,8 +39,14 @@ class Group(NamedTuple):
     letters: tuple[str, ...] = ()
 
 
+FOLDED = "the gains of all norms of one size, folded into what reads them"
+"""What must be true before the stream is turned."""
+
+
 def _stream(form: CheckpointForm, d: int) -> Group:
     """Return what turns the stream: with LayerNorm it keeps the vector of ones, up to its sign."""
+    if form.norms_behind is not None:
+        return Group("permutations with signs", 0, "Proposition 18")
     if form.norm == "layer":
         return Group(f"O({d - 1}), R 1 = 1 or R 1 = -1", (d - 1) * (d - 2) // 2, "Proposition 7")
     return Group(f"O({d})", d * (d - 1) // 2, "Proposition 7")
@@ -77,6 +83,8 @@ GROUPS: dict[str, Callable[[CheckpointForm, int], Group]] = {
     "norm1": _per_coordinate,
     "norm2": _per_coordinate,
     "final": _per_coordinate,
+    "behind1": lambda form, size: Group("a sign", 0, "Proposition 18"),
+    "behind2": lambda form, size: Group("a sign", 0, "Proposition 18"),
 }
 """By the kind of a space; `dimension` is of what leaves the configuration as it is."""
 
@@ -223,7 +231,7 @@ def _rules(
             group.called,
             group.dimension * points * (len(layers) if by_layer else 1),
             touched,
-            "the gains of all norms of one size, folded into what reads them" if space.kind == "stream" else "",
+            FOLDED if space.kind == "stream" and form.norms_behind is None else "",
             f"docs/checkpoints.md, {group.proposition}",
             tuple(layers) if len(groups) > 1 else (),
         )
