@@ -42,6 +42,11 @@ def _scaled(kind: str, factor: float, **more: Any) -> dict[str, Any]:
     return _SMALL | {"rope_parameters": {"rope_theta": 12345.5, "rope_type": kind, "factor": factor, **more}}
 
 
+_LOCAL = {
+    "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 500.0},
+}
+
 CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "GPT-2": ("GPT2", _OLD),
     "GPT-2, gelu, untied": ("GPT2", _OLD | {"activation_function": "gelu", "n_inner": 100, **_UNTIED}),

@@ -84,13 +84,29 @@ class Turns:
 
     def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
         found = of_groups(self.turns if piece.axes[place].up else self.inverses, piece, place)
-        half = piece.shape[place] // 2
+        half = array.shape[place] // 2
         x, y, upper, lower = found[..., 0], found[..., 1], array[:, :half], array[:, half:]
         if len(piece.axes) > 2:
             x, y = x[..., None], y[..., None]
         real = ring.plus(ring.times(x, upper), ring.times(-y, lower))
         parts = real, ring.plus(ring.times(y, upper), ring.times(x, lower))
         return ring.numbers(np.concatenate(parts, axis=1))  # of one half, perhaps, it is floats
+
+
+@dataclass(frozen=True, eq=False)
+class TurnedAndNot:
+    """Turns of the rows that rotary positions turn, which are the first, and matrices for the others."""
+
+    turned: int
+    turns: Turns | None
+    matrices: Matrices | None
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        rows = slice(self.turned), slice(self.turned, None)
+        parts = [array[(*(slice(None),) * place, some)] for some in rows]
+        both = zip((self.turns, self.matrices), parts, strict=True)
+        made = [part if by is None else by.move(part, piece, place, ring) for by, part in both]
+        return ring.numbers(np.concatenate(made, axis=place))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +152,7 @@ class Factors:
 GAUGES: tuple[tuple[str, str, Any], ...] = (
     ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
     ("query-key", "gain_factors", GainFactors),
-    ("ups", "ups", Factors),
+    ("ups", "ups", Factors), ("behind1", "behind1", Factors), ("behind2", "behind2", Factors),
 )  # fmt: skip
 """By space, the part of a symmetry that changes its basis."""
 

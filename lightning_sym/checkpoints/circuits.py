@@ -112,7 +112,7 @@ def circuits(
 
     `QK` is the bilinear form of the scores and `OV` the map of a head, of the normed stream: gains and norm biases are
     folded, with LayerNorm the mean of the stream is taken out on both sides. So no gauge changes them, and rotations of
-    the stream change no number here.
+    the stream change no number here. With gains on queries and keys `QK` is what their norms divide.
 
     Args:
         checkpoint: of any family.
@@ -141,8 +141,8 @@ def circuits(
         if progress is not None:
             progress("heads", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.HEADS)
-        seen = seen_heads(block, form)
-        ranks += head_ranks(block, form)
+        seen = seen_heads(block, form.at(layer))
+        ranks += head_ranks(block, form.at(layer))
         parts = (seen.query.mT, seen.key), (seen.output, seen.value)
         kept.append(parts)
         spectra.append([singular_values(*part) for part in parts])
@@ -190,6 +190,8 @@ def _absent(checkpoint: Checkpoint) -> tuple[str, ...]:
     found = ["norms", "MLPs"]
     if any(b is not None for b in (block.query_bias, block.value_bias, block.output_bias)):
         found.append("biases")
+    found += ["norms of queries and keys"] * (form.head_norms is not None)
+    found += ["norms behind attention and MLPs"] * (form.norms_behind is not None)
     return (*found, "learned positions" if form.theta is None else "rotary positions")
 
 

@@ -189,6 +189,80 @@ HEAD_NORMS = Feature(_read_head_norms, lambda form: {})
 """Of Qwen3: queries and keys of each head go through a norm."""
 
 
+def query_scale(default: int) -> Feature:
+    """Of Gemma 2 and 3: scores are divided by the root of a number of its own."""
+
+    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
+        width = config.number("query_pre_attn_scalar", Fraction(default))
+        return replace(form, score_width=None if width == form.head_width else width)
+
+    return Feature(read, lambda form: {"query_pre_attn_scalar": form.score_width or form.head_width})
+
+
+def caps(scores: int | None, logits: int | None) -> Feature:
+    """Caps on scores and on logits, these where the keys are absent; `null` says that there is none."""
+    keys = ("attn_logit_softcapping", scores), ("final_logit_softcapping", logits)
+
+    def cap(config: Config, key: str, default: int | None) -> Fraction | None:
+        if config.get(key) is None and (config.has(key) or default is None):
+            return None
+        return config.number(key, Fraction(default or 1))
+
+    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
+        score, logit = (cap(config, *each) for each in keys)
+        return replace(form, score_cap=score, logit_cap=logit)
+
+    return Feature(read, lambda form: {keys[0][0]: form.score_cap, keys[1][0]: form.logit_cap})
+
+
+def every_other(default: int, pattern: str = "") -> Feature:
+    """A window in all layers but each second one, or each one by the number that the key `pattern` states.
+
+    With such a key, that of Gemma 3, the layers with the window have rotary frequencies of their own.
+    """
+
+    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
+        every = config.size(pattern, 6) if pattern else 2
+        kinds = layer_kinds(config, form.layers)
+        local = [(layer + 1) % every != 0 for layer in range(form.layers)] if kinds is None else kinds
+        if not pattern:
+            return with_window(form, _stated_window(config, default), local)
+        window, theta = config.size("sliding_window", default), _local_theta(config)
+        places = tuple(layer for layer, has in enumerate(local) if has)
+        if not places or (theta == form.theta and form.scaling is None):
+            return with_window(form, window, local)
+        return replace(form, window=window, local=None if all(local) else places, local_theta=theta)
+
+    def write(form: CheckpointForm) -> dict[str, Any]:
+        kinds = ["sliding_attention" if form.window_of(layer) else "full_attention" for layer in range(form.layers)]
+        found: dict[str, Any] = {"sliding_window": form.window or form.context, "layer_types": kinds}
+        return found | ({"rope_local_base_freq": form.local_theta or form.theta} if pattern else {})
+
+    return Feature(read, write)
+
+
+def _local_theta(config: Config) -> Fraction:
+    """The base of the rotary frequencies of layers with a window.
+
+    Raises:
+        FileFormatError: these are scaled, or the base is stated twice and differently.
+    """
+    both = config.get("rope_parameters", {})
+    inner = Config(both.get("sliding_attention", {}) if isinstance(both, dict) else {})
+    inner.require("rope_type", "default")
+    local = Fraction(10000)
+    stated = [each.number(key, local) for each, key in ((config, "rope_local_base_freq"), (inner, "rope_theta"))
+              if each.get(key) is not None]  # fmt: skip
+    inner.finish()
+    if len(set(stated)) > 1:
+        refuse(f"the base of layers with a window must be stated once, got {' and '.join(map(said, stated))}")
+    return stated[0] if stated else local
+
+
+NORMS_BEHIND = Feature(lambda config, form: replace(form, norms_behind=True), lambda form: {})
+"""Of Gemma 2 and 3: what a half of a layer adds goes through a norm."""
+
+
 def silent(*keys: str) -> Feature:
     """Keys that say nothing in this family."""
 

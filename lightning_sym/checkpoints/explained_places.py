@@ -94,9 +94,8 @@ class Places:
     def _still(self) -> Stream:
         return stream_as_it_is(self.first, self.second)
 
-    @property
-    def _forms(self) -> tuple[CheckpointForm, CheckpointForm]:
-        return self.first.form, self.second.form
+    def _forms(self, layer: int) -> tuple[CheckpointForm, CheckpointForm]:
+        return self.first.form.at(layer), self.second.form.at(layer)
 
     def _stored(self, place: int | None) -> Callable[[str], str]:
         where = "" if place is None else f"{place}."
@@ -240,7 +239,7 @@ class Places:
         """Mistakes that explain a layer, behind each of which a symmetry is fitted anew."""
         first, second = (dict(block.present()) for block in blocks)
         off = found.off() | ({"down"} if len(found.pair.second.up) != len(blocks[1].up) else frozenset())
-        scene = Scene(self.first.form, first, second, off, self.units, self._stored(layer))
+        scene = Scene(self.first.form.at(layer), first, second, off, self.units, self._stored(layer))
 
         def behind(scene: Scene) -> tuple[Block, Block]:
             sides = zip(blocks, (scene.first, scene.second), strict=True)
@@ -249,7 +248,7 @@ class Places:
 
         def left(scene: Scene, pieces: frozenset[str]) -> frozenset[str]:
             self.spend(self._cost / 2)
-            return layer_off(behind(scene), self._forms, stream, self._stored(layer), self.units)
+            return layer_off(behind(scene), self._forms(layer), stream, self._stored(layer), self.units)
 
         for by in explain_by_fits(scene, left, known, only):
             then, unequal = self._fit(behind(by.scene), stream, layer)
@@ -269,7 +268,7 @@ class Places:
     def _fit(self, blocks: tuple[Block, Block], stream: Stream, layer: int) -> tuple[LayerFound, bool]:
         """A layer compared, and whether more neurons do something in one of both."""
         self.spend(self._cost)
-        found, _, counts = layer_found(blocks, self._forms, stream, self._stored(layer), self.units)
+        found, _, counts = layer_found(blocks, self._forms(layer), stream, self._stored(layer), self.units)
         return found, counts[0] != counts[1]
 
 

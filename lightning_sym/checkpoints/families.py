@@ -18,7 +18,7 @@ from lightning_sym.checkpoints.relatives import ATTENTION, MLP, RELATIVES
 from lightning_sym.checkpoints.rotary_config import FACTORS
 
 NORMS = frozenset(("norm1", "norm2"))
-WITH_GAINS = NORMS | {"query_norm", "key_norm"}
+WITH_GAINS = NORMS | {"query_norm", "key_norm", "behind1", "behind2"}
 AFFINE = ATTENTION | MLP
 
 Names = Mapping[str, tuple[str, str]]
@@ -157,6 +157,12 @@ QWEN3_LAYER: Names = {
     "query_norm": ("self_attn.q_norm", "attn_q_norm"),
     "key_norm": ("self_attn.k_norm", "attn_k_norm"),
 }
+GEMMA2_LAYER: Names = {
+    **LLAMA_LAYER,
+    "behind1": ("post_attention_layernorm", "post_attention_norm"),
+    "norm2": ("pre_feedforward_layernorm", "ffn_norm"),
+    "behind2": ("post_feedforward_layernorm", "post_ffw_norm"),
+}
 PHI3_LAYER: Names = {
     **LLAMA_LAYER,
     **dict.fromkeys(("query", "key", "value"), ("self_attn.qkv_proj", "attn_qkv")),
@@ -177,6 +183,8 @@ _GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=Tr
 _LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))
 _, _HALVES_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")  # as they are in folders
 _QWEN3, _QWEN3_GGUF = layouts(LLAMA_ENDS, QWEN3_LAYER, "model.layers.{}")
+_GEMMA2, _ = layouts(LLAMA_ENDS, GEMMA2_LAYER, "model.layers.{}")
+_GEMMA3, _ = layouts(LLAMA_ENDS, QWEN3_LAYER | GEMMA2_LAYER, "model.layers.{}")
 _PHI3, _PHI3_GGUF = layouts(LLAMA_ENDS, PHI3_LAYER, "model.layers.{}")
 
 
@@ -222,5 +230,7 @@ _ROWS = (
     relative("granite", gguf=_LLAMA_GGUF, gguf_keys=GRANITE_GGUF_KEYS),
     relative("smollm3", gguf=_LLAMA_GGUF),
     relative("gemma", with_gains_less_one(_LLAMA), _HALVES_GGUF),
+    relative("gemma2", with_gains_less_one(_GEMMA2)),
+    relative("gemma3_text", with_gains_less_one(_GEMMA3)),
 )
 FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in _ROWS}

@@ -17,7 +17,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values
 from lightning_sym.checkpoints.fingerprint_key import key_of
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.display import Lines, Result
@@ -36,9 +36,10 @@ class Fingerprint(Result):
         name: of the checkpoint.
         form: its network; what a symmetry may change in it does not count.
         heads: by layer, one row a query head, in the order of the checkpoint: singular values of its OV, then of its
-            QK (with rotary positions at distance 0), then, with rotary positions, the sizes of the frequencies.
+            QK (with rotary positions at distance 0; rows of queries and keys times their gains, if they have any),
+            then, in layers with rotary positions, the sizes of the frequencies.
         marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the
-            largest down; `attention bias` and `MLP bias`.
+            largest down; `attention bias` and `MLP bias`; `attention gain` and `MLP gain`, of the norms behind both.
         ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
             `logit bias`.
         digest: SHA-256 of the form and of all tensors, byte by byte; the name of the family has no part in it.
@@ -132,9 +133,9 @@ def fingerprint(
             progress("layers", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.FINGERPRINT)
         _take(every, block)
-        seen, neurons = seen_heads(block, form), seen_neurons(block, form)
-        heads.append(_head_marks(seen, form, root))
-        marks.append(_layer_marks(seen, neurons, root))
+        seen, neurons = seen_heads(block, form.at(layer)), seen_neurons(block, form)
+        heads.append(_head_marks(seen, form.at(layer), root))
+        marks.append(_layer_marks(seen, neurons, root) | _marks_behind(block, root))
     if progress is not None:
         progress("embedding", form.layers, form.layers)
     ends = ends_of(checkpoint, Walker.FINGERPRINT)
@@ -165,12 +166,13 @@ def _head_marks(seen: SeenHeads, form: CheckpointForm, root: float) -> Balls:
     a = form.head_width
     ov = _padded(singular_values(seen.output, seen.value).over(root), a)
     qk = _padded(singular_values(seen.query.mT, seen.key), a)
-    if form.theta is None:
+    qk = qk if form.head_norms is None else qk.over(root).over(root)  # queries and keys grow with the stream
+    if not form.turned:
         return joined(ov, qk)
-    half = np.arange(a // 2)
-    planes = np.stack([half, half + a // 2], axis=1)
+    half = np.arange(form.turned // 2)
+    planes = np.stack([half, half + form.turned // 2], axis=1)
     sizes = seen_planes(seen.query, planes).norms().times(seen_planes(seen.key, planes).norms())
-    return joined(ov, qk, sizes)
+    return joined(ov, qk, sizes if form.head_norms is None else sizes.over(root).over(root))
 
 
 def seen_planes(maps: Near, planes: np.ndarray) -> Near:
@@ -201,6 +203,16 @@ def _layer_marks(seen: SeenHeads, neurons: SeenNeurons, root: float) -> dict[str
         if written_bias is not None:
             found[name] = written_bias.norms().over(root)[None]
     return found
+
+
+def _marks_behind(block: Block, root: float) -> dict[str, Balls]:
+    """Sizes of the gains of the norms behind both halves, if there are any."""
+    gains = {"attention gain": block.behind1_gain, "MLP gain": block.behind2_gain}
+    return {
+        name: near(np.asarray(gain)[:, None, None]).norms().over(root).ordered()
+        for name, gain in gains.items()
+        if gain is not None
+    }
 
 
 def _end_marks(ends: Ends, form: CheckpointForm, root: float) -> dict[str, Balls]:

@@ -66,6 +66,12 @@ def fold(block: Block) -> Folded:
             if piece.norm and bias.any():
                 own = own + weight @ bias
             made |= {piece.name: weight * gain if piece.norm else weight, f"{piece.name}_bias": own}
+    for name, number in (("output", 1), ("down", 2)):
+        if (gain := made.get(f"behind{number}_gain")) is not None:
+            signs = np.where(gain < 0, -1.0, 1.0)
+            made[name] = made[name] * signs[:, None]
+            if (own := made[f"{name}_bias"]) is not None:
+                made[f"{name}_bias"] = own * signs
     for name in ("query", "key"):
         if (gain := made.get(f"{name}_norm_gain")) is not None:  # rows change signs with their gain
             signs = np.where(gain < 0, -1.0, 1.0)

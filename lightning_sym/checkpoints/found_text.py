@@ -71,10 +71,12 @@ GAUGES = {
     "turns": "turns of frequencies",
     "gain_factors": "gains of queries and keys scaled",
     "ups": "up scaled",
+    "behind1": "signs in front of the norm behind attention",
+    "behind2": "signs in front of the norm behind the MLP",
 }
 """Parts that are numbers, in words."""
 
-SAID = ("heads", "values", "queries", "turns", "gain_factors", "neurons", "ups")
+SAID = ("heads", "values", "queries", "turns", "gain_factors", "behind1", "neurons", "ups", "behind2")
 """Parts in the order in which they are told."""
 
 
@@ -88,7 +90,10 @@ def _numbers_words(name: str, numbers: Any) -> str:
     said = GAUGES[name]
     if not isinstance(numbers, Ratio):
         return f"{said}, fitted"
-    plain = {"turns": np.array([1.0, 0.0]), **dict.fromkeys(("ups", "gain_factors"), np.array(1.0))}
+    plain = {
+        "turns": np.array([1.0, 0.0]),
+        **dict.fromkeys(("ups", "gain_factors", "behind1", "behind2"), np.array(1.0)),
+    }
     one = plain.get(name, np.eye(numbers.numerators.shape[-1]))
     if (numbers.floats == one).all():
         return ""

@@ -78,7 +78,9 @@ def _upper(block: Block, name: str, place: int) -> int:
     axis = 0 if name == "output" else 1
     bias = getattr(block, f"{name}_bias") if name in ("query", "key") else None
     used = (matrix != 0).any(axis=axis)
-    return int((used if bias is None else used | (np.asarray(bias[place]) != 0)).sum())
+    used = used if bias is None else used | (np.asarray(bias[place]) != 0)
+    rows = getattr(block, f"{name}_norm_gain", None)
+    return int((used if rows is None else used & (np.asarray(rows) != 0)).sum())
 
 
 def _product(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Residues:
@@ -117,11 +119,15 @@ def _seen(
     if name == "output":
         return centred(maps.swapaxes(-1, -2))
     gain, norm_bias, bias = block.norm1_gain, block.norm1_bias, getattr(block, f"{name}_bias")
+    if (rows := getattr(block, f"{name}_norm_gain", None)) is not None:
+        maps, bias = reduced(maps * of(rows)[:, None]), None if bias is None else reduced(of(bias) * of(rows))
     seen = centred(reduced(maps * of(gain)))
-    unseen = name == "value" or (name == "key" and form.theta is None)
+    unseen = name == "value" or (name == "key" and not form.turned)
     if unseen or (bias is None and norm_bias is None):
         return seen
-    column = 0 * maps[..., 0] if bias is None else of(bias)
+    column = 0 * maps[..., 0] if bias is None else of(bias) if rows is None else bias
     if norm_bias is not None:
         column = reduced(column + reduced(maps * of(norm_bias)).sum(axis=-1))
+    if name == "key":
+        column = column * (np.arange(form.head_width) < form.turned)  # softmax does not see it in the others
     return np.concatenate([seen, column[..., None]], axis=-1)

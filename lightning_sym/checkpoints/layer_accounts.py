@@ -238,10 +238,11 @@ def _fits(pair: LayerPair, guess: Guess) -> Iterator[tuple[Any, Fitted | Measure
         writers = first.output[heads].reshape(form.groups, -1, a)
         yield symmetry.values, fit_of(symmetry.values, first.value[groups], writers)
     readers = first.query[heads].reshape(form.groups, -1, a, width).swapaxes(1, 2).reshape(form.groups, a, -1)
+    keys, turned = first.key[groups], form.turned
     if "turns" in guess.fitted:
-        yield symmetry.turns, fitted_turns(symmetry.turns, readers, first.key[groups])
+        yield symmetry.turns, fitted_turns(symmetry.turns, readers[:, :turned], keys[:, :turned])
     if "queries" in guess.fitted:
-        yield symmetry.queries, fit_of(symmetry.queries, readers, first.key[groups].swapaxes(-1, -2))
+        yield symmetry.queries, fit_of(symmetry.queries, readers[:, turned:], keys[:, turned:].swapaxes(-1, -2))
 
 
 def fitted_turns(turns: Any, queries: Measured, keys: Measured) -> Measured:
@@ -319,7 +320,9 @@ def _mostly_off(pair: LayerPair, left: Differences) -> bool:
 def _parts(pair: LayerPair, settled: Settled) -> Iterator[tuple[str, Any]]:
     """The parts of the symmetry that were read off, without those that do nothing."""
     for name, part in settled.parts.items():
-        if not name.endswith("_shift"):
+        if name == "key_bias":
+            yield name, pair.second.key_bias[..., pair.form.turned :]
+        elif not name.endswith("_shift"):
             yield name, getattr(pair.second, NORMS.get(name, name))
         elif (numbers := value_of(part) if isinstance(part, Measured) else part) is not None and (numbers != 0).any():
             yield name, numbers if numbers.shape else numbers.item()

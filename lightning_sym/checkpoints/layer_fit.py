@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry
 ORDERS = ("heads", "neurons")
 """Parts of a gauge that are orders; the others are numbers."""
 
-INNER = ("neurons", "ups")
+INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
 
 
@@ -128,7 +128,18 @@ def fit_gauge(
         made.append(fits.gauge_matrix(*pair, left, right, (weights[0], weights[1]), rounds, about))
     parts["values"] = _stacked(made)
     parts |= _query_key(old, new, order, heads, form, rounds, about)
+    parts |= _signs_behind(old, new)
     return parts if new.gate is None else parts | {"ups": _ups(old, new, neurons, about)}
+
+
+def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
+    """The signs that gains of norms behind both halves changed, as old gains stand at the new places."""
+    found = {}
+    for name in ("behind1", "behind2"):
+        if (gain := getattr(new, f"{name}_gain")) is not None:
+            changed = floats(getattr(old, f"{name}_gain")) * floats(gain) < 0
+            found[name] = Ratio(np.where(changed, -1, 1).astype(object), 1)
+    return found
 
 
 def _weight(array: Floats) -> float:
@@ -150,15 +161,27 @@ def _query_key(
     for group in range(groups):
         mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
         queries = [np.concatenate(list(x), axis=-1) for x in (old.query[theirs], new.query[mine])]
-        keys = old.key[order[group]], new.key[group]
-        if form.theta is None:
-            made.append(fits.gauge_matrix(queries[0], queries[1], keys[0].T, keys[1].T, weight, rounds, about))
-            continue
-        q, p, k, m = (as_complex(x[None])[0] for x in (*queries, *keys))
-        found.append(fits.turns(q, p, k, m, weight))
-        middle.append((q, p, k, m))
-    if form.theta is None:
-        return {"queries": _stacked(made)}
+        four = (*queries, old.key[order[group]], new.key[group])
+        if form.turned < form.head_width:
+            before, after, read, written = (x[form.turned :] for x in four)
+            made.append(fits.gauge_matrix(before, after, read.T, written.T, weight, rounds, about))
+        if form.turned:
+            q, p, k, m = (as_complex(x[None, : form.turned])[0] for x in four)
+            found.append(fits.turns(q, p, k, m, weight))
+            middle.append((q, p, k, m))
+    free = {"queries": _stacked(made)} if made else {}
+    return free | ({"turns": _turns(found, middle, about)} if found else {})
+
+
+def _turns(found: list[Any], middle: list[tuple[Any, Any, Any, Any]], about: int) -> Any:
+    """The turns of all groups: as nice numbers if they are.
+
+    Args:
+        found: what fits best, by group.
+        middle: old and new queries, and old and new keys, as complex rows.
+        about: see `fit_gauge`.
+    """
+    groups = len(middle)
 
     def pairs(z: Any) -> Floats:
         return np.stack([z.real, z.imag], axis=-1)
@@ -187,7 +210,7 @@ def _query_key(
         return np.asarray(z / (z * z).sum(axis=-1, keepdims=True))
 
     z = np.stack(found)
-    return {"turns": fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored, about)}
+    return fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored, about)
 
 
 def _gain_factors(old: Folded, new: Folded) -> dict[str, Any]:

@@ -37,8 +37,7 @@ def match_heads(first: Folded, second: Folded, form: CheckpointForm, groups: int
     """Old groups and old heads at the new places."""
     ratio = form.heads // groups
     cost = _distance(lambda x, y: _values(x, y, ratio), first, second)
-    score = _rotary_scores if form.theta is not None else _scores
-    cost = cost + _distance(lambda x, y: score(x, y, ratio), first, second)
+    cost = cost + _distance(lambda x, y: _scores(x, y, ratio, form.turned), first, second)
     inside = np.empty((groups, groups, ratio), dtype=np.int64)
     whole = np.empty((groups, groups))
     for old in range(groups):
@@ -77,10 +76,16 @@ def _values(first: Folded, second: Folded, ratio: int) -> Floats:
     return np.asarray((value * output).sum(axis=(2, 3)))
 
 
-def _scores(first: Folded, second: Folded, ratio: int) -> Floats:
-    """Inner products of all `W_Q^T W_K`."""
-    key = _grams(first.key, second.key).repeat(ratio, 0).repeat(ratio, 1)
-    return np.asarray((key * _grams(first.query, second.query)).sum(axis=(2, 3)))
+def _scores(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
+    """Inner products of all `W_Q^T W_K`, those of the first rows, which rotary positions turn, by frequencies."""
+    found = _turned_scores(first, second, ratio, turned) if turned else 0.0
+    if turned < first.key.shape[1]:
+        keys, queries = (
+            _grams(*(each[:, turned:] for each in pair))
+            for pair in ((first.key, second.key), (first.query, second.query))
+        )
+        found = found + (keys.repeat(ratio, 0).repeat(ratio, 1) * queries).sum(axis=(2, 3))
+    return np.asarray(found)
 
 
 def as_complex(rows: Floats) -> npt.NDArray[np.complex128]:
@@ -89,11 +94,12 @@ def as_complex(rows: Floats) -> npt.NDArray[np.complex128]:
     return np.asarray(rows[:, :half] + 1j * rows[:, half:])
 
 
-def _rotary_scores(first: Folded, second: Folded, ratio: int) -> Floats:
-    """The same, summed over frequencies: what rotary positions keep apart."""
+def _turned_scores(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
+    """The same of the first rows, summed over frequencies: what rotary positions keep apart."""
 
     def products(x: Floats, y: Floats) -> Any:
-        return as_complex(x).transpose(1, 0, 2) @ as_complex(y).conj().transpose(1, 2, 0)
+        both = as_complex(x[:, :turned]).transpose(1, 0, 2), as_complex(y[:, :turned]).conj().transpose(1, 2, 0)
+        return both[0] @ both[1]
 
     key = products(first.key, second.key).repeat(ratio, 1).repeat(ratio, 2)
     return np.asarray((products(first.query, second.query) * key.conj()).real.sum(axis=0))

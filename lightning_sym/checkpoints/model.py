@@ -7,7 +7,7 @@ float32, which holds it exactly. A family (one file each) says how its tensors b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
@@ -51,6 +51,8 @@ class CheckpointForm:
         logit_divisor: logits are divided by it.
         score_cap, logit_cap: scores, or logits, `z` become `cap tanh(z / cap)`.
         head_norms: queries and keys of each head go through a norm, with gains that all heads have in common.
+        norms_behind: what attention, and the MLP, add goes through a norm of its own first.
+        local_theta: base of the rotary frequencies, not scaled, in the layers that have the window.
     """
 
     family: str
@@ -79,6 +81,8 @@ class CheckpointForm:
     score_cap: Fraction | None = None
     logit_cap: Fraction | None = None
     head_norms: Literal["head"] | None = None
+    norms_behind: bool | None = None
+    local_theta: Fraction | None = None
 
     @property
     def has_gate(self) -> bool:
@@ -91,8 +95,28 @@ class CheckpointForm:
 
     def rotation_of(self, layer: int) -> tuple[Fraction, RotaryScaling | None] | None:
         """Base and scaling of the rotary positions of a layer, if it has any."""
+        if self.local_theta is not None and self.window_of(layer) is not None:
+            return self.local_theta, None
         turned = self.theta is not None and layer not in (self.unturned or ())
         return (self.theta, self.scaling) if turned and self.theta is not None else None
+
+    def at(self, layer: int) -> CheckpointForm:
+        """The form as a layer has it: without rotary positions where the layer has none.
+
+        Example:
+            >>> from lightning_sym.testing import small_checkpoint
+            >>> form = small_checkpoint("smollm3").form
+            >>> [form.at(layer).turned for layer in range(form.layers)]
+            [4, 0]
+        """
+        if self.unturned is None:
+            return self
+        return self if self.rotation_of(layer) else replace(self, theta=None, scaling=None, unturned=None)
+
+    @property
+    def turned(self) -> int:
+        """How many rows of queries, and of keys, rotary positions turn; asked of a layer (`at`), where these differ."""
+        return 0 if self.theta is None else self.head_width
 
     def features(self) -> Iterator[tuple[str, Any]]:
         """What it has of the parts that most networks lack, by name."""
@@ -122,7 +146,8 @@ class Block(Pieces):
 
     Shapes, with the letters of `CheckpointForm`: gains and `norm*_bias`, `output_bias`, `down_bias` `(d,)`; `query`
     `(H, a, d)`, `query_bias` `(H, a)`; `key`, `value` `(G, a, d)`, their biases `(G, a)`; `output` `(H, d, a)`; `gate`,
-    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`; `query_norm_gain`, `key_norm_gain` `(a,)`. Without `gate` the
+    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`; `query_norm_gain`, `key_norm_gain` `(a,)`;
+    `behind1_gain`, `behind2_gain`, of the norms behind attention and behind the MLP, `(d,)`. Without `gate` the
     MLP is `down act(up x)`, with it `down (act(gate x) * up x)`.
     """
 
@@ -138,6 +163,7 @@ class Block(Pieces):
     output_bias: Array | None
     query_norm_gain: Array | None = field(default=None, kw_only=True)
     key_norm_gain: Array | None = field(default=None, kw_only=True)
+    behind1_gain: Array | None = field(default=None, kw_only=True)
     norm2_gain: Array
     norm2_bias: Array | None
     gate: Array | None
@@ -146,6 +172,7 @@ class Block(Pieces):
     up_bias: Array | None
     down: Array
     down_bias: Array | None
+    behind2_gain: Array | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -209,6 +209,18 @@ def norm(form: CheckpointForm, name: str) -> Iterator[CheckpointPiece]:
     yield CheckpointPiece(f"{name}_bias", (stream(form, up=True),), scales=scales, added_to=name)
 
 
+def signed(form: CheckpointForm, name: str) -> tuple[tuple[WeightSpace, int], ...]:
+    """What changes signs of what is added to the stream in front of a norm, and of the gain of that norm with it."""
+    return () if form.norms_behind is None else ((behind(form, name), 1),)
+
+
+def norm_behind(form: CheckpointForm, name: str) -> Iterator[CheckpointPiece]:
+    """The gain of a norm behind a half of a layer: what it writes has the length of the stream."""
+    if form.norms_behind is not None:
+        axes = (stream(form, up=True)._replace(sized=True),)
+        yield CheckpointPiece(f"{name}_gain", axes, scales=((LENGTH, 1), *signed(form, name)))
+
+
 def affine(
     name: str, axes: tuple[Axis, ...], columns: tuple[int, ...], *scales: tuple[WeightSpace, int]
 ) -> Iterator[CheckpointPiece]:
@@ -231,10 +243,12 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     yield from affine("query", (heads, Axis(scores, up=True), read), (2,), taken, *grown)
     yield from affine("key", (shared, Axis(scores, up=False), read), (2,), taken, *grown)
     yield from affine("value", (shared, Axis(value, up=True), read), (2,), taken)
-    yield from affine("output", (heads, stream(form, up=True), Axis(value, up=False)), (0, 2), (LENGTH, 1))
+    added = signed(form, "behind1")
+    yield from affine("output", (heads, stream(form, up=True), Axis(value, up=False)), (0, 2), (LENGTH, 1), *added)
     if form.head_norms is not None:
         yield CheckpointPiece("query_norm_gain", (Axis(scores, up=True, sized=True),))
         yield CheckpointPiece("key_norm_gain", (Axis(scores, up=False, sized=True),))
+    yield from norm_behind(form, "behind1")
 
 
 def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
@@ -245,7 +259,9 @@ def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     rows, read, taken = Axis(neurons, up=True), stream(form, up=False), (behind(form, "norm2"), -1)
     yield from affine("gate", (rows, read), (1,), taken)
     yield from affine("up", (rows, read), (1,), taken, *more)
-    yield from affine("down", (stream(form, up=True), Axis(neurons, up=False)), (1,), (LENGTH, 1), *less)
+    added = signed(form, "behind2")
+    yield from affine("down", (stream(form, up=True), Axis(neurons, up=False)), (1,), (LENGTH, 1), *added, *less)
+    yield from norm_behind(form, "behind2")
 
 
 def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
@@ -264,8 +280,9 @@ def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
 
 
 SHAPELESS_FORM = CheckpointForm(
-    "", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "silu", tied=False, head_norms="head"
-)
+    "", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "silu", tied=False, head_norms="head",
+    norms_behind=True,
+)  # fmt: skip
 SHAPELESS = table(SHAPELESS_FORM)
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer

@@ -50,7 +50,8 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
         raise BadInput(f"kinds must be of {', '.join(KINDS)}, got {unknown[0]!r}")
     random = np.random.default_rng(seed)
     form = checkpoint.form
-    layers = tuple(_layer(random, form, block_of(checkpoint, i, Walker.REWRITING), chosen) for i in range(form.layers))
+    blocks = ((form.at(i), block_of(checkpoint, i, Walker.REWRITING)) for i in range(form.layers))
+    layers = tuple(_layer(random, each, block, chosen) for each, block in blocks)
     parts: dict[str, Any] = {}
     if "scale" in chosen:
         parts["scale"] = Fraction(2)
@@ -59,7 +60,7 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
         parts["final_gain"] = np.ones(form.width)
     if "stream" in chosen:
         uniform = len(np.unique(ends_of(checkpoint, Walker.REWRITING).final_gain)) == 1
-        if "gains" in chosen and (folded or uniform):
+        if "gains" in chosen and (folded or uniform) and form.norms_behind is None:
             parts["rotation"] = random_rotation(random, form.width, centred=form.norm == "layer")
         else:
             parts["order"] = random.permutation(form.width)
@@ -138,6 +139,7 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("ups", lambda random, size: random.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=size), {"ups": ("gate",)}),
     ("gains", lambda _, size: np.ones(size), {"gain1": (), "gain2": ()}),
     ("gains", lambda _, size: np.zeros(size), {"bias1": ("norm1_bias",), "bias2": ("norm2_bias",)}),
+    ("gains", lambda random, size: random.choice([-1.0, 1.0], size=size), {"behind1": (), "behind2": ()}),
     ("ones", _short, dict.fromkeys(FOLDED, ()) | {"output_shift": (), "down_shift": ()}),
     ("ones", _number, {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)}),
 )

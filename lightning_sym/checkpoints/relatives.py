@@ -13,11 +13,15 @@ from lightning_sym.checkpoints.config_features import (
     HEAD_NORMS,
     MULTIPLIERS,
     NO_WINDOW,
+    NORMS_BEHIND,
     UNPADDED,
     UNTURNED,
     Feature,
+    caps,
+    every_other,
     everywhere,
     of_last_layers,
+    query_scale,
     required,
     silent,
 )
@@ -75,7 +79,12 @@ def _read_gemma_activation(config: Config, form: CheckpointForm) -> CheckpointFo
     return replace(form, activation="gelu_new")
 
 
-GEMMA_ACTIVATION = Feature(_read_gemma_activation, lambda form: {"hidden_act": "gelu_pytorch_tanh"})
+GEMMA_ACTIVATION = Feature(
+    _read_gemma_activation, lambda form: dict.fromkeys(("hidden_act", "hidden_activation"), "gelu_pytorch_tanh")
+)
+GEMMA = {"head_width": 256, "tied": True, "activation": "gelu_pytorch_tanh"}
+"""What the absence of keys means in all of these."""
+GEMMA_FEATURES = (EMBEDDINGS_TIMES_ROOT, GEMMA_ACTIVATION, required("use_bidirectional_attention", False))
 
 BOTH = {"attention_bias": ATTENTION, "mlp_bias": MLP}
 
@@ -110,8 +119,28 @@ RELATIVES: dict[str, Relative] = {
     ),
     "gemma": Relative(
         "GemmaForCausalLM",
-        {"groups": 16, "head_width": 256, "tied": True, "activation": "gelu_pytorch_tanh"},
+        {"groups": 16, **GEMMA},
         bias_keys={"attention_bias": ATTENTION},
-        features=(NO_WINDOW, EMBEDDINGS_TIMES_ROOT, GEMMA_ACTIVATION, required("use_bidirectional_attention", False)),
+        features=(NO_WINDOW, *GEMMA_FEATURES),
+    ),
+    "gemma2": Relative(
+        "Gemma2ForCausalLM",
+        {"groups": 4, **GEMMA},
+        bias_keys={"attention_bias": ATTENTION},
+        features=(*GEMMA_FEATURES, NORMS_BEHIND, query_scale(256), caps(50, 30), every_other(4096)),
+    ),
+    "gemma3_text": Relative(
+        "Gemma3ForCausalLM",
+        {"groups": 4, "theta": Fraction(1_000_000), "rope_kind": "full_attention", **GEMMA},
+        bias_keys={"attention_bias": ATTENTION},
+        features=(
+            *GEMMA_FEATURES,
+            NORMS_BEHIND,
+            HEAD_NORMS,
+            query_scale(256),
+            caps(None, None),
+            every_other(4096, "sliding_window_pattern"),
+            UNPADDED,
+        ),
     ),
 }

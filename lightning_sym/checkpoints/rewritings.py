@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, moved, one_number
+from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, TurnedAndNot, moved, one_number
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
@@ -123,7 +123,8 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
 
 def _require_allowed(part: str, form: CheckpointForm) -> None:
     """Refuse by name what is no symmetry of this kind of network."""
-    name = part.rpartition(".")[2]
+    layer, _, name = part.rpartition(".")
+    form = form.at(int(layer)) if layer else form
     for need in () if name in ("groups", "tied") else KINDS[name].needs:
         require(need.holds(form), f"{part}: {need.otherwise}")
 
@@ -136,6 +137,9 @@ def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> 
         require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
     if layer.ups is not None:
         require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
+    for name in ("behind1", "behind2"):
+        if (signs := getattr(layer, name)) is not None:
+            require((np.abs(np.asarray(signs)) == 1).all(), f"{where}{name} must be 1 or -1")
     if layer.gain_factors is not None:
         queries, keys = Exact().numbers(layer.gain_factors)
         half = len(queries) // 2
@@ -184,9 +188,10 @@ class LayerChange:
         found: dict[str, Basis] = {
             "heads": Order(heads), "groups": Order(heads[::share] // share), "neurons": Order(self.order)
         }  # fmt: skip
-        for space, name, kind in GAUGES:
-            if (part := self.part(name)) is not None:
-                found[space] = kind.of(part, ring)
+        gauges = {name: kind.of(part, ring) for _, name, kind in GAUGES if (part := self.part(name)) is not None}
+        found |= {space: gauges[name] for space, name, _ in GAUGES if name in gauges}
+        if {"turns", "queries"} & gauges.keys() and 0 < (turned := form.at(self.number).turned) < form.head_width:
+            found["query-key"] = TurnedAndNot(turned, gauges.get("turns"), gauges.get("queries"))
         return found
 
     def half(self, block: Block, half: Half, inside: Bases) -> Iterator[tuple[str, Any]]:
@@ -214,6 +219,8 @@ class LayerChange:
             if wanted is not None and added_piece is not None:
                 require(added is not None, f"{where}{name}_bias: {name}s have no bias in this network")
                 wanted = ring.numbers(wanted)
+                if kept := added.shape[-1] - wanted.shape[-1]:  # of keys, in rows that are turned
+                    wanted = ring.numbers(np.concatenate([added[..., :kept], wanted], axis=-1))
                 lost[added_piece.axes[-1].space.kind], added = ring.plus(added, -wanted), wanted
             for kind in lost:
                 if piece.place(kind) in piece.columns:

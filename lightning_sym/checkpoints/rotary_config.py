@@ -21,12 +21,13 @@ FACTORS = "rope_freqs.weight"
 """The tensor of a GGUF file with a factor for each frequency, as a key of its configuration."""
 
 
-def rope_of(config: Config, theta: Fraction = Fraction(10000)) -> Rope:
+def rope_of(config: Config, theta: Fraction = Fraction(10000), kind: str = "") -> Rope:
     """Base and scaling of the rotary frequencies, which stand in one of three places.
 
     Args:
         config: the keys.
         theta: the base where nothing is said.
+        kind: of layers whose frequencies these are, where `rope_parameters` may state those of several kinds.
 
     Raises:
         FileFormatError: frequencies depend on the length of the text, or are stated twice and differently.
@@ -37,6 +38,10 @@ def rope_of(config: Config, theta: Fraction = Fraction(10000)) -> Rope:
         inner = config.get(key, {})
         if not isinstance(inner, dict):
             refuse(f"{key} must be an object, got {said(inner)}")
+        if kind and key == "rope_parameters" and kind in inner:
+            inner = inner[kind]
+            if not isinstance(inner, dict):
+                refuse(f"{kind} in {key} must be an object, got {said(inner)}")
         try:
             base, scaling = _stated(Config(inner))
         except FileFormatError as error:
@@ -120,6 +125,7 @@ def read_rotary(
     epsilon: Fraction = Fraction(1, 10**6),
     activation: str = "silu",
     tied: bool = False,
+    rope_kind: str = "",
 ) -> CheckpointForm:
     """What the rotary families have in common; all keywords are what the absence of a key means.
 
@@ -132,6 +138,7 @@ def read_rotary(
         epsilon: of the norms.
         activation: of the MLP.
         tied: whether the unembedding is the embedding.
+        rope_kind: see `rope_of`.
 
     Raises:
         FileFormatError: a key means a function that is not known here.
@@ -150,7 +157,7 @@ def read_rotary(
     for key in ("quantization_config", "use_qk_norm", "use_mrope", "is_encoder_decoder", "add_cross_attention"):
         config.require(key, False)
     config.require("pruned_heads", {})
-    base, scaling = rope_of(config, theta)
+    base, scaling = rope_of(config, theta, rope_kind)
     if scaling is not None and scaling.kind == "factors" and len(scaling.factors) != a // 2:
         refuse(f"there must be {a // 2} factors of rotary frequencies, got {len(scaling.factors)}")
     act = config.activation("hidden_act", activation)

@@ -156,7 +156,7 @@ class Searched:
 
     def _layer(self, layer: int, stream: Stream) -> None:
         """A layer of both, with equally many groups and neurons."""
-        forms = self.first.form, self.second.form
+        forms = self.first.form.at(layer), self.second.form.at(layer)
         blocks = tuple(block_of(each, layer, Walker.COMPARISON) for each in (self.first, self.second))
         found, kept, counts = layer_found(
             (blocks[0], blocks[1]), forms, stream, lambda name: self.stored(f"{layer}.{name}"), self.units

@@ -21,8 +21,8 @@ class SeenHeads:
     """The attention of a layer, one entry a query head `H`.
 
     Attributes:
-        query, key: `(H, a, d)`, or `(H, a, d + 1)` with the bias as the last column. Without rotary positions no bias
-            of the keys: softmax does not see it.
+        query, key: `(H, a, d)`, or `(H, a, d + 1)` with the bias as the last column; rows times their gains.
+            Of rows that rotary positions do not turn no bias of the keys: softmax does not see it.
         value: `(H, a, d)`.
         output: `(H, d, a)`.
         bias: `(d, 1)`, what attention adds to the stream whatever it reads; `None` where there are no biases.
@@ -87,8 +87,13 @@ def seen_heads(block: Block, form: CheckpointForm) -> SeenHeads:
         bias = through if bias is None else bias + through
     if query_bias is not None:
         query = query.beside(query_bias)
-    if key_bias is not None and form.theta is not None:
-        key = key.beside(key_bias)
+    if key_bias is not None and form.turned:
+        seen_rows = np.arange(form.head_width)[:, None] < form.turned
+        key = key.beside(key_bias.times(near(seen_rows.astype(np.float64))))
+    query, key = (
+        part if gain is None else part.times(near(np.asarray(gain)[:, None]))
+        for part, gain in ((query, block.query_norm_gain), (key, block.key_norm_gain))
+    )
     return SeenHeads(query, key[places], value[places], output, bias)
 
 

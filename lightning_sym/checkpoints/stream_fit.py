@@ -160,7 +160,10 @@ def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple
     if form.norm == "layer":
         rotation = _with_ones(rotation)
     scale = scale_of(first.form, form, length, number_type(first, second))
-    return as_map(rotation, *scale, form), filled
+    found = as_map(rotation, *scale, form)
+    if form.norms_behind is not None and found.matrix is not None:  # orders and signs alone are symmetries
+        found = StreamMap(scale[0], order=np.arange(form.width), exact=scale[1])
+    return found, filled
 
 
 def _with_ones(rotation: Floats) -> Floats:

@@ -31,16 +31,24 @@ NORM_BIAS = SymmetryNeed(lambda form: form.norm == "layer", "RMSNorm has no bias
 LEARNED = SymmetryNeed(lambda form: form.theta is None, "this network has no learned positions")
 UNSCALED = SymmetryNeed(lambda form: form.embedding_square is None, "embeddings are scaled here, and positions are not")
 NO_TURNS = SymmetryNeed(
-    lambda form: form.theta is None, "with rotary positions queries and keys allow turns only, no matrices"
+    lambda form: form.turned < form.head_width,
+    "with rotary positions queries and keys allow turns only, no matrices",
 )
-UNSEEN_KEYS = SymmetryNeed(lambda form: form.theta is None, "with rotary positions the function depends on key biases")
+UNSEEN_KEYS = SymmetryNeed(
+    lambda form: form.turned < form.head_width, "with rotary positions the function depends on key biases"
+)
 UNCAPPED = SymmetryNeed(lambda form: form.score_cap is None, "with caps on scores the function depends on key biases")
 NO_GAINS = SymmetryNeed(
     lambda form: form.head_norms is None,
     "with gains on queries and keys no turns or matrices are known",
 )
 GAINS = SymmetryNeed(lambda form: form.head_norms is not None, "this network has no gains on queries and keys")
-ROTARY = SymmetryNeed(lambda form: form.theta is not None, "turns belong to rotary positions, this network has none")
+UNNORMED = SymmetryNeed(lambda form: form.head_norms is None, "with norms of keys the function depends on key biases")
+BEHIND = SymmetryNeed(lambda form: form.norms_behind is not None, "this network has no norms behind attention and MLPs")
+UNTURNABLE = SymmetryNeed(
+    lambda form: form.norms_behind is None, "norms behind attention and MLPs allow orders and signs of the stream only"
+)
+ROTARY = SymmetryNeed(lambda form: form.turned > 0, "turns belong to rotary positions, this network has none")
 GATED = SymmetryNeed(lambda form: form.has_gate, "only the up map of a gated MLP may be scaled")
 UNTIED = SymmetryNeed(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
 
@@ -108,12 +116,13 @@ class LayerSymmetry(_Parts):
         heads: `(H,)`, a permutation: new head `h` is the old head `heads[h]`. Heads of a group stay together, so it is
             the order of the groups as well.
         values: `(G, a, a)`, invertible `g`: `W_V -> g W_V`, its bias too, `W_O -> W_O g^-1` for every head of a group.
-        queries: `(G, a, a)`, invertible `g`, only without rotary positions: `W_Q -> g W_Q` with its bias for every head
-            of the group, `W_K -> g^-T W_K`, its bias too.
-        turns: `(G, a / 2, 2)`, only with rotary positions: `x, y`, not both 0, for each frequency. Rows `k` and
-            `k + a/2` of the queries become `x row_k - y row_k'` and `y row_k + x row_k'`, those of the keys the same
-            with `(x, y) / (x^2 + y^2)`; biases too.
-        key_bias: `(G, a)`, the one to be had; only without rotary positions.
+        queries: `(G, u, u)`, invertible `g`, for the last `u` rows, which rotary positions do not turn, all `a` of a
+            layer without them: `W_Q -> g W_Q` with its bias for every head of the group, `W_K -> g^-T W_K`, its bias
+            too.
+        turns: `(G, t / 2, 2)`, for the first `t` rows, which rotary positions turn, most often all `a`: `x, y`, not
+            both 0, for each frequency. Rows `k` and `k + t/2` of the queries become `x row_k - y row_k'` and `y row_k +
+            x row_k'`, those of the keys the same with `(x, y) / (x^2 + y^2)`; biases too.
+        key_bias: `(G, u)`, the one to be had by those rows.
         value_bias: `(G, a)`, the one to be had; the difference goes through the outputs into the output bias.
         neurons: `(m,)`, new neuron `i` is the old neuron `neurons[i]`; -1: one that does nothing. Old neurons that are
             not in it must do nothing, so it is a permutation where all do something. The parts below that have `m`
@@ -129,13 +138,15 @@ class LayerSymmetry(_Parts):
         output_bias_shift, down_bias_shift: numbers, LayerNorm only: added to all entries.
         gain_factors: `(2, a)`, only with gains on queries and keys: what the two are multiplied with, `c, 1/c` up to
             signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
+        behind1, behind2: `(d,)`, 1 or -1, only with norms behind attention and MLPs: rows of what is written, and the
+            gains of these norms, change signs.
     """
 
     heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
     values: Part | None = field(default=None, metadata=made_of("G", "a", "a"))
-    queries: Part | None = field(default=None, metadata=made_of("G", "a", "a", needs=(NO_TURNS, NO_GAINS)))
-    turns: Part | None = field(default=None, metadata=made_of("G", "a/2", "2", needs=(ROTARY, NO_GAINS)))
-    key_bias: Part | None = field(default=None, metadata=made_of("G", "a", needs=(UNSEEN_KEYS, UNCAPPED)))
+    queries: Part | None = field(default=None, metadata=made_of("G", "u", "u", needs=(NO_TURNS, NO_GAINS)))
+    turns: Part | None = field(default=None, metadata=made_of("G", "t/2", "2", needs=(ROTARY, NO_GAINS)))
+    key_bias: Part | None = field(default=None, metadata=made_of("G", "u", needs=(UNSEEN_KEYS, UNCAPPED, UNNORMED)))
     value_bias: Part | None = field(default=None, metadata=made_of("G", "a"))
     neurons: Part | None = field(default=None, metadata=made_of("m", integers=True))
     idle_gate: Part | None = field(default=None, metadata=made_of("k", "d"))
@@ -158,6 +169,8 @@ class LayerSymmetry(_Parts):
     down_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
     down_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
     gain_factors: Part | None = field(default=None, metadata=made_of("2", "a", needs=(GAINS,)))
+    behind1: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
+    behind2: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,7 +209,7 @@ class Symmetry(_Parts):
     scale: Fraction = field(default=Fraction(1), metadata=made_of())
     order: Part | None = field(default=None, metadata=made_of("d", integers=True))
     signs: Part | None = field(default=None, metadata=made_of("d", integers=True))
-    rotation: Part | None = field(default=None, metadata=made_of("d", "d"))
+    rotation: Part | None = field(default=None, metadata=made_of("d", "d", needs=(UNTURNABLE,)))
     final_gain: Part | None = field(default=None, metadata=made_of("d", needs=(UNTIED,)))
     embedding_shift: Part | None = field(default=None, metadata=made_of("n", needs=(CENTRED,)))
     positions_shift: Part | None = field(default=None, metadata=made_of("context", needs=(CENTRED, LEARNED)))

@@ -41,12 +41,12 @@ def symmetry_memory(form: CheckpointForm) -> int:
         >>> symmetry_memory(small_checkpoint("gpt2").form)
         10344
     """
-    sizes = sizes_of(form)
-    whole, layer = (
-        sum(prod(sizes[letter] for letter in kind.shape) for kind in kinds(parts).values() if "k" not in kind.shape)
-        for parts in (Symmetry, LayerSymmetry)
-    )
-    return 8 * (form.layers * layer + whole)
+
+    def numbers(parts: type[Any], form: CheckpointForm) -> int:
+        sizes, shapes = sizes_of(form), [kind.shape for kind in kinds(parts).values()]
+        return sum(prod(sizes[letter] for letter in shape) for shape in shapes if "k" not in shape)
+
+    return 8 * (numbers(Symmetry, form) + sum(numbers(LayerSymmetry, form.at(layer)) for layer in range(form.layers)))
 
 
 def require_output(path: str | os.PathLike[str], form: CheckpointForm, memory: int = DEFAULT_MEMORY) -> None:

@@ -18,7 +18,8 @@ KINDS = kinds(Symmetry) | kinds(LayerSymmetry)
 def sizes_of(form: CheckpointForm) -> dict[str, int]:
     """The numbers that the letters of parts stand for."""
     found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
-    return found | {"a": form.head_width, "a/2": form.head_width // 2, "2": 2, "m": form.inner}
+    turned = {"t/2": form.turned // 2, "u": form.head_width - form.turned}
+    return found | turned | {"a": form.head_width, "2": 2, "m": form.inner}
 
 
 def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> None:
@@ -44,6 +45,7 @@ def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> Non
             _fit(name, part, KINDS[name].shape, sizes)
     for number, layer in enumerate(symmetry.layers):
         sizes.pop("k", None)  # each layer has its own
+        sizes |= {} if form is None else {letter: (size, "") for letter, size in sizes_of(form.at(number)).items()}
         _layer(layer, f"layer {number}: ", sizes)
 
 
@@ -72,15 +74,22 @@ def _layer(layer: LayerSymmetry, where: str, sizes: dict[str, tuple[int, str]]) 
             sizes["k"] = (int((np.asarray(part) == -1).sum()), f"{where}neurons")
 
 
+def _bound_turned(letter: str, size: int, sizes: dict[str, tuple[int, str]]) -> None:
+    """Put down the largest number of turned pairs, or the least width of heads, where a part has more, or less."""
+    if letter == "a" and "t/2" in sizes and size < 2 * sizes["t/2"][0]:
+        sizes.setdefault("a", (2 * sizes["t/2"][0], sizes["t/2"][1]))
+    if letter == "t/2" and "a" in sizes and 2 * size > sizes["a"][0]:
+        sizes.setdefault("t/2", (sizes["a"][0] // 2, sizes["a"][1]))
+
+
 def _fit(name: str, part: Any, letters: tuple[str, ...], sizes: dict[str, tuple[int, str]]) -> None:
     """Compare the shape of a part with the sizes known, and put down those that it shows."""
     found = _numbers(name, part).shape
     if len(found) == len(letters):
         for letter, size in zip(letters, found, strict=True):
+            if letter in ("a", "t/2"):
+                _bound_turned(letter, size, sizes)
             sizes.setdefault(letter, (size, name))
-            if letter in ("a", "a/2"):
-                other, number = ("a/2", size // 2) if letter == "a" else ("a", 2 * size)
-                sizes.setdefault(other, (number, name))
     wanted = tuple(sizes[letter][0] if letter in sizes else letter for letter in letters)
     if found == wanted:
         return

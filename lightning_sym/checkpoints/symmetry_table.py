@@ -7,8 +7,9 @@ group is, and that it leaves the function alone, is proved in `docs/checkpoints.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NamedTuple
 
 from lightning_sym.arguments import shown
@@ -22,31 +23,47 @@ from lightning_sym.network.pieces import WeightSpace
 
 
 class Group(NamedTuple):
-    """A group: what it is, the dimension of it over one point, and the proposition that proves it a symmetry."""
+    """A group: what it is, the dimension of it over one point, and the proposition that proves it a symmetry.
+
+    Attributes:
+        called, dimension, proposition: these.
+        together: all points of what its space lies over have one element.
+        letters: of an axis that moves up, of one that moves down, and of gains on both, what acts, where it is not `g`,
+            `g^-T` and `|g|`.
+    """
 
     called: str
     dimension: int
     proposition: str
+    together: bool = False
+    letters: tuple[str, ...] = ()
+
+
+FOLDED = "the gains of all norms of one size, folded into what reads them"
+"""What must be true before the stream is turned."""
 
 
 def _stream(form: CheckpointForm, d: int) -> Group:
     """Return what turns the stream: with LayerNorm it keeps the vector of ones, up to its sign."""
+    if form.norms_behind is not None:
+        return Group("permutations with signs", 0, "Proposition 18")
     if form.norm == "layer":
         return Group(f"O({d - 1}), R 1 = 1 or R 1 = -1", (d - 1) * (d - 2) // 2, "Proposition 7")
     return Group(f"O({d})", d * (d - 1) // 2, "Proposition 7")
 
 
 def _scores(form: CheckpointForm, a: int) -> Group:
-    """Return what changes the basis of queries and keys: with rotary positions it commutes with every rotation.
-
-    Raises:
-        BadInput: there are gains on queries and keys, which have rules of their own.
-    """
+    """Return what changes the basis of queries and keys: with rotary positions it commutes with every rotation."""
     if form.head_norms is not None:
-        raise BadInput("the group of every space must be known, not known: query-key with gains on queries and keys")
-    if form.theta is None:
+        said = "numbers c > 0, one for each frequency, and signs s of rows of queries, t of rows of keys"
+        return Group(said, a // 2, "Proposition 16", together=True, letters=("s", "t", "s c", "t / c"))
+    free = a - form.turned
+    turns = f"a number x + iy, not 0, for each of {form.turned // 2} frequencies"
+    if not form.turned:
         return Group(f"GL({a})", a * a, "Proposition 4")
-    return Group(f"a number x + iy, not 0, for each of {a // 2} frequencies", a, "Proposition 5")
+    if not free:
+        return Group(turns, a, "Proposition 5")
+    return Group(f"{turns}, GL({free}) for the other rows", form.turned + free**2, "Proposition 17")
 
 
 def _per_coordinate(form: CheckpointForm, size: int) -> Group:
@@ -66,6 +83,8 @@ GROUPS: dict[str, Callable[[CheckpointForm, int], Group]] = {
     "norm1": _per_coordinate,
     "norm2": _per_coordinate,
     "final": _per_coordinate,
+    "behind1": lambda form, size: Group("a sign", 0, "Proposition 18"),
+    "behind2": lambda form, size: Group("a sign", 0, "Proposition 18"),
 }
 """By the kind of a space; `dimension` is of what leaves the configuration as it is."""
 
@@ -98,6 +117,7 @@ class FoldRule:
         touched: every tensor that must follow; a fold that leaves out one of them is wrong.
         needs: what must be true before, such as gains of one size where the stream is turned.
         proof: where it is proved.
+        layers: those that it is about, where others have another rule; empty where it is about all.
     """
 
     space: str
@@ -108,6 +128,7 @@ class FoldRule:
     touched: tuple[Touched, ...]
     needs: str
     proof: str
+    layers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,7 +148,9 @@ class SymmetryTable(Result):
         lines = [("family", self.family)]
         for rule in self.rules:
             each = f", for each of {rule.over}" if rule.over else ""
-            said = f"{rule.group}{each}{', in each layer' * rule.by_layer}; dimension {rule.dimension:,} in all"
+            where = ", in each layer" * rule.by_layer
+            where = f", in layers {' '.join(map(str, rule.layers))}" if rule.layers else where
+            said = f"{rule.group}{each}{where}; dimension {rule.dimension:,} in all"
             lines.append((rule.space, f"{said}; {rule.proof}"))
             lines += [("", f"{one.tensor} ({one.piece})  {one.does}") for one in rule.touched]
             lines += [("", f"before: {rule.needs}")] * bool(rule.needs)
@@ -165,7 +188,8 @@ def symmetry_table(model: Checkpoint | CheckpointForm | str | os.PathLike[str]) 
     spaces = dict.fromkeys(space for piece in there.values() for space in piece.spaces if space.free)
     called = {name: place.tensor for name, place in family.layout.ends.items()}
     called |= {name: place.tensor.replace("{}", "*") for name, place in family.layout.block.items()}
-    return SymmetryTable(form.family, tuple(_rule(space, form, there, called, pieces.ends) for space in spaces))
+    rules = (rule for space in spaces for rule in _rules(space, form, there, called, pieces.ends))
+    return SymmetryTable(form.family, tuple(rules))
 
 
 def _form(model: Any) -> tuple[CheckpointForm, frozenset[str]]:
@@ -181,42 +205,49 @@ def _form(model: Any) -> tuple[CheckpointForm, frozenset[str]]:
     return model.form, frozenset(name for name, _ in model.block(0).present())
 
 
-def _rule(
+def _rules(
     space: WeightSpace,
     form: CheckpointForm,
     there: Mapping[str, CheckpointPiece],
     called: Mapping[str, str],
     ends: Mapping[str, CheckpointPiece],
-) -> FoldRule:
-    """Return the rule of one space."""
+) -> Iterator[FoldRule]:
+    """Yield the rules of one space: one, or one for the layers of each kind where the group depends on the layer."""
     if space.kind not in GROUPS:
         raise BadInput(f"the group of every space must be known, not known: {space.kind} of {form.family}")
-    group = GROUPS[space.kind](form, space.size)
-    touched = tuple(Touched(name, called[name], does) for name, piece in there.items() for does in _does(piece, space))
     by_layer = not any(space in piece.spaces for name, piece in there.items() if name in ends)
-    points = 1
-    for under in space.over:
-        points *= under.size
-    return FoldRule(
-        space.kind,
-        by_layer,
-        " and ".join(under.kind for under in space.over),
-        group.called,
-        group.dimension * points * (form.layers if by_layer else 1),
-        touched,
-        "the gains of all norms of one size, folded into what reads them" if space.kind == "stream" else "",
-        f"docs/checkpoints.md, {group.proposition}",
-    )
+    groups: dict[Group, list[int]] = {}
+    for layer in range(form.layers):
+        groups.setdefault(GROUPS[space.kind](form.at(layer), space.size), []).append(layer)
+    for group, layers in groups.items():
+        lines = ((name, does) for name, piece in there.items() for does in _does(piece, space, group.letters))
+        touched = tuple(Touched(name, called[name], does) for name, does in lines)
+        over = () if group.together else space.over
+        points = prod(under.size for under in over)
+        yield FoldRule(
+            space.kind,
+            by_layer,
+            " and ".join(under.kind for under in over),
+            group.called,
+            group.dimension * points * (len(layers) if by_layer else 1),
+            touched,
+            FOLDED if space.kind == "stream" and form.norms_behind is None else "",
+            f"docs/checkpoints.md, {group.proposition}",
+            tuple(layers) if len(groups) > 1 else (),
+        )
 
 
-def _does(piece: CheckpointPiece, space: WeightSpace) -> list[str]:
+def _does(piece: CheckpointPiece, space: WeightSpace, letters: tuple[str, ...] = ()) -> list[str]:
     """Return what an element of the group of a space does to a piece, for each of its axes and scales there."""
     letter = "W" if piece.columns else "b"
     found = []
     for place, axis in enumerate(piece.axes):
         if axis.space != space:
             continue
-        if axis.sized:
+        if letters:
+            number = letters[(0 if axis.up else 1) + 2 * axis.sized]
+            found.append(f"rows: {letter} -> {number} {letter}" if piece.columns else f"{letter} -> {number} {letter}")
+        elif axis.sized:
             found.append(
                 f"{letter} -> |g| {letter} where g permutes, with signs or not; else its entries must be equal"
             )

@@ -265,8 +265,14 @@ def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any
     added = attention_layer(seen, list(heads(block, form, sight.rotary)), Form(pattern))
     if block.output_bias is not None:
         added = added + spread(block.output_bias, x)
-    x = x + times_number(added, form.residual)
-    return x + times_number(mlp(norm(x, form, block.norm2_gain, block.norm2_bias), block, form), form.residual)
+    x = x + times_number(normed_behind(added, form, block.behind1_gain), form.residual)
+    added = mlp(norm(x, form, block.norm2_gain, block.norm2_bias), block, form)
+    return x + times_number(normed_behind(added, form, block.behind2_gain), form.residual)
+
+
+def normed_behind(added: Any, form: CheckpointForm, gain: Array | None) -> Any:
+    """What a half adds to the stream, behind a norm of its own if it has one."""
+    return added if gain is None else norm(added, form, gain, None)
 
 
 def first_stream(ends: Ends, tokens: Tokens, like: Any) -> Any:

@@ -32,9 +32,9 @@ FOLLOWS = frozenset((Walker.COMPARISON, Walker.REWRITING))
 NAMED: dict[str, frozenset[Walker]] = dict.fromkeys((
     "embedding", "positions", "final_gain", "final_bias", "unembedding", "norm1_gain", "norm1_bias", "query",
     "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias", "norm2_gain", "norm2_bias",
-    "gate", "gate_bias", "up", "up_bias", "down", "down_bias",
+    "gate", "gate_bias", "up", "up_bias", "down", "down_bias", "query_norm_gain", "key_norm_gain",
+    "behind1_gain", "behind2_gain",
 ), frozenset(Walker) - FOLLOWS)  # fmt: skip
-NAMED |= dict.fromkeys(("query_norm_gain", "key_norm_gain"), frozenset((Walker.FORWARD,)))
 """By piece, those of the others that name it."""
 
 FORM = frozenset((
@@ -56,7 +56,9 @@ FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
     "logit_divisor": ("a scale of logits", ALL),
     "score_cap": ("caps on scores", ALL),
     "logit_cap": ("caps on logits", ALL),
-    "head_norms": ("gains on queries and keys", FOLLOWS | {Walker.FORWARD}),
+    "head_norms": ("gains on queries and keys", ALL),
+    "norms_behind": ("norms behind attention and MLPs", ALL),
+    "local_theta": ("rotary frequencies of their own in layers with a window", ALL),
 }
 """By field of a form that most networks lack, what it is called, and the walkers that know it: no symmetry that they
 use depends on it, or they follow the table of pieces, which says so."""
@@ -121,6 +123,7 @@ def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Wa
     if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
     gains = {"query_norm_gain", "key_norm_gain"} if form.head_norms else set[str]()
+    gains |= {"behind1_gain", "behind2_gain"} if form.norms_behind else set[str]()
     if isinstance(pieces, Block) and (lost := sorted(gains - present.keys())):
         raise BadInput(f"{where} must have the pieces of their form, missing is {lost[0]}")
     if "gate_bias" in present and "gate" not in present:

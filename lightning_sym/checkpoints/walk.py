@@ -24,6 +24,7 @@ from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry_sizes import KINDS
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import DIGITS, Worst
 
@@ -155,8 +156,8 @@ class LayerWalk:
             had[f"gain{number}"] = gain_to_be_had(getattr(second, f"norm{number}_gain"))
             if (value_of(getattr(first, f"norm{number}_gain")) == 0).any():
                 had[f"bias{number}"] = getattr(second, f"norm{number}_bias")
-        if form.theta is None and second.key_bias is not None:
-            had["key_bias"] = second.key_bias
+        if second.key_bias is not None and all(need.holds(form) for need in KINDS["key_bias"].needs):
+            had["key_bias"] = second.key_bias[..., form.turned :]
         part = MadeCheckpoint(replace(form, layers=1), None, (first,))  # type: ignore[arg-type]
         made = rewritten(part, stream, ring, Symmetry((replace(symmetry, **had),)))
         self.made = block_of(made, 0, Walker.COMPARISON)
@@ -196,8 +197,8 @@ class LayerWalk:
     def _add_to_bias(self, found: Settled, name: str, more: Any) -> None:
         """A difference that a map's bias takes up, or, where it has none, that is told of the map."""
         bias = f"{name}_bias"
-        if bias in found.parts:  # seen by nothing
-            return
+        if bias in found.parts:  # of keys, seen in rows alone that rotary positions turn
+            more = with_zeros(more, np.arange(more.shape[-1]) >= self.form.turned)
         found.left[bias] = self.ring.plus(found.left[bias], more) if bias in found.left else more
 
     def _norm(self, found: Settled, number: int) -> tuple[Any, Any]:

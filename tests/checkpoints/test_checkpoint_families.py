@@ -17,9 +17,7 @@ from test_reading_checkpoints import assert_equal
 from lightning_sym import (
     BadInput,
     apply,
-    circuits,
     compare_logits,
-    fingerprint,
     logits,
     open_checkpoint,
     same_checkpoints,
@@ -113,9 +111,6 @@ def test_gains_on_queries_and_keys_are_no_option() -> None:
         for call in (lambda wrong=wrong: logits(wrong, [1]), lambda wrong=wrong: same_checkpoints(wrong, wrong)):
             with pytest.raises(BadInput, match=said):
                 call()
-    for walk in (fingerprint, circuits):
-        with pytest.raises(BadInput, match="form, not known: head_norms"):
-            walk(one)
     none = LayerSymmetry()
     factors = np.ones((2, 6))
     for wrong_factors in (factors * 2, factors * [1, 2, 1, 1, 1, 1], 0 * factors):

@@ -90,8 +90,9 @@ def test_no_piece_is_declared_by_half() -> None:
 
 
 def test_parts_of_a_symmetry_have_the_sizes_of_the_pieces() -> None:
-    form = small_checkpoint("llama", head_width=6, inner=20, vocabulary=11, context=9).form
-    sizes, pieces = sizes_of(form), table(form)
+    some: dict[str, Any] = {"head_width": 6, "inner": 20, "vocabulary": 11, "context": 9}
+    form, old = (small_checkpoint(family, **some).form for family in ("llama", "gpt2"))
+    sizes, pieces = sizes_of(form) | {"u": sizes_of(old)["u"]}, table(form)
 
     def shape(name: str) -> tuple[int, ...]:
         return tuple(sizes[letter] for letter in parts[name].shape)

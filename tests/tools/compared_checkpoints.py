@@ -37,6 +37,11 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "mistral, a window": ("mistral", WINDOW),
     "qwen2, windows": ("qwen2", WINDOW | {"use_sliding_window": True, "max_window_layers": 1}),
     "phi3, a window": ("phi3", WINDOW),
+    "gemma2, a window": ("gemma2", WINDOW | {"query_pre_attn_scalar": 20, "attn_logit_softcapping": 2}),
+    "gemma3_text, windows": (
+        "gemma3_text",
+        WINDOW | {"sliding_window_pattern": 2, "rope_scaling": {"rope_type": "linear", "factor": Fraction(8)}},
+    ),
 }
 """By label, a family and further keys of its configuration."""
 

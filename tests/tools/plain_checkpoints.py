@@ -58,8 +58,10 @@ def _turned(form: CheckpointForm, layer: int, x: Any) -> Any:
     if form.theta is None or layer in (form.unturned or ()):
         return x
     half = form.head_width // 2
-    frequencies = float(form.theta) ** (-np.arange(half) / half)
-    multiples, size = _multiples(form, frequencies)
+    local = form.local_theta is not None and (form.local is None or layer in form.local)
+    base = form.local_theta if local else form.theta
+    frequencies = float(base) ** (-np.arange(half) / half)
+    multiples, size = _multiples(replace(form, scaling=None) if local else form, frequencies)
     angle = np.arange(x.shape[1])[:, None] * (frequencies * multiples)
     c, s, first, second = size * np.cos(angle), size * np.sin(angle), x[..., :half], x[..., half:]
     return np.concatenate([first * c - second * s, second * c + first * s], axis=-1)
@@ -93,11 +95,15 @@ def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     read = (weights / weights.sum(-1, keepdims=True)) @ v
     share = float(form.residual or 1)
-    x = x + share * _plus(np.einsum("hda,hta->td", b.output, read), b.output_bias)
+
+    def behind_half(added: Any, gain: Any) -> Any:
+        return share * (added if gain is None else _norm(form, added, gain, None))
+
+    x = x + behind_half(_plus(np.einsum("hda,hta->td", b.output, read), b.output_bias), b.behind1_gain)
     n = _norm(form, x, b.norm2_gain, b.norm2_bias)
     act, up = ACTIVATIONS[form.activation], _plus(n @ b.up.T, b.up_bias)
     inner = act(up) if b.gate is None else act(_plus(n @ b.gate.T, b.gate_bias)) * up
-    return x + share * _plus(inner @ b.down.T, b.down_bias)
+    return x + behind_half(_plus(inner @ b.down.T, b.down_bias), b.behind2_gain)
 
 
 _P = TypeVar("_P", bound=Pieces)
