@@ -300,7 +300,7 @@ def _same_checkpoints(
             symmetry_files.require_output(output, opened[1].form)
         result = same_checkpoints.same_checkpoints(*opened, ids=ids, units=units, work=work, progress=progress)
     written = None
-    if output is not None and result.symmetry is not None:
+    if output is not None and result.symmetry is not None and not result.reduced:
         symmetry_files.save_symmetry(result.symmetry, output)
         written = output
     answer = result.answer.value

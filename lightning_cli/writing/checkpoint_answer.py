@@ -81,6 +81,14 @@ EXPLAINED = group(
 )
 
 
+REDUCED = group(
+    field("what", str, "neurons-duplicated or layer-repeated-noop"),
+    field("side", one_of("first", "second"), "of which checkpoint"),
+    field("layer", natural(), "in which layer, or which layer"),
+    field("neurons", [in_order(field("neuron", natural()), field("merged_into", natural()))], "those that were merged"),
+)
+
+
 CHECKPOINTS = json_answer(
     "same-checkpoints",
     field("first", str, "the first checkpoint"),
@@ -126,6 +134,12 @@ CHECKPOINTS = json_answer(
         [EXPLAINED],
         "different or undecided: the known mistakes that, with a symmetry, make the second of the first; none where "
         "nothing explains it",
+    ),
+    field(
+        "reduced",
+        [REDUCED],
+        "what was left out before the two were compared, as it is there twice or does nothing; the symmetry leads from "
+        "what is left of the first to what is left of the second",
     ),
     version=2,
     said="`lightning-sym same --json` of two checkpoints.",

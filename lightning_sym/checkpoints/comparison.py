@@ -7,6 +7,7 @@ from enum import Enum
 
 from lightning_sym.checkpoints.explanation import Explained
 from lightning_sym.checkpoints.logits import LogitComparison, scientific
+from lightning_sym.checkpoints.reduced import Reduction
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.units import DIGITS, Residual
 from lightning_sym.display import Lines, Result, latex_words
@@ -121,6 +122,9 @@ class CheckpointComparison(Result):
             whether two answers are equal.
         explained: where the answer is `DIFFERENT` or `UNDECIDED`, the known mistakes of conversion tools that, with a
             symmetry, make the second of the first: all that are needed, or none where that is not known.
+        reduced: what was left out of either side before they were compared, as it is there twice or does nothing; then
+            `symmetry` leads from what is left of the first to what is left of the second, as
+            `lightning_sym.checkpoints.reduced.reduced` makes them.
     """
 
     first: str
@@ -133,6 +137,7 @@ class CheckpointComparison(Result):
     tried: tuple[str, ...] = ()
     symmetry: Symmetry | None = field(default=None, repr=False, compare=False)
     explained: tuple[Explained, ...] = ()
+    reduced: tuple[Reduction, ...] = field(default=(), repr=False)
 
     @property
     def units(self) -> float:
@@ -153,6 +158,7 @@ class CheckpointComparison(Result):
         """What the command prints."""
         lines: Lines = [("first", self.first), ("second", self.second), ("answer", self._says())]
         lines += self._explained()
+        lines += [("reduced" if number == 0 else "", str(each)) for number, each in enumerate(self.reduced)]
         if self.description is not None:
             lines += self.description.lines()
             if not self.description.exact:
@@ -179,7 +185,8 @@ class CheckpointComparison(Result):
         shown = self.answer is not CheckpointAnswer.DIFFERENT or (
             self.logits is not None and self.logits.apart is not None
         )
-        return SAYS[self.answer] if shown else OTHER_IDS
+        said = SAYS[self.answer] if shown else OTHER_IDS
+        return said.replace("every tensor", "every tensor that is left") if self.reduced else said
 
     def _explained(self) -> Lines:
         """The known mistakes, and how it was checked that they are the difference."""

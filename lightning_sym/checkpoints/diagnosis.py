@@ -6,23 +6,21 @@ was compared as two checkpoints are, number by number or under the symmetry that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.explained_places import FIT, Explanation, NoWork, Places
 from lightning_sym.checkpoints.explaining import MOST
 from lightning_sym.checkpoints.explanation import Checked, Explained, tensors_called
 from lightning_sym.checkpoints.mistaken_scenes import Change
-from lightning_sym.checkpoints.mistakes import of_forms, written
+from lightning_sym.checkpoints.mistakes import written
 from lightning_sym.checkpoints.model import Checkpoint
-from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.overlap import Overlap
 from lightning_sym.checkpoints.searched import Searched
-from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import number_residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
@@ -41,20 +39,21 @@ class Diagnosis:
     tried: tuple[str, ...] = ()
 
 
-def diagnose(
-    first: Checkpoint, second: Checkpoint, found: Searched, units: float, work: Work | None = None
-) -> Diagnosis:
+def diagnose(met: Overlap, found: Searched, units: float, work: Work | None = None) -> Diagnosis:
     """Search the known mistakes that make the second checkpoint of the first, with a symmetry.
 
     Args:
-        first, second: that were found to differ.
-        found: what the comparison has found of them.
+        met: both as far as they go.
+        found: what the comparison of that has found.
         units: up to which a difference counts as rounding.
         work: bounds the search.
     """
     try:
         with np.errstate(all="ignore"):
-            return _Diagnosing(first, second, units, work or Work(DEFAULT_WORK)).diagnosis(found)
+            asked = _Diagnosing(
+                met.first, met.second, units, work or Work(DEFAULT_WORK), dict(met.numbers), met.alone, met.kept
+            )
+            return asked.diagnosis(found)
     except NoWork:
         return Diagnosis((), ("known mistakes: the search was ended by its work; a larger one (--work) goes on",))
     except (BadInput, TooLarge, np.linalg.LinAlgError) as error:
@@ -71,6 +70,7 @@ class _Diagnosing:
         work: what is left.
         numbers: the mistakes of the configuration, with what there is to say of them.
         before: layers that one side alone has.
+        kept: what the second calls its layers, where some of them were left out.
     """
 
     first: Checkpoint
@@ -78,12 +78,11 @@ class _Diagnosing:
     units: float
     work: Work
     numbers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    before: list[tuple[int | None, Change]] = field(default_factory=list)
+    before: tuple[tuple[int | None, Change], ...] = ()
+    kept: Mapping[int, int] = field(default_factory=dict)
 
     def diagnosis(self, found: Searched) -> Diagnosis:
         """The mistakes of the configuration, then number by number, then under a symmetry."""
-        if not self._one_form():
-            return Diagnosis()
         places = Places(self.first, self.second, self.units, self.work)
         best = self._by_number(places)
         if best is not None and len(best[0].mistakes) <= 1:
@@ -117,76 +116,16 @@ class _Diagnosing:
             made += found
         return made, Fraction(1)
 
-    # ---- the configuration
-
-    def _one_form(self) -> bool:
-        """Whether the first can be read by the configuration of the second, whose mistakes are told."""
-        old, new = self.first.form, self.second.form
-        if (old.vocabulary, old.width) != (new.vocabulary, new.width):
-            return False
-        if old.layers != new.layers:
-            if not self._one_depth():
-                return False
-            old, new = self.first.form, self.second.form
-        read: dict[str, Any] = {}
-        for name, mistake in of_forms(old, new).items():
-            if name == "epsilon":  # which may follow the length of the stream
-                continue
-            given = getattr(new, name)
-            near = mistake == "rope-theta" and None not in (getattr(old, name), given)
-            near = near and number_residual(name, getattr(old, name), given, self._type).units <= self.units
-            read[name] = given
-            if near:
-                continue
-            if mistake is None:
-                return False
-            self._number(mistake, name, getattr(old, name), given)
-        if read.keys() & {"groups"} and not read.keys() & {"heads", "head_width"}:  # written out, perhaps
-            del read["groups"]
-            self.numbers.pop("head-count", None)
-        cut = [[form.heads * form.head_width, form.groups * form.head_width] for form in (replace(old, **read), old)]
-        if cut[0] != cut[1]:
-            return False
-        if read:
-            self.first = Edited.read_as(self.first, replace(old, **read))
-        return True
-
-    def _one_depth(self) -> bool:
-        """Whether the layers of the shallower one are, number by number, some of the other's, in their order."""
-        deeper = self.first if self.first.form.layers > self.second.form.layers else self.second
-        other = self.second if deeper is self.first else self.first
-        kept: list[int] = []
-        for layer in range(other.form.layers):
-            start = kept[-1] + 1 if kept else 0
-            found = (each for each in range(start, deeper.form.layers) if _equal(other, layer, deeper, each))
-            if (place := next(found, None)) is None:
-                return False
-            kept.append(place)
-        more = [layer for layer in range(deeper.form.layers) if layer not in kept]
-        idle = deeper is self.second and all(_does_nothing(deeper, layer) for layer in more)
-        mistake = "layer-repeated-noop" if idle else "layer-missing"
-        side = "first" if deeper is self.first else "second"
-        self.before += [(layer, Change(mistake, (), None, None, {"in_the": side})) for layer in more]
-        cut = Edited.with_layers(deeper, tuple(kept))
-        self.first, self.second = (cut if each is deeper else each for each in (self.first, self.second))
-        return True
-
-    @property
-    def _type(self) -> str:
-        return number_type(self.first, self.second)
-
-    def _number(self, mistake: str, name: str, old: Any, new: Any) -> None:
-        self.numbers.setdefault(mistake, {})[name] = {"first": written(old), "second": written(new)}
+    # ---- what is told
 
     def _epsilon(self, square: Any) -> bool:
         """Whether epsilon follows the length of the stream exactly, or is told, as it is off by more than rounding."""
         expected, given = self.first.form.epsilon * square, self.second.form.epsilon
-        if number_residual("epsilon", expected, given, self._type).units > self.units:
-            self._number("epsilon", "epsilon", expected, given)
+        stored = number_type(self.first, self.second)
+        if number_residual("epsilon", expected, given, stored).units > self.units:
+            self.numbers["epsilon"] = {"epsilon": {"first": written(expected), "second": written(given)}}
             return True
         return bool(expected == given)
-
-    # ---- what is told
 
     def _told(self, made: Explanation, square: Any) -> Diagnosis:
         checked: Checked = "exactly" if self._epsilon(square) and made.exact else "rounding"
@@ -198,27 +137,12 @@ class _Diagnosing:
         found = [Explained(mistake, (), (), {**told, "checked": checked}) for mistake, told in self.numbers.items()]
         for mistake, changes in by.items():
             pieces = [(place, name) for place, change in changes for name in change.pieces]
-            layers = sorted({place for place, _ in changes if place is not None})
-            called = tensors_called(self.second, self.first, pieces)
+            renamed = {} if changes[0] in self.before else self.kept
+            layers = sorted({renamed.get(place, place) for place, _ in changes if place is not None})
+            called = tensors_called(self.second, self.first, pieces, renamed)
             detail = {**_common(changes, self.second, self.first), "checked": checked}
             found.append(Explained(mistake, called, tuple(layers), detail))
         return Diagnosis(tuple(found))
-
-
-def _equal(one: Checkpoint, layer: int, other: Checkpoint, place: int) -> bool:
-    """Whether two layers have the same numbers, all of them."""
-    first, second = (
-        dict(block_of(each, at, Walker.COMPARISON).present()) for each, at in ((one, layer), (other, place))
-    )
-    return first.keys() == second.keys() and all(np.array_equal(x, second[name]) for name, x in first.items())
-
-
-def _does_nothing(one: Checkpoint, layer: int) -> bool:
-    """Whether a layer writes nothing to the stream."""
-    writes = [piece for piece in LAYER.values() if any(x.space.kind == "stream" and x.up for x in piece.axes)]
-    names = {piece.name for piece in writes if not piece.axes[-1].sized and piece.added_to in ("", *LAYER)}
-    block = block_of(one, layer, Walker.COMPARISON)
-    return not any(array.any() for name, array in block.present() if name in names)
 
 
 def _common(changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint) -> dict[str, Any]:

@@ -33,7 +33,12 @@ class Edited:
     @classmethod
     def with_layers(cls, original: Checkpoint, order: tuple[int, ...]) -> Edited:
         """The checkpoint with some of its layers."""
-        return cls(replace(original.form, layers=len(order)), original, order=order)
+        form = original.form
+        listed = {
+            name: None if layers is None else tuple(new for new, old in enumerate(order) if old in layers)
+            for name, layers in (("local", form.local), ("unturned", form.unturned))
+        }
+        return cls(replace(form, layers=len(order), **listed), original, order=order)
 
     @classmethod
     def with_rows(cls, original: Checkpoint, count: int) -> Edited:

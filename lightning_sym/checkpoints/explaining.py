@@ -15,6 +15,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, gains_of
 from lightning_sym.checkpoints.mistakes import changes
+from lightning_sym.checkpoints.pieces import HALVES
 
 MOST = 3
 """Mistakes in a composition."""
@@ -127,12 +128,12 @@ def explain_by_fits(
         scene, left, known: as of `explain`.
         only: the mistakes that are tried; `None` for all.
     """
-    states = [Composition(scene)]
-    for _ in range(MOST - 1):
+    states = [(0, Composition(scene))]
+    for number in range(1, MOST):
         nearer: list[tuple[int, int, Composition]] = []
-        for here in states:
-            asked = replace(here.scene, off=here.scene.off | {*gains_of(here.scene)})
-            for side in ("second", "first"):
+        for depth, here in states:
+            asked = replace(here.scene, off=here.scene.off | _gains_before(here.scene))
+            for side in ("second", "first")[: 2 - depth]:
                 for change in changes(asked, known):
                     if not (change.hidden or change.fits) or (only is not None and change.mistake not in only):
                         continue
@@ -145,8 +146,18 @@ def explain_by_fits(
                         return
                     if len(off) < len(here.scene.off):
                         nearer.append((len(off), len(nearer), made))
-        states = [made for *_, made in sorted(nearer, key=lambda each: each[:2])[:FOLLOWED]]
-        yield from states
+        states = [(number, made) for *_, made in sorted(nearer, key=lambda each: each[:2])[:FOLLOWED]]
+        yield from (made for _, made in states)
+
+
+def _gains_before(scene: Scene) -> frozenset[str]:
+    """Return the gains of the norms that something reads that is off: a fit may have put what is wrong of them there.
+
+    Outside of layers nothing that is told reads a norm, so all gains are meant.
+    """
+    halves = [half for half in HALVES.values() if {*half.norms, *half.maps} & scene.off]
+    near = {name for half in halves for name in half.norms} if halves else scene.first.keys()
+    return frozenset(name for name in gains_of(scene) if name in near)
 
 
 FOLLOWED = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from lightning_sym.checkpoints.identity import called_by
@@ -55,17 +56,24 @@ def _said(name: str, value: object) -> str:
     return f"{name.replace('_', ' ')} {value:.6g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
 
 
-def tensors_called(second: Checkpoint, first: Checkpoint, places: Iterable[tuple[int | None, str]]) -> tuple[str, ...]:
+def tensors_called(
+    second: Checkpoint,
+    first: Checkpoint,
+    places: Iterable[tuple[int | None, str]],
+    renamed: Mapping[int, int] = MappingProxyType({}),
+) -> tuple[str, ...]:
     """Return what the files of the second, or else of the first, call pieces, one name for several layers.
 
     Args:
         second, first: the checkpoints.
         places: the layer of each piece, `None` outside of them, and its name.
+        renamed: what the files call layers, where that is another number.
     """
     by: dict[str, list[str]] = {}
     for layer, name in places:
         called = called_by(first, second, name if layer is None else f"{layer}.{name}")
-        by.setdefault(_starred(called, layer), []).append(called)
+        number = layer if layer is None else renamed.get(layer, layer)
+        by.setdefault(_starred(called, number), []).append(called)
     return tuple(starred if len({*called}) > 1 else called[0] for starred, called in by.items())
 
 

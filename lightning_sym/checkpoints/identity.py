@@ -87,6 +87,11 @@ def one_form(first: Checkpoint, second: Checkpoint) -> bool:
     return not _forms(first, second)[1]
 
 
+def numbers_apart(first: Checkpoint, second: Checkpoint) -> tuple[Residual, ...]:
+    """The numbers of the configuration that differ."""
+    return tuple(_forms(first, second)[0])
+
+
 def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[str]]:
     """The numbers of the configuration that differ, and the other parts of it that do."""
     numbers, others = [], set()

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.explanation import Detail
-from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Map, Scene, gains_of, with_bias
+from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Map, Scene, gains_of, wide, with_bias
 from lightning_sym.checkpoints.model import Array
 
 Order = npt.NDArray[np.int64]
@@ -191,6 +191,38 @@ def qk_norms_exchanged(scene: Scene) -> Iterator[Change]:
     """The gains on queries and on keys in each other's place."""
     for pair in combinations(gains_of(scene, "query-key"), 2):
         yield from _exchanged("qk-norms-exchanged", scene, *pair)
+
+
+def heads_one_side(scene: Scene) -> Iterator[Change]:
+    """Heads, or groups of them, in another order in a map, or in a bias, and not in what goes with it."""
+    for name in sorted(scene.off):
+        if (order := _order_of_heads(scene, name)) is None:
+            continue
+
+        def moved(arrays: Arrays, order: Order = order, name: str = name) -> dict[str, Array]:
+            return {name: np.asarray(arrays[name])[order]}
+
+        def returned(arrays: Arrays, order: Order = order, name: str = name) -> dict[str, Array]:
+            return {name: np.asarray(arrays[name])[np.argsort(order)]}
+
+        yield Change("heads-one-side", (name,), moved, returned, {"order": order.tolist()})
+
+
+def _order_of_heads(scene: Scene, name: str) -> Order | None:
+    """Return which head of the first is the nearest to each of the second, if that makes the piece and is an order."""
+    if name not in scene.second or name not in scene.pieces or scene.pieces[name].axes[0].space.kind not in HEADS:
+        return None
+    old, new = (wide(side[name]) for side in (scene.first, scene.second))
+    if old.shape != new.shape or not (np.isfinite(old).all() and np.isfinite(new).all()):
+        return None
+    rows, others = (each.reshape(len(each), -1) for each in (old, new))
+    order = np.argmin(np.square(rows).sum(axis=1) - 2 * others @ rows.T, axis=1)
+    right = np.bincount(order, minlength=len(order)).max() == 1 and scene.explains(name, old[order])
+    return order if right else None
+
+
+HEADS = ("heads", "groups")
+"""The spaces of heads."""
 
 
 def transposed_square(scene: Scene) -> Iterator[Change]:

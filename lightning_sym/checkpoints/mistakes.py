@@ -24,6 +24,7 @@ ROWS: dict[str, Row] = {
     "gate-up-exchanged": mistaken_orders.gate_up_exchanged,
     "norms-exchanged": mistaken_orders.norms_exchanged,
     "qk-norms-exchanged": mistaken_orders.qk_norms_exchanged,
+    "heads-one-side": mistaken_orders.heads_one_side,
     "transposed-square": mistaken_orders.transposed_square,
     "vocabulary-permuted": mistaken_rows.vocabulary_permuted,
     "gain-plus-one": mistaken_gains.gain_plus_one,
@@ -74,10 +75,26 @@ OF_FORMS = (
     OfForm("head_width", "head-count", "head-count"),
     OfForm("scaling", "rope-scaling-dropped", "rope-scaling-other"),
     OfForm("window", "window-dropped", "window-other"),
+    OfForm("local", "window-other", "window-other"),
     OfForm("cap", "softcap-dropped", "softcap-dropped"),
-    OfForm("multiplier", "multiplier-dropped", "multiplier-dropped"),
+    OfForm("residual", "multiplier-dropped", "multiplier-dropped"),
+    OfForm("embedding_square", "multiplier-dropped", "multiplier-dropped"),
+    OfForm("logit_divisor", "multiplier-dropped", "multiplier-dropped"),
+    OfForm("score_width", "multiplier-dropped", "multiplier-dropped"),
 )
 """The mistakes of the configuration; a form has the fields that its family needs."""
+
+OTHERS = (
+    "embed-scale-twice", "bias-not-turned", "head-not-turned", "layer-not-turned", "layers-exchanged", "layer-missing",
+    "layer-repeated-noop", "neurons-duplicated", "vocabulary-padded",
+)  # fmt: skip
+"""Those that no row is about alone: parts of a symmetry left out, whole layers, what is there twice, more ids."""
+
+IDENTIFIERS = tuple(dict.fromkeys((
+    *(name.partition(",")[0] for name in ROWS),
+    *(name for row in OF_FORMS for name in (row.dropped, row.other)), *OTHERS,
+)))  # fmt: skip
+"""Every mistake that is told."""
 
 NO_MISTAKES = frozenset(("family", "context", "layers", "vocabulary", "inner", "tied"))
 """Fields of a form that are no numbers of the function, or that its tensors show."""

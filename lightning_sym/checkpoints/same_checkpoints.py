@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
+from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
 from lightning_sym.checkpoints.diagnosis import diagnose
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.explaining import MOST
@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.identity import (
     beyond,
     called_by,
     is_account,
+    numbers_apart,
     one_form,
     only_changed,
     stored_type,
@@ -26,8 +27,10 @@ from lightning_sym.checkpoints.identity import (
 )
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.overlap import Overlap, overlap
 from lightning_sym.checkpoints.pieces import SHAPELESS
 from lightning_sym.checkpoints.prompts import past_windows, prompt_of, prompts_for
+from lightning_sym.checkpoints.reduced import reduced_pair
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import Walker, ends_of, require_form
@@ -88,18 +91,37 @@ def same_checkpoints(
         return _of_fewer_ids(first, second, ids=ids, units=units, work=work, progress=progress)
     prompt = prompt_of(ids, forms)
     tell: Progress = progress or unheard
-    numbers = number_type(first, second)
-    reasons = unlike(*forms, units, numbers)
-    found = Searched(first, second, units, tell)
-    if not reasons:
-        tell("the identity", 0, 1)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # then nothing fits
-            nothing = under_identity(first, second, units)
-            if nothing.within(units):
-                found = rounded_at_most(found, nothing)
-            else:
-                found.compare()
+    reasons = unlike(*forms, units, number_type(first, second))
+    found = Searched(first, second, units, tell) if reasons else _searched(first, second, units, tell)
+    if not _explained_by_symmetry(found) and (left := reduced_pair(first, second)) is not None:
+        *pair, told = left
+        if _explained_by_symmetry(met := _searched(*pair, units, tell)):
+            return replace(_answered(met, prompt, (), work), reduced=told)
     return _answered(found, prompt, tuple(reasons), work)
+
+
+def _searched(first: Checkpoint, second: Checkpoint, units: float, tell: Progress) -> Searched:
+    """What is found of two checkpoints of one form: the identity first, then every symmetry."""
+    found = Searched(first, second, units, tell)
+    if unlike(first.form, second.form, units, number_type(first, second)):
+        return found
+    tell("the identity", 0, 1)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # then nothing fits
+        nothing = under_identity(first, second, units)
+        if nothing.within(units):
+            return rounded_at_most(found, nothing)
+        found.compare()
+    return found
+
+
+def _complete(found: Searched) -> bool:
+    """Whether every layer was compared."""
+    return len(found.words) == found.second.form.layers and found.stream is not None
+
+
+def _explained_by_symmetry(found: Searched) -> bool:
+    """Whether what was found explains everything, up to rounding."""
+    return _complete(found) and not beyond(found.residuals, found.units) and (bool(found.residuals) or found.equal)
 
 
 def _of_fewer_ids(first: Checkpoint, second: Checkpoint, **asked: Any) -> CheckpointComparison:
@@ -134,7 +156,7 @@ UNEXPLAINED = (CheckpointAnswer.DIFFERENT, CheckpointAnswer.UNDECIDED)
 
 def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...], work: float) -> CheckpointComparison:
     residuals, description = found.residuals_in_order(), found.description()
-    complete = description is not None and len(description.layers) == found.second.form.layers
+    complete = _complete(found)
     largest = max((each.units for each in residuals), default=0.0)
     tried: tuple[str, ...] = (*reasons, *found.tried)
     logits: LogitComparison | None = None
@@ -146,18 +168,21 @@ def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...]
         answer = CheckpointAnswer.ROUNDING
     else:
         answer = CheckpointAnswer.UNDECIDED
-    other, why_not = beyond(residuals, found.units), found.why_not
-    if answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and one_form(found.first, found.second))):
-        with np.errstate(over="ignore", invalid="ignore"):
-            nothing = under_identity(found.first, found.second)
-        if is_account(nothing, other, found.units):
-            found.take(nothing)
-            residuals, description = found.residuals_in_order(), found.description()
-        else:
-            residuals = only_changed(residuals, nothing, found.units)
+    why_not, met, within = found.why_not, Overlap(found.first, found.second), found
+    named = [beyond(residuals, found.units)]
+    cut = overlap(found.first, found.second, found.units) if reasons else None
+    if cut is not None:
+        met, within = cut, _searched(cut.first, cut.second, found.units, found.tell)
+        residuals, description = _accounted(within)
+        renamed = (replace(each, piece=met.piece(each.piece)) for each in residuals)
+        residuals = (*numbers_apart(found.first, found.second), *renamed)
+        tried = (*tried, *within.tried, *met.said)
+    elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and one_form(found.first, found.second))):
+        residuals, description = _accounted(found)
+    named.append(beyond(residuals, found.units))
     if answer is not CheckpointAnswer.SAME:
         context = min(found.first.form.context, found.second.form.context)
-        prompts = prompts_for(prompt, (other, beyond(residuals, found.units)), context)
+        prompts = prompts_for(prompt, (named[0], named[1]), context)
         for ids in (*prompts, *past_windows(prompt, (found.first.form, found.second.form))):
             logits, failed = _logits(found, ids)
             tried = (*tried, *failed)
@@ -172,10 +197,23 @@ def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...]
         tried = (*tried, f"the symmetry as numbers: {why_not}")
     made |= {"symmetry": symmetry, "description": description, "residuals": residuals, "limit": found.units}
     made |= {"logits": logits, "tried": tried}
-    if answer in UNEXPLAINED and (residuals or reasons):
-        diagnosis = diagnose(found.first, found.second, found, found.units, Work(work))
+    if answer in UNEXPLAINED and (cut is not None or (residuals and not reasons)):
+        diagnosis = diagnose(met, within, found.units, Work(work))
         made |= {"explained": diagnosis.explained, "tried": (*tried, *diagnosis.tried)}
     return CheckpointComparison(**made)
+
+
+def _accounted(found: Searched) -> tuple[tuple[Residual, ...], FoundSymmetry | None]:
+    """What differs, and what was done: nothing, where that explains no less than what was found."""
+    residuals = found.residuals_in_order()
+    if _explained_by_symmetry(found):
+        return residuals, found.description()
+    with np.errstate(over="ignore", invalid="ignore"):
+        nothing = under_identity(found.first, found.second)
+    if is_account(nothing, beyond(residuals, found.units), found.units):
+        found.take(nothing)
+        return found.residuals_in_order(), found.description()
+    return only_changed(residuals, nothing, found.units), found.description()
 
 
 def _logits(found: Searched, prompt: tuple[int, ...]) -> tuple[LogitComparison | None, tuple[str, ...]]:

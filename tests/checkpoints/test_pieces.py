@@ -43,6 +43,8 @@ NETWORKS = {
     "qwen3": small_checkpoint("qwen3", 6, layers=1, vocabulary=8, biases=True, stored="BF16"),
 }
 IDS = [3, 1, 4, 1, 5]
+VERDICT = 1e-9
+"""Work that leaves nothing for the search of known mistakes, which is no part of what is asked here."""
 
 
 def doubled(one: MadeCheckpoint) -> Iterator[tuple[str, MadeCheckpoint]]:
@@ -84,8 +86,9 @@ def test_the_forward_pass_sees_it_and_a_comparison_never_says_same(
     assert abs(float(compared.bound) - far) < 0.1 * far + 1e-12
     if far > 1e-12:
         hidden = apply(random_symmetry(wrong, seed=1), wrong)
-        for pair in ((one, wrong), (wrong, one), (one, hidden), (hidden, one)):
-            assert same_checkpoints(*pair, ids=IDS).answer is CheckpointAnswer.DIFFERENT
+        turned = len(name) % 2 * 2 - 1  # each piece from one side as it is, and from the other one in disguise
+        for pair in ((one, wrong)[::turned], (hidden, one)[::turned]):
+            assert same_checkpoints(*pair, ids=IDS, work=VERDICT).answer is CheckpointAnswer.DIFFERENT
 
 
 @pytest.mark.parametrize(("network", "name", "wrong"), CASES, ids=IDENTIFIERS)
@@ -116,7 +119,7 @@ def test_walkers_read_pieces_in_one_place() -> None:
     room = Path(understood.__file__).parent
     read = {path.name for path in room.glob("*.py") for line in path.read_text(encoding="utf-8").splitlines()
             if re.search(r"(?<!np)\.(block|ends)\(", line) and not re.match(r" *(>>>|\.\.\.)", line)}  # fmt: skip
-    assert read == {"understood.py", "writing.py", "retyped.py", "edited.py", "symmetry_table.py"}
+    assert read == {"understood.py", "writing.py", "retyped.py", "edited.py", "reduced.py", "symmetry_table.py"}
 
 
 # ---- a piece that a family gets: gains on the queries
