@@ -21,7 +21,7 @@ with lazy_imports(__name__):
     from lightning_sym.dimension import answer_text, certify, transformers
     from lightning_sym.network import architecture, model_config
 
-EVIDENCE = ("orbit", "factorization", "directions", "linear", "forms", "span", "products")
+EVIDENCE = ("orbit", "factorization", "directions", "linear", "forms", "span", "products", "layers")
 
 FORMULA = group(
     field("source", str, of="formula.source"),
@@ -37,6 +37,7 @@ LOWER_BOUND = group(
     field("taylor_degree", optional(natural(1)), of="order"),
     field("exponentials", optional(one_of("free")), of=lambda result: "free" if result.has_free_exponentials else None),
     field("matrices", optional(natural(1)), "full ranks of the network's own matrices, in place of a Jacobian"),
+    field("layers", optional(natural(1)), "layers whose dimensions were added, in place of a Jacobian of the whole"),
 )
 
 UPPER_BOUNDS = by_name(natural(), names={"enum": list(EVIDENCE)}).having(minProperties=1)

@@ -126,7 +126,7 @@ HOLDS = {"same": True, "rounding": True, "different": False, "undecided": None}
 
 REASONS = (
     "identical", "symmetry", "streams", "coefficients", "zero", "degree", "input", "balls", "visible", "one layer",
-    "words", "determined", "evaluations", "agreement",
+    "words", "determined", "evaluations", "agreement", "tensors",
 )  # fmt: skip
 
 ANSWER = json_answer(
@@ -181,6 +181,12 @@ ANSWER = json_answer(
         "prefix",
         optional(natural(1)),
         "with a mask, and too many tokens: inputs and outputs are those of the first so many tokens",
+    ),
+    field(
+        "stream",
+        optional(MATRICES),
+        "lightning, layers that do the same on their streams: by space, the matrix that takes the first stream to the "
+        "second, where all of the first is reached",
     ),
     TRIED,
 )

@@ -16,16 +16,18 @@ from lightning_sym.certificates.document import (
     opening,
     rows_documents,
 )
+from lightning_sym.certificates.layers import layers_certificate
 from lightning_sym.certificates.limits import fits_a_slot, inputs, require_checkable, require_size, require_steps
 from lightning_sym.certificates.modulo_2 import SMALLEST_RANK, minor_modulo_2, orbit_modulo_2
 from lightning_sym.certificates.transformers import transformer_certificate
 from lightning_sym.dimension.blocks import transformer_of
-from lightning_sym.dimension.certify import CertifiedDimension, Evidence
+from lightning_sym.dimension.certify import CertifiedDimension, Evidence, certified_dimension
 from lightning_sym.dimension.search import SURPLUS_ROWS
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import pivots_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, of_stage, require_memory, unheard
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, Sample, random_weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import families_of, orbit_dimension_at
@@ -99,7 +101,7 @@ def dimension_certificate(
     r"""A certificate for the bounds of a dimension, whether they meet or not.
 
     Rows of the Jacobian are computed anew, all their columns, and as many of both are kept as the lower bound says. Of
-    a transformer that was certified without one it is a shape and a seed.
+    a transformer that was certified without one it is a shape and a seed; of a sum over layers those of the layers.
 
     Args:
         result: what `certified_dimension` found.
@@ -120,6 +122,13 @@ def dimension_certificate(
     architecture, lower = result.architecture, result.lower
     if result.matrices is not None and (shape := transformer_of(architecture)) is not None:
         return transformer_certificate(shape)
+    if result.layers is not None and result.value is not None:
+
+        def proof(layer: Architecture) -> Document:
+            found = certified_dimension(layer, seed=result.seed, memory=memory, progress=progress)
+            return dimension_certificate(found, memory=memory, progress=progress)
+
+        return layers_certificate(architecture, result.value, proof)
     document = opening("dimension") | {"network": network_document(architecture)}
     report = progress or unheard
     found = _modulo_2(result, memory, report)

@@ -27,6 +27,7 @@ from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import arranged, heads_in_levels, padded
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import common_streams
+from lightning_sym.system.tensor_streams import tensor_streams
 
 PRECISIONS = (64, 256, 1024)
 """Bits of balls that are tried."""
@@ -57,6 +58,8 @@ def same_proof(first: Weights, second: Weights, tokens: int) -> Document:
         return {"by": "streams"}
     if (theorem := _theorem(first, second, tokens)) is not None:
         return {"by": theorem}
+    if first.form.normalization is None and (both := padded(one, other)) and tensor_streams(*both, tokens).same:
+        return {"by": "tensors"}
     proof = _by_levels(one, other, tokens) or _through(one, other, tokens)
     if proof is None:
         raise BadInput(

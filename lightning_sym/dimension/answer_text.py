@@ -54,7 +54,9 @@ def dimension_lines(result: Any) -> Lines:
         )
         lines.append(("generic fiber", f"dimension {result.fiber_dimension:,}{heads}"))
     where = f"rank of the Jacobian modulo {result.prime} at integer weights, {result.rows:,} inputs"
-    if result.matrices is not None:
+    if result.layers is not None:
+        where = f"the dimensions of its {result.layers:,} layers, each alone, and of both ends"
+    elif result.matrices is not None:
         where = (
             f"by {result.matrices:,} full ranks modulo {result.prime} of the network's own matrices at integer weights"
         )

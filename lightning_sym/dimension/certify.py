@@ -5,7 +5,8 @@ $p$ is non-zero, and the rank at a point is at most the generic rank, which is t
 are not computed (`gauge`). With softmax the exponentials are variables of their own (`rings.free_exponentials`); other
 normalizations are Taylor series.
 
-Of residual softmax transformers too large for that the lower bound comes from ranks of their own matrices (`blocks`).
+Of residual softmax transformers too large for that the lower bound comes from ranks of their own matrices (`blocks`);
+of lightning networks with skip connections it is the sum of those of the layers (`layers`).
 
 Upper bound: parameters minus the dimension of an orbit of a verified symmetry group (`symmetries`), or the dimension
 of a variety through which the map factors (`varieties`, proof in `docs/upper-bound.md`).
@@ -28,6 +29,7 @@ from lightning_sym.ask import FellShort, Need, TheoremPrice, TheoremRow, ask
 from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
 from lightning_sym.dimension.blocks import certify, residual
 from lightning_sym.dimension.gauge import gauge_columns
+from lightning_sym.dimension.layers import BY_LAYERS, NetworkByLayers
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.search import Search, bytes_needed, first_shape, orders_of, primes_for
 from lightning_sym.dimension.varieties import Evidence as Evidence
@@ -79,6 +81,7 @@ class CertifiedDimension(Result):
         prime: the modulus that gave `lower`.
         rows: how many inputs, with one functional each, gave `lower`; 0 where no Jacobian was taken.
         order: the degree of the Taylor series that gave `lower`, for a normalization that is no exponential.
+        layers: how many layers gave both bounds by theirs, where no Jacobian of the whole was taken.
         matrices: how many full ranks of the network's own matrices gave `lower`, where no Jacobian was taken.
         tried: theorems that give no upper bound here, each with the hypothesis that fails.
     """
@@ -94,6 +97,7 @@ class CertifiedDimension(Result):
     order: int | None
     matrices: int | None = None
     tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
+    layers: int | None = None
 
     def lines(self) -> Lines:
         """As the command `dimension` prints it."""
@@ -212,6 +216,31 @@ def _by_blocks(
     )  # fmt: skip
 
 
+def _by_layers(
+    architecture: Architecture, upper_bounds: Mapping[Evidence, int], tried: list[FellShort], seed: int, memory: int,
+    progress: Progress | None, *, is_open: bool,
+) -> CertifiedDimension | None:  # fmt: skip
+    """The dimension of lightning with skip connections by those of its layers, where that is proved and worth it."""
+
+    def one_layer(shape: Architecture) -> tuple[int, int]:
+        found = certified_dimension(shape, seed=seed, memory=memory, progress=progress)
+        return found.lower, found.upper
+
+    found, short = ask(NetworkByLayers(architecture, one_layer, is_open), BY_LAYERS, Work(inf, progress))
+    if not is_open:
+        tried += short
+    if found is None:
+        return None
+    lower, upper = found
+    upper_bounds = {**upper_bounds, Evidence.LAYERS: upper}
+    if lower > (least := min(upper_bounds.values())):
+        raise ProgramError(f"lower bound {lower} exceeds upper bound {least} for {architecture}")
+    return CertifiedDimension(
+        architecture, lower, least, upper_bounds, printed_formula(architecture), seed,
+        PRIMES[0], 0, None, tried=tuple(tried), layers=architecture.depth,
+    )  # fmt: skip
+
+
 def certified_dimension(
     architecture: Architecture,
     *,
@@ -255,6 +284,9 @@ def certified_dimension(
     upper_bounds, tried = counted_bounds(architecture)
     if Evidence.PRODUCTS in upper_bounds:
         return _by_blocks(architecture, upper_bounds, tried, seed, memory, progress)
+    summed = _by_layers(architecture, upper_bounds, tried, seed, memory, progress, is_open=False)
+    if summed is not None:
+        return summed
     report = progress or unheard
     parameters = architecture.parameter_count
     orders = orders_of(architecture)
@@ -298,6 +330,10 @@ def certified_dimension(
             break
     if search.lower > upper:
         raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
+    if search.lower < upper:
+        summed = _by_layers(architecture, upper_bounds, tried, seed, memory, progress, is_open=True)
+        if summed is not None and summed.lower == summed.upper:
+            return summed
     return CertifiedDimension(
         architecture, search.lower, upper, upper_bounds, printed_formula(architecture), seed,
         search.prime, search.rows, search.order, tried=tuple(dict.fromkeys(tried)),

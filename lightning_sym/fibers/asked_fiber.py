@@ -7,9 +7,13 @@ from functools import cached_property
 
 from lightning_sym.ask import FellShort
 from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import Progress, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
+
+with lazy_imports(__name__):  # only lightning with skip connections has them
+    from lightning_sym.fibers import tensor_hypotheses
 
 
 @dataclass
@@ -37,6 +41,11 @@ class AskedFiber:
     def shape(self) -> Architecture:
         """The network without its weights."""
         return self.weights.architecture(self.tokens)
+
+    @cached_property
+    def tensors(self) -> tensor_hypotheses.TensorQuestion:
+        """The hypotheses on its layer tensors, of lightning with skip connections."""
+        return tensor_hypotheses.TensorQuestion(self.weights, self.tokens, self.seed)
 
     def near(self) -> LocalDimension | None:
         """Bounds for the dimension near the weights."""

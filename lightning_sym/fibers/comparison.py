@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from fractions import Fraction
@@ -45,6 +46,7 @@ class Reason(StrEnum):
     IDENTICAL = "identical", "all weights are equal"
     SYMMETRY = "symmetry", "moves and a rescaling lead from one to the other"
     STREAMS = "streams", "the streams of both move together in all layers (docs/transformer-fibers.md, Theorem 1)"
+    TENSORS = "tensors", "the layers of both do the same on their streams (docs/deep-lightning.md, Lemma 2)"
     COEFFICIENTS = "coefficients", "all coefficients agree"
     ZERO = "zero", "both are the zero function, or only one of them is"
     DEGREE = "degree", "neither is zero, and they are homogeneous of different degrees"
@@ -70,6 +72,8 @@ class Comparison(Result):
         answer: same, different, or undecided.
         reason: what shows it.
         connection: for `SYMMETRY`, how one is mapped to the other.
+        stream: for `TENSORS`, by space the matrix G with second stream = G first stream, where all of the first is
+            reached.
         symmetry: for `STREAMS`, which heads go together, and the group element where there is one.
         input: for `INPUT` and `BALLS`, an input: integers, or rationals where balls decide, $n \times t$.
         outputs: the two outputs for it: exact, or for `BALLS` decimal balls that contain them.
@@ -92,6 +96,7 @@ class Comparison(Result):
     reason: Reason
     connection: Connection | None = None
     symmetry: StreamSymmetry | None = None
+    stream: Mapping[int, ObjectArray] | None = None
     input: ObjectArray | None = None
     outputs: tuple[ObjectArray, ObjectArray] | None = None
     entry: tuple[int, int] | None = None
@@ -144,6 +149,9 @@ class Comparison(Result):
             return [("because", f"{which} the zero function")]
         if self.differing is not None:
             return [("because", f"{self.differing} differs, and {self.because}")]
+        if self.stream is not None:
+            said = [(f"stream G{i}", rows_in_line(m)) for i, m in sorted(self.stream.items())]
+            return [("because", self.because), *said]
         if self.reason in ("degree", "coefficients", "identical", "visible", "one layer", "words", "determined"):
             return [("because", self.because)]
         if self.connection is not None:

@@ -11,9 +11,12 @@ from lightning_sym.ask import TheoremPrice, TheoremRow, paid_by_steps
 from lightning_sym.fibers.ball_pair import FIRST_BITS, INPUT_SCALES, MOST_BITS, READABLE, PairInBalls
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.determined import apart_by_theorem
+from lightning_sym.fibers.determined_tensors import TensorPair, apart_by_tensors
 from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, ONE_HEAD_PAGE, one_head_theorem
+from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.softmax import circuit_virtual_weights, first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
+from lightning_sym.fibers.tensor_hypotheses import PAGE, TensorQuestion
 from lightning_sym.fibers.transformer_cost import (
     arrangement_cost,
     graph_cost,
@@ -21,6 +24,7 @@ from lightning_sym.fibers.transformer_cost import (
     sampling_cost,
     streams_cost,
     streams_memory,
+    tensors_cost,
 )
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
@@ -31,6 +35,7 @@ from lightning_sym.system.circuits import NetworkCircuits
 from lightning_sym.system.common_streams import CommonStreams, common_streams
 from lightning_sym.system.graph_streams import GraphStreams
 from lightning_sym.system.normal_circuits import without_uniform_heads
+from lightning_sym.system.tensor_streams import tensor_streams
 
 WIDE = Fraction(1, 2**16)
 """Outputs that may be farther apart are worth more bits at once."""
@@ -104,6 +109,29 @@ def _by_streams(pair: PairInBalls) -> Comparison | None:
     require_memory(needed, DEFAULT_MEMORY, "the heads of a layer and the embeddings")
     streams = common_streams(*pair.circuits, pair.tokens, pair.work.tell)
     return _moving_together(pair, streams) if streams.same else None
+
+
+def _by_tensors(pair: PairInBalls) -> Comparison | None:
+    """Lightning: layers that do the same, whatever their heads do."""
+    if (both := padded(*pair.circuits)) is None:
+        return None
+    streams = tensor_streams(*both, pair.tokens, pair.work.tell)
+    if not streams.same:
+        return None
+    between = streams.between(both[0].widths)
+    return Comparison(Answer.SAME, Reason.TENSORS, stream={i: m.fractions() for i, m in between.items()})
+
+
+def _by_tensors_of_one(pair: PairInBalls) -> Comparison | None:
+    """Lightning with skip connections, layers that do not do the same: one network fulfils conditions of Theorem 1."""
+    for which, number in (("first", 0), ("second", 1)):
+        asked = TensorPair(TensorQuestion(pair.weights[number], pair.tokens), pair.shapes[1 - number])
+        theorem, tried = apart_by_tensors(asked)
+        if theorem is not None:
+            found = pair.by_inputs()
+            return Comparison(Answer.DIFFERENT, Reason.DETERMINED, theorem=theorem) if found is None else found
+        pair.tried += [each._replace(why=f"of the {which} network: {each.why}") for each in tried]
+    return None
 
 
 def _decided_by_virtual_weights(pair: PairInBalls, circuits: tuple[NetworkCircuits, NetworkCircuits]) -> Comparison:
@@ -194,6 +222,10 @@ def _has_one_head(pair: PairInBalls) -> bool:
     return pair.form_is_softmax and not pair.shapes[0].skip and all(shape.heads == 1 for shape in pair.shapes)
 
 
+def _is_lightning(pair: PairInBalls) -> bool:
+    return pair.shapes[0].normalization is None and (pair.of_one_depth or pair.shapes[0].skip)
+
+
 def _fits_a_matrix(pair: PairInBalls) -> bool:
     possible = GraphStreams.possible(*pair.weights, pair.tokens)
     return possible and sum(map(graph_memory, pair.shapes)) <= DEFAULT_MEMORY
@@ -225,6 +257,11 @@ TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
         _by_streams, "the streams do not move together in all layers",
     ),
     TheoremRow(
+        f"Lemma 2 of {PAGE}", _is_lightning,
+        _each(tensors_cost, "layer tensors", is_needed=False),
+        _by_tensors, "nor do their layers do the same on their streams",
+    ),
+    TheoremRow(
         STREAMS, _can_be_arranged, _each(arrangement_cost, "heads in the earliest layers", is_needed=False),
         _by_arrangement, "nor do they after heads are merged, left out and moved to earlier layers",
     ),
@@ -232,6 +269,11 @@ TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
     TheoremRow(
         "", lambda pair: pair.form_is_softmax and pair.tokens > 1,
         _each(lambda s, bits: 10 * streams_cost(s, bits), "conditions of theorems", is_needed=False), _by_conditions,
+    ),
+    TheoremRow(
+        "", lambda pair: _is_lightning(pair) and pair.shapes[0].skip and pair.of_one_depth and pair.tokens > 1,
+        _each(lambda s, bits: tensors_cost(s, bits) + lines_price(s), "conditions of theorems", is_needed=False),
+        _by_tensors_of_one,
     ),
 )  # fmt: skip
 """Of `same_function.SAME` what is about heads, skip connections, masks, embeddings or normalized scores."""

@@ -74,6 +74,23 @@ def streams_cost(shape: Architecture, bits: int) -> float:
     return (products + ends) * (1 + bits / 64) * STREAM
 
 
+def tensors_cost(shape: Architecture, bits: int) -> float:
+    """Bound the seconds for following the layer tensors of this lightning network and of one like it.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> tensors_cost(Architecture((8, 8), (8,), 2, heads=2), 8) < 1
+        True
+    """
+    shape.require("the cost of layer tensors", SHAPED)
+    products = 0
+    for d, d_out in zip(shape.widths, shape.widths[1:], strict=False):
+        products += d * d * (2 * d * d_out * (shape.heads + min(d_out, 64)) + 1000 * shape.heads)
+    return products * (1 + bits / 64) * STREAM
+
+
 def arrangement_cost(shape: Architecture, bits: int) -> float:
     """Of looking for the earliest layers of all heads: some passes, and each head against each other one.
 

@@ -66,7 +66,8 @@ def test_the_schema_names_what_the_grammar_names() -> None:
 # ---- files that others may send
 
 SAME_BY = (
-    '"by" of a proof of the same function must be one of visible weights, one layer, streams, levels, through, found'
+    '"by" of a proof of the same function must be one of visible weights, one layer, streams, tensors, levels, '
+    "through, found"
 )
 DIFFERENT_BY = '"by" of a proof of different functions must be one of visible weights, one layer, input, found'
 REASONS = {
@@ -170,6 +171,21 @@ REASONS = {
     "form_unknown": "mask must be one of causal, none, found 'diagonal'",
     "form_missing_key": "'skip'",
     "form_in_words": "form must be an object with normalization, mask, skip",
+    "layers_one_too_many": "the dimension must be 103736688, it is 103736689",
+    "layers_and_one_more": "the dimension must be",
+    "layers_with_narrow_ends": "embed and unembed must reach the width",
+    "layers_without_room": "a layer of several heads is counted if",
+    "layers_trusted": "a layer of several heads is counted if",
+    "layer_of_other_rank": "the proof of a layer must be about it, and no more",
+    "layer_of_other_heads": "the proof of a layer must be about it, and no more",
+    "layer_with_values_of_its_own": "the proof of a layer must be about it, and no more",
+    "layer_left_open": "the bounds of a layer must meet",
+    "layer_with_a_proof_of_more": "the proof of a layer must be about it, and no more",
+    "layer_without_its_minor": "rows must be a list of",
+    "no_layers": "layers must be a list that is not empty",
+    "tensors_apart": "must agree on all that their streams have in common",
+    "tensors_of_two_tokens": "must agree on all that their streams have in common",
+    "tensors_with_softmax": "layer tensors are those of networks without normalization",
     "streams_apart": "must agree on all that their streams have in common",
     "streams_with_other_scores": "must agree on all that their streams have in common",
     "streams_with_more": "'hint'",

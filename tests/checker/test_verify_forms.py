@@ -82,7 +82,7 @@ def test_what_is_proved_is_true_and_what_is_known_is_proved() -> None:
     assert {(answer, said) for answer, _, said in found} == {
         (a, s) for a in ("same", "different") for s in (True, False)
     }
-    assert {by for _, by, _ in found} == {"streams", "input", "one layer", "visible weights"}
+    assert {by for _, by, _ in found} == {"streams", "tensors", "input", "one layer", "visible weights"}
 
 
 def test_a_layer_that_changes_nothing_may_be_left_out() -> None:

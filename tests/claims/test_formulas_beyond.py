@@ -89,6 +89,7 @@ BEYOND: dict[tuple[str, str], Callable[[], Iterable[Any]]] = {
     ("softmax-all-widths", "seeded random"): lambda: drawn(depth=(1, 3), tokens=(1, 4), normalization=SOFTMAX),
     ("attention-only-transformers", "softmax, causal"): lambda: residual((2, 4), (8, 9), (0, 0)),
     ("attention-only-transformers", "lightning, causal"): lambda: residual((2, 4), (8, 9), (0, 0), None),
+    ("lightning-layer-sums", "random shapes"): lambda: residual((2, 4), (8, 9), (8, 9), None),
     ("transformer-dimension", "n, m >= d"): lambda: residual((2, 4), (8, 9), (8, 9)),
     ("transformer-dimension", "n < d or m < d"): lambda: residual((3, 4), (2, 6), (6, 9)),
     ("words-and-blocks", "three tokens or more: the"): lambda: residual((3, 4), (2, 6), (2, 9)),

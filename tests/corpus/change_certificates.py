@@ -83,7 +83,7 @@ def _length(document: Document, rng: random.Random) -> None:
 def _claim(document: Document, rng: random.Random) -> None:
     """The claim and what carries it, together, so that no sum gives it away."""
     step = rng.choice((-2, -1, 1, 2))
-    if document.get("kind") == "transformer":
+    if document.get("kind") in ("transformer", "layers"):
         document["dimension"] += step
     if document.get("kind") != "dimension":
         return
@@ -164,9 +164,10 @@ def _exponentials(document: Document, rng: random.Random) -> None:
 
 
 def _network(document: Document, rng: random.Random) -> None:
-    if document.get("kind") == "transformer":
-        network = rng.choice([document["network"], *document["network"]["layers"]])
-        key = rng.choice(sorted(network))
+    if document.get("kind") in ("transformer", "layers"):
+        parts = document["layers"] if document["kind"] == "layers" else document["network"]["layers"]
+        network = rng.choice([document["network"], *parts])
+        key = rng.choice(sorted(network.keys() - {"proof"}))
         value = network[key]
         network[key] = not value if isinstance(value, bool) else rng.choice((None, 1, 2, 4, (value or 0) + 1))
         return

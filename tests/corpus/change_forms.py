@@ -42,7 +42,7 @@ def change_form(document: Document, rng: random.Random) -> None:
     elif kind == 4:  # the other claim, or another theorem
         document["kind"] = rng.choice(("same", "different"))
         if proof["by"] != "input" or rng.random() < 0.5:
-            document["proof"] = {"by": rng.choice(("streams", "visible weights", "one layer"))}
+            document["proof"] = {"by": rng.choice(("streams", "tensors", "visible weights", "one layer"))}
     elif kind == 5:  # opposite scores, or values
         name = rng.choice(("Q", "V")) + one
         weights[name] = _negative(weights[name])

@@ -28,6 +28,7 @@ from lightning_sym import (
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.fibers import fiber_certificate
 from lightning_sym.certificates.files import certificate_text
+from lightning_sym.certificates.layers import layers_certificate
 from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.certificates.transformers import transformer_certificate
 from lightning_sym.dimension.blocks import Layers, Transformer
@@ -60,6 +61,13 @@ TRANSFORMERS = {
     "values_of_full_rank": Transformer(3, (Layers(2, 2, None),), 2, 2, 3, None, tied=False),
 }
 
+RESIDUAL: dict[str, Any] = {"skip": True, "embed": 50257, "unembed": 50257}
+BY_LAYERS = {
+    "layers_counted": Architecture((768,) * 13, (64,) * 12, 2, heads=12, value_ranks=(64,) * 12, **RESIDUAL),
+    "layers_proved": Architecture((2, 2, 2, 2), (1, 2, 1), 2, heads=2, skip=True, embed=3, unembed=2),
+}
+"""Lightning with skip connections: sums over layers, counted or each with a proof."""
+
 
 # those bounded by symmetries, not by the count that is tried first
 ORBITS = ("one_layer", "two_layers", "deep_softmax_narrow")
@@ -80,6 +88,12 @@ def series() -> Document:
     return dimension_certificate(certified_dimension(Architecture((2, 2, 2), (1, 2), 2, normalization=polynomial)))
 
 
+def sum_of_layers(shape: Architecture) -> Document:
+    """Whatever the size of the network."""
+    total = certified_dimension(shape).lower
+    return layers_certificate(shape, total, lambda layer: dimension_certificate(certified_dimension(layer)))
+
+
 def values_of_y() -> Document:
     """One layer with S(y) = y, whose dimension is found from values."""
     return rational_normalizer.of_values(rational_normalizer.one_rank((2, 2, 2)), 0).document()
@@ -92,6 +106,7 @@ def good() -> dict[str, Document]:
         for name, network in NETWORKS.items()
     }
     found |= {name: transformer_certificate(shape) for name, shape in TRANSFORMERS.items()}
+    found |= {name: sum_of_layers(shape) for name, shape in BY_LAYERS.items()}
     found["values_of_y"], found["series"] = values_of_y(), series()
     # true, but not the smallest bound: one family of symmetries alone
     families = ("upper_bounds.0.families", ["query-key"]), ("upper_bounds.0.bound", 24), ("upper", 24)

@@ -145,6 +145,8 @@ def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | Non
             return False if document["lower"] > most or document["upper"] < least else None
         if document["kind"] == "transformer":
             return _transformer_is_true(document)
+        if document["kind"] == "layers":
+            return _sum_is_true(document)
         if document["kind"] == "fiber":
             return fiber_is_true(document)
         if "form" in document:
@@ -173,6 +175,19 @@ def _transformer_is_true(document: Document) -> bool:
         value_ranks=None if None in values else tuple(values), skip=True, embed=shape.embed, unembed=shape.unembed,
     )  # fmt: skip
     return bool(certified_dimension(plain).value == document["dimension"])
+
+
+def _sum_is_true(document: Document) -> bool:
+    """The dimension by a Jacobian of the whole where that is small, else by the program's own sum."""
+    network, layers = document["network"], document["layers"]
+    ranks, values = ([each[name] for each in layers for _ in range(each["count"])] for name in ("rank", "value_rank"))
+    if None in values and any(values):
+        values = [value or network["width"] for value in values]
+    shape = Architecture(
+        (network["width"],) * (len(ranks) + 1), tuple(ranks), 2, heads=network["heads"], skip=True,
+        value_ranks=None if None in values else tuple(values), embed=network["embed"], unembed=network["unembed"],
+    )  # fmt: skip
+    return bool(certified_dimension(shape).value == document["dimension"])
 
 
 @dataclass

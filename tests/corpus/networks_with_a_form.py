@@ -51,10 +51,18 @@ TWO_BEHIND: Document = {
     "Q2.2": [[2, 0]], "K2.2": [[1, 0]], "V2.2": [[0, 0], [0, -5]],
 }  # fmt: skip
 
+# one layer of rank one: what queries, keys and values read may change places
+READ_TWICE: Document = {"E": [[1, 1], [0, 1]], "Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]], "O1": [[1], [2]]}
+READ_TWICE |= {"Q2": [[1, 1]], "K2": [[2, 1]], "V2": [[0, 1]], "O2": [[1], [-1]]}
+EXCHANGED: Document = READ_TWICE | {"K1": [[3, 4]], "V1": [[1, 0]], "K2": [[0, 1]], "V2": [[2, 1]]}
+CYCLED: Document = READ_TWICE | {"Q1": [[3, 4]], "K1": [[1, 2]], "V1": [[1, 0]]}
+
 RESIDUAL = NetworkForm(SOFTMAX, causal=True, skip=True)
 FORMS: dict[str, tuple[Answer, NetworkForm, int, Document, Document]] = {
     "streams": (Answer.SAME, RESIDUAL, 3, TWO_HEADS, MERGED),
     "streams_lightning": (Answer.SAME, NetworkForm(causal=True, skip=True), 2, TWO_HEADS, MERGED),
+    "tensors": (Answer.SAME, NetworkForm(skip=True), 2, READ_TWICE, EXCHANGED),
+    "tensors_of_one_token": (Answer.SAME, NetworkForm(causal=True), 1, READ_TWICE, CYCLED),
     "levels": (Answer.SAME, NetworkForm(SOFTMAX, skip=True), 3, ONE_BEHIND, SIDE_BY_SIDE),
     "levels_lightning": (Answer.SAME, NetworkForm(causal=True, skip=True), 2, SIDE_BY_SIDE, ONE_BEHIND),
     "through": (Answer.SAME, NetworkForm(SOFTMAX, skip=True), 3, TWO_BEHIND, SIDE_BY_SIDE),

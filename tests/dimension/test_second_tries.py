@@ -46,6 +46,7 @@ def shorter(echelon: Callable[..., Echelon]) -> Callable[..., Echelon]:
 @pytest.fixture
 def no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lightning_sym.dimension.certify.counted_bounds", lambda architecture: ({}, []))
+    monkeypatch.setattr("lightning_sym.dimension.certify.BY_LAYERS", ())
 
 
 @pytest.mark.usefixtures("no_counts")

@@ -53,6 +53,15 @@ def heads(seed: int, more: int = 0) -> Weights:
     return drawn(seed, 2, SKIP, more=more, square=True, heads=2, value_ranks=(2, 2))
 
 
+def thin(seed: int, *, exchanged: bool = False) -> Weights:
+    """Heads of rank one, keys and values exchanged or not."""
+    shape = Architecture((3, 3, 3), (1, 1), 2, value_ranks=(1, 1), skip=True)
+    named = Weights.random(shape, seed=seed, bound=99).named()
+    if exchanged:
+        named |= {f"{c}{i}": named[f"{other}{i}"] for c, other in ("KV", "VK") for i in (1, 2)}
+    return Weights.of(named, NetworkForm(skip=True))
+
+
 QUESTIONS: dict[str, Callable[[int], Any]] = {
     "plain, equal": lambda s: same_function(drawn(s, 2), rescale(drawn(s, 2), layer=1, by=2)),
     "plain, different": lambda s: same_function(drawn(s, 1), drawn(s, 1, more=9)),
@@ -64,6 +73,8 @@ QUESTIONS: dict[str, Callable[[int], Any]] = {
     "masked fiber": lambda s: fiber(drawn(s, 2, MASK)),
     "softmax, one head": lambda s: fiber(drawn(s, 2, NO_SKIP)),
     "softmax heads": lambda s: fiber(heads(s)),
+    "layer tensors": lambda s: fiber(drawn(s, 2, NetworkForm(skip=True), square=True, heads=2)),
+    "layers alike": lambda s: same_function(thin(s), thin(s, exchanged=True)),
     "point": lambda s: classify(drawn(s, 1)),
     "deep point": lambda s: classify(drawn(s, 2, square=True)),
     "map": lambda s: recover(polynomial_map(SMALL, Weights.random(SMALL, seed=s))),
@@ -137,7 +148,7 @@ def test_no_row_is_made_without_a_price() -> None:
         TheoremRow("a theorem", any_question, prove=lambda question: question)  # type: ignore[call-arg]
 
 
-BY_SIZES = {"COUNTS", "COMPUTED", "MODELS", "DEGREES", "HILBERT", "APART", "THEOREMS"}
+BY_SIZES = {"COUNTS", "COMPUTED", "BY_LAYERS", "MODELS", "DEGREES", "HILBERT", "APART", "THEOREMS"}
 """Lists of rows that no budget is asked for, or whose questions come by chance; orbits have a test of their own."""
 
 

@@ -90,8 +90,8 @@ def test_a_class_of_heads_is_refused_by_name() -> None:
 
 def test_reasons_and_moves_are_their_words() -> None:
     assert [reason.value for reason in Reason] == [
-        "identical", "symmetry", "streams", "coefficients", "zero", "degree", "input", "balls", "visible", "one layer",
-        "words", "determined", "evaluations", "agreement",
+        "identical", "symmetry", "streams", "tensors", "coefficients", "zero", "degree", "input", "balls", "visible",
+        "one layer", "words", "determined", "evaluations", "agreement",
     ]  # fmt: skip
     assert all(reason.message and reason == reason.value for reason in Reason)
     assert [name.value for name in MoveName] == ["exchange", "skew layer", "linear factor"]

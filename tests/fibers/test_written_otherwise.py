@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from lightning_sym import Answer, Weights, canonical, fiber, same_function, save_weights, virtual_weights
 from lightning_sym.errors import BadInput
+from lightning_sym.fibers import same_transformers
+from lightning_sym.fibers.comparison import Reason
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import SOFTMAX
@@ -235,9 +237,12 @@ def heads_with_two_readings(width: int, columns: int) -> tuple[Weights, Weights]
     return Weights.of(one), Weights.of(other)
 
 
-def test_all_coefficients_of_what_embeddings_tell_apart() -> None:
-    """Three inputs, a stream of width two: the polynomials in three take twenty seconds."""
+def test_all_coefficients_of_what_embeddings_tell_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three inputs, a stream of width two: the polynomials in three take twenty seconds; tensors show it sooner."""
     first, second = heads_with_two_readings(2, 3)
+    assert same_function(first, second, 2, work=0.005).reason is Reason.TENSORS
+    rows = tuple(row for row in same_transformers.TRANSFORMERS if "Lemma 2" not in row.citation)
+    monkeypatch.setattr(same_transformers, "TRANSFORMERS", rows)
     assert same_function(first, second, 2).answer is Answer.SAME
     assert same_function(first, second, 2, work=0.005).answer is Answer.UNDECIDED  # it is paid
     changed = Weights.of(second.named() | {"U": [[1, 0], [0, 2]]})

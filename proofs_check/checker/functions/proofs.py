@@ -9,6 +9,7 @@ from proofs_check.checker.functions.matrices import table
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.functions.outputs import INPUT, outputs
 from proofs_check.checker.functions.streams import streams
+from proofs_check.checker.functions.tensors import tensors
 from proofs_check.checker.functions.theorems import THEOREMS
 from proofs_check.checker.verify import LAYERS, SIZE, Later, Rows, Table, need, proved, take
 
@@ -76,6 +77,7 @@ SAME: Table = Table(
     lambda: {
         **_decided("same"),
         "streams": (({}, streams),),
+        "tensors": (({}, tensors),),
         "levels": ((PLACES, levels),),
         "through": (({"networks": [{"weights": NAMED, "proof": SAME}], "proof": SAME}, _through),),
     },

@@ -4,6 +4,7 @@ Both streams are stacked, z = (x, x'). A pattern is a combination of letters, ea
 matrix in all heads of both networks. Spaces do not change if vectors are scaled, so all numbers are integers.
 """
 
+from collections.abc import Callable
 from operator import neg
 from typing import Any, NamedTuple
 
@@ -165,8 +166,8 @@ def _read_alike(first: Weights, second: Weights, space: Span) -> None:
     need(good, "what both networks read behind the last layer must agree on all that their streams have in common")
 
 
-def streams(form: Form, t: int, first: Weights, second: Weights) -> str:
-    """Follow both streams to the end, and compare what is read there."""
+def follow(form: Form, t: int, first: Weights, second: Weights, by: Callable[..., Streams]) -> None:
+    """Follow both streams to the end, through each layer by a function, and compare what is read there."""
     depth = max(len(first.layers), len(second.layers))
     need(form.skip or len(first.layers) == len(second.layers), "without skip connections the depths must be equal")
     networks = first, second
@@ -185,7 +186,12 @@ def streams(form: Form, t: int, first: Weights, second: Weights) -> str:
         later, _ = _least(rest, form, len(found.D.basis))
         with scratch():  # what the layer makes is gone, but for the spaces
             layer = LayerOfBoth((pair[0], pair[1]), form, (widths[0][i + 1], widths[1][i + 1]))
-            found = behind(layer, t, found, widths[0][i], later)
+            found = by(layer, t, found, widths[0][i], later)
         keep(sum(100 + 40 * len(v) + bits([v]) * len(v) // 7 for space in found for v in space.basis.values()))
     _read_alike(first, second, found.R)
+
+
+def streams(form: Form, t: int, first: Weights, second: Weights) -> str:
+    """Say that heads do the same on both streams."""
+    follow(form, t, first, second, behind)
     return "common streams (docs/transformer-fibers.md, Theorem 1)"

@@ -7,8 +7,8 @@ $d (2n - d) + l h (\alpha (2d - \alpha) + b (2d - b))$, which is $P - d^2 - l h 
 theorem at every size, Corollary 6 of docs/transformer-fibers.md, and so is that without embeddings and with full $A$,
 $V$ generic fibers in the $(A, V)$ of a causal softmax network are finite, also below $d \ge h l + 1$, which the
 machine-checked identifiability theorem (Henry 2026, Lean) asks for. Lightning has $d (2n - d) + l D$, $D$ the dimension
-of one layer alone (`section-4-heads`), wherever it was certified, and never more: the function depends on $E$, $U$ and
-the functions of the layers, and changes of basis of the stream, which change $E$ and $U$, are not seen.
+of one layer alone (`section-4-heads`): the function depends on $E$, $U$ and the functions of the layers, and changes of
+basis of the stream, which change $E$ and $U$, are not seen; nothing else is (`lightning-layer-sums`).
 
 For $n < d$ and three tokens or more softmax has another formula (`transformer-dimension`), and two tokens can see less.
 For two layers without unembedding, full matrices and $(h + 1) n \le d$
@@ -229,8 +229,8 @@ CLAIM = Claim(
         r"Skip connections, width $d$, embedded from $n$ rows and read by $n$ rows, without mask or causal; $\alpha "
         r"= \min(a, d)$, $b = \min(a_v, d)$, $D$ the dimension of one lightning layer from $d$ to $d$. For softmax "
         "proved at every size (docs/transformer-fibers.md, Corollary 6). For lightning the bound holds at every "
-        "size; that it is reached is certified at the shapes that are listed, and open for others. $n < d$ is "
-        "outside: see the claim transformer-dimension."
+        "size, and is reached (docs/deep-lightning.md, Theorem 2). $n < d$ is outside: see the claim "
+        "transformer-dimension."
     ),
     place=340,
     rests_on=("transformer-dimension",),

@@ -1,0 +1,64 @@
+r"""When two lightning networks are different functions because the layer tensors of one are determined by its function.
+
+Let one fulfil the conditions of Theorem 1 of docs/deep-lightning.md, and let the other have the same depth and width,
+and layers whose $B_i$ have no larger rank. If the functions were equal, all layer tensors would be, up to one change of
+basis, and then layers would do the same on the streams of both (Lemma 2 there), which `tensor_streams` decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.fibers.layer_tensors import ranks_bounding
+from lightning_sym.fibers.tensor_hypotheses import PAGE, THEOREM_1, TensorQuestion
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+
+
+@dataclass(frozen=True)
+class TensorPair:
+    """A network whose hypotheses are asked for, and another one whose layers do not do the same on the streams of both.
+
+    Attributes:
+        tensors: the network.
+        other: the shape of the other one.
+    """
+
+    tensors: TensorQuestion
+    other: Architecture
+
+    @property
+    def shape(self) -> Architecture:
+        """The network that fulfils the hypotheses."""
+        return self.tensors.shape
+
+    def has_no_larger_ranks(self) -> bool:
+        """Whether the layers of the other network have no larger ranks."""
+        tensors = self.tensors.tested[0]
+        return all(b <= a for a, b in zip(tensors.ranks, ranks_bounding(self.other, tensors.background), strict=True))
+
+
+ALIKE = Need(
+    "two networks of one width and depth, with E and U in both or in none",
+    lambda pair: _size(pair.shape) == _size(pair.other),
+)
+NO_LARGER_RANKS = Need("no larger ranks of layers in the other network", TensorPair.has_no_larger_ranks)
+
+
+def _size(shape: Architecture) -> tuple[object, ...]:
+    return shape.widths, shape.embed is None, shape.unembed is None
+
+
+APART = (
+    TheoremRow(
+        f"Theorem 1 of {PAGE}", any_question, paid_by_steps, lambda pair: f"Theorem 1 of {PAGE}",
+        needs=(ALIKE, *THEOREM_1, NO_LARGER_RANKS),
+    ),
+)  # fmt: skip
+"""Different functions by the hypotheses that one network fulfils."""
+
+
+def apart_by_tensors(pair: TensorPair) -> tuple[str | None, tuple[FellShort, ...]]:
+    """The theorem that says that two networks are different functions, if one does, and what fell short."""
+    return ask(pair, APART, Work())

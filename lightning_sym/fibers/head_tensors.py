@@ -1,0 +1,111 @@
+r"""Which heads write one layer tensor $T(y; z) = \sum_h V_h y\,(y^\top A_h z)$: section 4 of docs/deep-lightning.md.
+
+One head: $(A, V)$ up to a factor, $(c A, V / c)$, and where both have rank one, $A = p q^\top$, $V = v w^\top$, the
+exchange of $p$ and $w$ (Theorem 3.2 of the paper). Several heads: where the columns of all $V_h$ are independent, each
+$V_h$ has the largest rank $b \ge 2$ of its shape, their row spaces are different, and $A_h^\top x$ are independent for
+general $x$, heads are permuted and rescaled, nothing else; and likewise with $A_h^\top$ in place of $V_h$ (the
+corollary of Theorem 4 there). Else the tensor is determined, and its heads are not known to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightning_sym.fibers.factorizations import product_fiber_dimension
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.fields import Q
+
+
+@dataclass(frozen=True)
+class LayerHeads:
+    """What a layer tensor leaves to its heads.
+
+    Attributes:
+        layer: which one, from 1.
+        known: what heads are determined up to, in words; empty where only the tensor is known to be determined.
+        dimension: of all weights of the layer with this tensor; `None` where that is not known.
+    """
+
+    layer: int
+    known: str
+    dimension: int | None
+
+
+def _side_by_side(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
+    return Q.stacked([m.mT for m in matrices]).mT
+
+
+def separates_heads(carriers: Sequence[RationalMatrix], others: Sequence[RationalMatrix], inner: int) -> bool:
+    """Whether the corollary of Theorem 4 holds of `V_h` and `A_h^T`, or of these the other way round.
+
+    Args:
+        carriers: `V_h`, or `A_h^T`.
+        others: `A_h^T`, or `V_h`: columns that they make of one vector are independent for a general one.
+        inner: the largest rank that the shape allows `carriers`.
+
+    Example:
+        >>> upper = RationalMatrix.of([[1, 0], [0, 1], [0, 0], [0, 0]])
+        >>> lower = RationalMatrix.of([[0, 0], [0, 0], [1, 0], [0, 2]])
+        >>> separates_heads([upper, lower], [upper, lower], 2)        # one row space
+        False
+    """
+    if inner < 2 or any(m.rank() != inner for m in carriers):
+        return False
+    if _side_by_side(carriers).rank() != inner * len(carriers):
+        # columns of each V_h span a space of dimension b: their sum must be direct
+        return False
+    pairs = ((m, n) for k, m in enumerate(carriers) for n in carriers[:k])
+    if any(m.above(n).rank() == inner for m, n in pairs):
+        return False
+    width = others[0].shape[1]
+    for base in (3, 5, 7):  # some vector is enough
+        x = RationalMatrix.of([[pow(base, k, 1009)] for k in range(width)])
+        if _side_by_side([m @ x for m in others]).rank() == len(others):
+            return True
+    return False
+
+
+def _factors(shape: Architecture, i: int, head: HeadCircuits) -> int:
+    """The dimension of all factors of the products of one head."""
+    before, behind = shape.widths[i - 1 : i + 1]
+    total = product_fiber_dimension(before, before, shape.attention_ranks[i - 1], head.attention.rank())
+    if shape.value_ranks is not None:
+        total += product_fiber_dimension(behind, before, shape.value_ranks[i - 1], head.value.rank())
+    return total
+
+
+def heads_of_tensor(weights: Weights, shape: Architecture) -> list[LayerHeads]:
+    """What the tensors of a lightning network, none of them zero, leave to their heads, layer by layer.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[3, 0]], "V1": [[5, 1], [10, 2]]})
+        >>> heads_of_tensor(w, w.architecture(2))
+        [LayerHeads(layer=1, known='a factor, and the exchange of K and V', dimension=2)]
+    """
+    weights.require_numbers("the heads of layer tensors")
+    found = []
+    for i, layer in enumerate(NetworkCircuits.of(weights).layers, start=1):
+        heads = list(layer)
+        known = _known(heads, shape, i)
+        dimension = sum(_factors(shape, i, head) + 1 for head in heads) if known else None
+        found.append(LayerHeads(i, known, dimension))
+    return found
+
+
+def _known(heads: Sequence[HeadCircuits], shape: Architecture, i: int) -> str:
+    """In words what the heads of a layer are determined up to."""
+    if len(heads) == 1:
+        thin = heads[0].attention.rank() == heads[0].value.rank() == 1
+        return "a factor, and the exchange of K and V" if thin else "a factor"
+    before, behind = shape.widths[i - 1 : i + 1]
+    scores = [head.attention.mT for head in heads]
+    values = [head.value for head in heads]
+    a = min(shape.attention_ranks[i - 1], before)
+    b = min(before, behind, *(() if shape.value_ranks is None else (shape.value_ranks[i - 1],)))
+    if separates_heads(values, scores, b) or separates_heads(scores, values, a):
+        return "order and factors"
+    return ""

@@ -1,0 +1,245 @@
+r"""Hypotheses of docs/deep-lightning.md on given weights of a lightning network with skip connections, modulo a prime.
+
+With $s$ *background tokens* $X$, fewer than there are tokens, layer $i$ acts on what one more token adds by $1 + B_i$,
+$B_i(X) = \sum_h V_{ih} X X^\top A_{ih}$; its rank is at most $\rho_i = \min(d, \sum_h \min(a_{ih}, b_{ih}, s))$. $F_i$
+is layer $i$ on the background, $c_{ij}$ the parts of largest degree of what layers $i, \dots, j$ make of it.
+
+- (D) $B_j(c_{1,j-1})^2$ has rank $\rho_j$ at some background, so that $\det(1 + B_j)$ has the largest degree possible.
+- (K) $B_l(c_{i,l-1}) \cdots B_{i+1}(c_{ii}) B_i$ has rank $\rho_i$ at some background, where $\rho_i < d$ and $i < l$.
+- (F) no $P_{ij} = \det(1 + B_j) \circ F_{j-1} \circ \dots \circ F_i$, $i < j$, has a factor of a
+  degree $1, \dots, 2 \rho_i$.
+
+Each is shown by ranks, or by degrees of factors on lines (`exact.line_factors`), modulo a prime, or it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.line_factors import degrees_on_line, determinants_mod_p, has_no_small_factor
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.fibers.conditions import Condition
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.system.circuits import NetworkOver, residue_network
+
+Residues = npt.NDArray[np.int64]
+
+TRIES = 4
+"""Backgrounds at which ranks are taken."""
+
+MOST_LINES = 40
+"""Lines for one polynomial: a handful shows what can be shown, nearly always."""
+
+STEP = 4e-8
+"""Seconds for a product of residues, with what is around it."""
+
+
+def ranks_bounding(shape: Architecture, background: int) -> tuple[int, ...]:
+    r"""The numbers $\rho_i$ of a shape.
+
+    Example:
+        >>> ranks_bounding(Architecture((4, 4, 4), (1, 2), 3, heads=2, skip=True), 2)
+        (2, 4)
+    """
+    shape.require("ranks of layer tensors", TENSOR_OPTIONS)
+    values = shape.value_ranks or shape.widths[1:]
+    pairs = zip(shape.attention_ranks, values, shape.widths, strict=False)
+    return tuple(min(d, shape.heads * min(a, b, background)) for a, b, d in pairs)
+
+
+TENSOR_OPTIONS = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options of lightning networks that docs/deep-lightning.md is about."""
+
+
+def lines_price(shape: Architecture) -> float:
+    """Seconds for the hypotheses, about, by the degrees of the polynomials that are looked at."""
+    shape.require("the price of layer tensors", TENSOR_OPTIONS)
+    width, depth = shape.widths[0], shape.depth
+    total = 0.0
+    for background in range(1, min(2, shape.tokens - 1) + 1):
+        ranks = ranks_bounding(shape, background)
+        for i in range(depth):
+            for j in range(i + 1, depth):
+                degree = 2.0 * ranks[j] * 3.0 ** (j - i)
+                if degree > LARGEST_DEGREE:
+                    continue
+                layers = (j - i + 1) * shape.heads * 2 * width**2 * (width + background) + width**3
+                total += MOST_LINES / 4 * (degree * layers + 40 * degree**2) * STEP
+    return total
+
+
+LARGEST_DEGREE = 1000
+"""Of polynomials whose factors are looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """All `A` and all `V` of a layer, one head after the other, modulo `p`."""
+
+    attention: Residues
+    value: Residues
+    p: int
+    causal: bool
+
+    def forms(self, x: Residues) -> Residues:
+        """Return `B(X)` for a stack of backgrounds."""
+        p = self.p
+        gram = (x @ x.mT % p)[:, None]
+        forms: Residues = (self.value @ gram % p @ self.attention % p).sum(axis=1) % p
+        return forms
+
+    def written(self, x: Residues) -> Residues:
+        """Return what the layer writes to a stack of backgrounds."""
+        p, at = self.p, x[:, None]
+        scores = at.mT @ (self.attention @ at % p) % p
+        if self.causal:
+            scores = np.triu(scores)
+        written: Residues = (self.value @ at % p @ scores % p).sum(axis=1) % p
+        return written
+
+
+class LayerTensors:
+    """A lightning network with skip connections modulo a prime, and how many background tokens there are.
+
+    Args:
+        net: its circuits.
+        prime: the modulus.
+        shape: the network without its weights.
+        background: at least one token, fewer than the network has.
+        seed: picks backgrounds.
+    """
+
+    def __init__(
+        self, net: NetworkOver[PrimeFieldMatrix], prime: int, shape: Architecture, background: int, seed: int = 0
+    ) -> None:
+        self.net, self.prime, self.shape, self.background = net, prime, shape, background
+        self.ranks = ranks_bounding(shape, background)
+        self._generator = np.random.default_rng([seed, background])
+
+    @classmethod
+    def of(cls, weights: Weights, tokens: int, background: int = 1, seed: int = 0, prime: int = 0) -> LayerTensors:
+        """Modulo the first prime that divides no denominator.
+
+        Raises:
+            BadInput: there is none, or there are letters.
+        """
+        shape = weights.architecture(tokens)
+        net, p = residue_network(weights, primes=(prime,) if prime else PRIMES)
+        return cls(net, p, shape, background, seed)
+
+    @cached_property
+    def layers(self) -> list[_Layer]:
+        """The layers."""
+        made = []
+        for heads in self.net.layers:
+            attention, value = (
+                np.array([getattr(head, name).residues() for head in heads]) for name in ("attention", "value")
+            )
+            made.append(_Layer(attention, value, self.prime, self.shape.causal))
+        return made
+
+    def drawn(self, count: int = 1) -> Residues:
+        """Return random backgrounds."""
+        size = (count, self.shape.widths[0], self.background)
+        return self._generator.integers(0, self.prime, size, dtype=np.int64)
+
+    def full_ends(self) -> bool:
+        """Whether `E` and `U` have rank `d`, or are not there."""
+        ends = [m for m, held in ((self.net.embed, self.shape.embed), (self.net.unembed, self.shape.unembed)) if held]
+        return all(rank_mod_p(m.residues(), self.prime) == self.shape.widths[0] for m in ends)
+
+    # ---- (D) and (K)
+
+    def _some(self, holds: Callable[[Residues], bool]) -> bool:
+        return any(holds(self.drawn()) for _ in range(TRIES))
+
+    def top_degree(self, j: int) -> bool:
+        """Whether (D) is shown for layer `j`, from 1."""
+
+        def holds(x: Residues) -> bool:
+            for layer in self.layers[: j - 1]:
+                x = layer.written(x)
+            form = self.layers[j - 1].forms(x)[0]
+            return rank_mod_p(form @ form % self.prime, self.prime) == self.ranks[j - 1]
+
+        return self._some(holds)
+
+    def carried_on(self, i: int) -> bool:
+        """Whether (K) is shown for layer `i`, from 1."""
+        if self.ranks[i - 1] == self.shape.widths[0] or i == self.shape.depth:
+            return True
+
+        def holds(x: Residues) -> bool:
+            product = self.layers[i - 1].forms(x)[0]
+            for before, layer in zip(self.layers[i - 1 :], self.layers[i:], strict=False):
+                x = before.written(x)
+                product = layer.forms(x)[0] @ product % self.prime
+            return rank_mod_p(product, self.prime) == self.ranks[i - 1]
+
+        return self._some(holds)
+
+    # ---- (F)
+
+    def degree(self, i: int, j: int) -> int:
+        """The largest degree that `P_ij` can have."""
+        return int(2 * self.ranks[j - 1] * 3 ** (j - i))
+
+    def on_line(self, i: int, j: int, at: Residues, along: Residues) -> Residues:
+        """Return the values of `P_ij` at `at + u along`, `u` = 0, ..., as many as decide a polynomial of its degree."""
+        p, width = self.prime, self.shape.widths[0]
+        u = np.arange(self.degree(i, j) + 1, dtype=np.int64)[:, None, None]
+        x = (at + u * along) % p
+        for layer in self.layers[i - 1 : j - 1]:
+            x = (x + layer.written(x)) % p
+        return determinants_mod_p((self.layers[j - 1].forms(x) + np.eye(width, dtype=np.int64)) % p, p)
+
+    def lines(self, i: int, j: int) -> Iterator[tuple[Residues, tuple[int, ...]]]:
+        """Yield lines, a point and a direction, where `P_ij` has its full degree, and the degrees of its factors."""
+        for _ in range(MOST_LINES):
+            line = self.drawn(2)
+            degrees = degrees_on_line(self.on_line(i, j, *line).tolist(), self.prime)
+            if degrees is not None:
+                yield line, degrees
+
+    def without_small_factors(self, i: int, j: int) -> list[Residues] | None:
+        """Return lines that show (F) for layers `i < j`, or nothing."""
+        degree, most = self.degree(i, j), 2 * self.ranks[i - 1]
+        if degree <= most or degree > LARGEST_DEGREE:
+            return None
+        seen: dict[tuple[int, ...], Residues] = {}
+        for line, degrees in self.lines(i, j):
+            seen.setdefault(degrees, line)
+            if has_no_small_factor(seen, degree, most):
+                return list(seen.values())
+        return None
+
+
+def tensor_conditions(tensors: LayerTensors) -> Iterator[Condition]:
+    """Yield (D), (K) and (F) in this order, the cheap ones first."""
+    depth, over, s = tensors.shape.depth, f"modulo {tensors.prime}", tensors.background
+    behind = f" with {s} background tokens" * (s > 1)
+
+    def said(name: str, layer: int, shown: str, short: str, *, holds: bool) -> Condition:
+        return Condition(name, layer, holds or None, f"{shown if holds else short} {over}{behind}")
+
+    for j in range(1, depth + 1):
+        rank = tensors.ranks[j - 1]
+        yield said("(D)", j, f"rank {rank}", f"rank below {rank}", holds=tensors.top_degree(j))
+    for i in range(1, depth):
+        rank = tensors.ranks[i - 1]
+        if rank < tensors.shape.widths[0]:
+            yield said("(K)", i, f"rank {rank}", f"rank below {rank}", holds=tensors.carried_on(i))
+    for i in range(1, depth):
+        for j in range(i + 1, depth + 1):
+            found = tensors.without_small_factors(i, j)
+            least = 2 * tensors.ranks[i - 1]
+            shown = f"no factor of degree at most {least} of {tensors.degree(i, j)}, by {len(found or ())} lines"
+            short = f"factors of degree at most {least} were not excluded"
+            yield said(f"(F) to layer {j}", i, shown, short, holds=bool(found))
