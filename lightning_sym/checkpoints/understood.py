@@ -24,6 +24,7 @@ class Walker(Enum):
     REWRITING = "a rewriting"
     FINGERPRINT = "a fingerprint"
     HEADS = "the table of heads"
+    GROUPS = "the symmetries of a model"
 
 
 FOLLOWS = frozenset((Walker.COMPARISON, Walker.REWRITING))
@@ -34,7 +35,7 @@ NAMED: dict[str, frozenset[Walker]] = dict.fromkeys((
     "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias", "norm2_gain", "norm2_bias",
     "gate", "gate_bias", "up", "up_bias", "down", "down_bias",
 ), frozenset(Walker) - FOLLOWS)  # fmt: skip
-NAMED |= dict.fromkeys(("query_norm_gain", "key_norm_gain"), frozenset((Walker.FORWARD,)))
+NAMED |= dict.fromkeys(("query_norm_gain", "key_norm_gain"), frozenset((Walker.FORWARD, Walker.GROUPS)))
 """By piece, those of the others that name it."""
 
 FORM = frozenset((
@@ -56,7 +57,7 @@ FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
     "logit_divisor": ("a scale of logits", ALL),
     "score_cap": ("caps on scores", ALL),
     "logit_cap": ("caps on logits", ALL),
-    "head_norms": ("gains on queries and keys", FOLLOWS | {Walker.FORWARD}),
+    "head_norms": ("gains on queries and keys", FOLLOWS | {Walker.FORWARD, Walker.GROUPS}),
 }
 """By field of a form that most networks lack, what it is called, and the walkers that know it: no symmetry that they
 use depends on it, or they follow the table of pieces, which says so."""

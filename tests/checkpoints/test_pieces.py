@@ -74,7 +74,7 @@ def test_every_row_is_tried() -> None:
     others = frozenset(Walker) - FOLLOWS
     claimed = {name for _, name, _ in KNOWN}
     assert {name for name, walkers in NAMED.items() if walkers == others} == claimed
-    assert all(NAMED[name] == {Walker.FORWARD} for name in NAMED.keys() - claimed)
+    assert all(NAMED[name] == {Walker.FORWARD, Walker.GROUPS} for name in NAMED.keys() - claimed)
 
 
 @pytest.mark.parametrize(("network", "name", "wrong"), CASES, ids=IDENTIFIERS)
