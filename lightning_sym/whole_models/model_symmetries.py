@@ -12,7 +12,8 @@ from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
-from lightning_sym.whole_models.conditions import ModelCondition, at_weights
+from lightning_sym.whole_models.condition import ModelCondition
+from lightning_sym.whole_models.conditions import at_weights
 from lightning_sym.whole_models.covered import not_covered
 from lightning_sym.whole_models.groups import ModelGroup, model_groups, parameters
 from lightning_sym.whole_models.special import SpecialWeights
