@@ -38,6 +38,7 @@ COMMANDS = {
     "recover": "Find weights for a polynomial map, a jet or a black box.",
     "same": "Decide whether two networks compute the same function.",
     "sweep": "Certify the dimensions of many networks, side by side, into a file.",
+    "symmetries": "Say what may be done to a model, and whether that is all.",
     "verify": "Check certificates, by a program that shares no code with the others.",
 }
 """By the name of a command one line for the list of commands; the module that has it is called like it."""

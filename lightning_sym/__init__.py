@@ -146,5 +146,7 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.varieties.query_plan import QueryPlan as QueryPlan
     from lightning_sym.varieties.query_plan import query_plan as query_plan
     from lightning_sym.varieties.softmax_recovery import SoftmaxRecovery as SoftmaxRecovery
+    from lightning_sym.whole_models.model_symmetries import ModelSymmetries as ModelSymmetries
+    from lightning_sym.whole_models.model_symmetries import symmetries_of as symmetries_of
 
 __all__, __getattr__, __dir__ = public_names(__name__, _places)

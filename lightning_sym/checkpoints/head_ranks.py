@@ -16,7 +16,7 @@ from lightning_sym.checkpoints.exact_arrays import Exact, to_objects
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
-from lightning_sym.rings.dyadic import residues_of
+from lightning_sym.rings.dyadic import residues
 from lightning_sym.rings.prime_field import PRIMES, matmul_mod, reduce_mod
 
 P = PRIMES[0]
@@ -50,8 +50,8 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
     """
     share = form.heads // form.groups
     exactly: dict[str, Any] = {}
-    residues = {name: _seen(block, form, name, _residues, lambda x: x % P) for name in HEAD}
-    ranks = {name: [rank_mod_p(matrix, P) for matrix in maps] for name, maps in residues.items()}
+    reduced = {name: _seen(block, form, name, lambda x: residues(x, P), lambda x: x % P) for name in HEAD}
+    ranks = {name: [rank_mod_p(matrix, P) for matrix in maps] for name, maps in reduced.items()}
 
     def exact(name: str, place: int) -> npt.NDArray[Any]:
         if name not in exactly:
@@ -59,10 +59,10 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
         return np.asarray(exactly[name][place])
 
     def found(first: str, i: int, second: str, j: int) -> RankBounds:
-        least = min(residues[first][i].shape + residues[second][j].shape)
-        if ranks[first][i] == ranks[second][j] == residues[first][i].shape[0]:
+        least = min(reduced[first][i].shape + reduced[second][j].shape)
+        if ranks[first][i] == ranks[second][j] == reduced[first][i].shape[0]:
             return RankBounds(least, least)
-        left, right = residues[first][i].T.astype(np.float64), residues[second][j].astype(np.float64)
+        left, right = reduced[first][i].T.astype(np.float64), reduced[second][j].astype(np.float64)
         lower = rank_mod_p(_product(left, right), P)
         upper = min(least, *(_upper(block, name, k) for name, k in ((first, i), (second, j))))
         if lower < upper and form.width <= SMALL:
@@ -86,14 +86,6 @@ def _upper(block: Block, name: str, place: int) -> int:
 def _product(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Residues:
     found = matmul_mod(reduce_mod(left, P), reduce_mod(right, P), P)
     return np.asarray(found.astype(np.int64) % P)
-
-
-def _residues(array: Any) -> Residues:
-    array = np.asarray(array)
-    if array.dtype == object:
-        numbers = [int(x.numerator) * pow(int(x.denominator), -1, P) % P for x in array.ravel()]
-        return np.array(numbers, dtype=np.int64).reshape(array.shape)
-    return residues_of(array, P) % P
 
 
 Numbers = Callable[[Any], Any]

@@ -182,14 +182,19 @@ def symmetry_table(model: Checkpoint | CheckpointForm | str | os.PathLike[str]) 
         model.layers.*.self_attn.o_proj.weight columns: W -> W g^-1
     """
     form, parts = _form(model)
-    family = FAMILIES[form.family]
     pieces = table(form)
     there = {**pieces.ends, **{name: piece for name, piece in pieces.layer.items() if name in parts}}
     spaces = dict.fromkeys(space for piece in there.values() for space in piece.spaces if space.free)
-    called = {name: place.tensor for name, place in family.layout.ends.items()}
-    called |= {name: place.tensor.replace("{}", "*") for name, place in family.layout.block.items()}
+    called = tensor_names(form)
     rules = (rule for space in spaces for rule in _rules(space, form, there, called, pieces.ends))
     return SymmetryTable(form.family, tuple(rules))
+
+
+def tensor_names(form: CheckpointForm) -> dict[str, str]:
+    """What folders call the pieces of a family, `*` for the layer."""
+    layout = FAMILIES[form.family].layout
+    called = {name: place.tensor for name, place in layout.ends.items()}
+    return called | {name: place.tensor.replace("{}", "*") for name, place in layout.block.items()}
 
 
 def _form(model: Any) -> tuple[CheckpointForm, frozenset[str]]:

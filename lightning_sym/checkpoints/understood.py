@@ -24,6 +24,7 @@ class Walker(Enum):
     REWRITING = "a rewriting"
     FINGERPRINT = "a fingerprint"
     HEADS = "the table of heads"
+    GROUPS = "the symmetries of a model"
 
 
 FOLLOWS = frozenset((Walker.COMPARISON, Walker.REWRITING))

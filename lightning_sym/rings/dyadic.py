@@ -120,3 +120,18 @@ def residues_of(array: Plain, p: int) -> npt.NDArray[np.int64]:
     least = int(powers.min(initial=0))
     table = np.array([pow(2, power, p) for power in range(least, int(powers.max(initial=0)) + 1)], dtype=np.int64)
     return top % p * table[powers - least] % p
+
+
+def residues(array: Any, p: int) -> npt.NDArray[np.int64]:
+    """Exact numbers modulo a prime.
+
+    Example:
+        >>> import fractions
+        >>> residues(np.array([0.5, -1.0]), 7).tolist(), residues(np.array([fractions.Fraction(1, 3)]), 7).tolist()
+        ([4, 6], [5])
+    """
+    array = np.asarray(array)
+    if array.dtype == object:
+        numbers = [int(x.numerator) * pow(int(x.denominator), -1, p) % p for x in array.ravel()]
+        return np.array(numbers, dtype=np.int64).reshape(array.shape)
+    return residues_of(array, p) % p

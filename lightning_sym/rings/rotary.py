@@ -80,23 +80,23 @@ class RotaryScaling:
             return Fraction(1)
         if self.growth is not None:
             return self.growth
-        return Fraction(1) if self.factor <= 1 else _ball(self.factor).log() / 10 + 1
+        return Fraction(1) if self.factor <= 1 else as_ball(self.factor).log() / 10 + 1
 
     def _by_turns(self, frequency: arb) -> Multiple:
         """The multiple of a frequency of `llama3`."""
         turns = frequency * self.context / (2 * arb.pi())
-        if turns > _ball(self.high):
+        if turns > as_ball(self.high):
             return Fraction(1)
-        if turns < _ball(self.low):
+        if turns < as_ball(self.low):
             return 1 / self.factor
-        share = ((turns - _ball(self.low)) / _ball(self.high - self.low)).max(arb(0)).min(arb(1))
-        return (1 - share) / _ball(self.factor) + share
+        share = ((turns - as_ball(self.low)) / as_ball(self.high - self.low)).max(arb(0)).min(arb(1))
+        return (1 - share) / as_ball(self.factor) + share
 
     def _between_two(self, theta: Fraction, width: int) -> Sequence[Multiple]:
         """The multiples of `yarn`."""
 
         def place(turns: Fraction) -> arb:
-            return width * (self.context / (2 * arb.pi() * _ball(turns))).log() / (2 * _ball(theta).log())
+            return width * (self.context / (2 * arb.pi() * as_ball(turns))).log() / (2 * as_ball(theta).log())
 
         first, last = (
             None if found is None else int(found)
@@ -110,13 +110,14 @@ class RotaryScaling:
         return [share / self.factor + (1 - share) for share in shares]
 
 
-def _ball(number: Multiple) -> arb:
+def as_ball(number: Multiple) -> arb:
+    """The number as a ball of the precision at hand."""
     return arb(fmpq(number.numerator, number.denominator)) if isinstance(number, Fraction) else number
 
 
 def rotary_frequency(theta: Fraction, width: int, k: int) -> arb:
     r"""`theta^(-2k/width)`."""
-    return (_ball(theta).log() * fmpq(-2 * k, width)).exp()
+    return (as_ball(theta).log() * fmpq(-2 * k, width)).exp()
 
 
 def rotary_tables(
@@ -124,12 +125,12 @@ def rotary_tables(
 ) -> tuple[list[list[arb]], list[list[arb]]]:
     r"""Cosines and sines of `position * theta^(-2k/width)`, scaled; for `k` below `width / 2` one row each."""
     multiples = None if scaling is None else scaling.multiples(theta, width)
-    size = None if scaling is None else _ball(scaling.amplitude())
+    size = None if scaling is None else as_ball(scaling.amplitude())
     angles = []
     for k in range(width // 2):
         frequency = rotary_frequency(theta, width, k)
         if multiples is not None:
-            frequency *= _ball(multiples[k])
+            frequency *= as_ball(multiples[k])
         angles.append([frequency * position for position in positions])
     cosines, sines = (
         [[f(x) if size is None else size * f(x) for x in row] for row in angles] for f in (arb.cos, arb.sin)

@@ -50,6 +50,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("fingerprint-comparison", ("circuits", "{llama}", "--against", "{llama}")),
     ("fingerprint-comparison", ("circuits", "{llama}", "--against", "{gpt2}")),
     ("fingerprint-comparison", ("circuits", f"{CHECKPOINTS}/model", "--against", f"{CHECKPOINTS}/rewritten")),
+    ("symmetries", ("symmetries", "{llama}")),
+    ("symmetries", ("symmetries", "{gpt2}")),
     ("fingerprint-scan", ("circuits", "{llama}", "--scan", "{fingerprints}")),
     ("classify", ("classify", EXAMPLES["singular"])),
     ("classify", ("classify", EXAMPLES["rank_one"], "--degree", "2")),

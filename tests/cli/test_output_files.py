@@ -25,7 +25,7 @@ WORDS = {  # enough to be read; nothing of it is there
     "atlas": "none.sqlite", "canonical": "none.json", "check": "none", "circuits": "none", "coefficient": "--of x",
     "equations": "",
     "dimension": "", "fiber": "none.json", "figure": "1", "page": "figure-1", "recover": "none.json",
-    "same": "none.json none.json", "sweep": "",
+    "same": "none.json none.json", "sweep": "", "symmetries": "none",
 }  # fmt: skip
 
 
@@ -47,7 +47,7 @@ WRITTEN = files()
 
 def test_all_commands_that_write_are_asked() -> None:
     assert {name for name, _ in WRITTEN} == WORDS.keys()
-    assert len(WRITTEN) == 14  # `same` has two
+    assert len(WRITTEN) == 15  # `same` has two
 
 
 @pytest.fixture

@@ -76,6 +76,9 @@ NO_FORMULA = {
     "Balls",
     "FoundSymmetry",
     "Residual",
+    "ModelGroup",
+    "SpecialWeights",
+    "ModelCondition",
 }
 """Numbers and words beside an answer, which its formula and its text say."""
 

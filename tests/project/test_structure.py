@@ -24,7 +24,7 @@ ORDER = [
     "lazy", "errors", "extras", "version", "arguments", "limits", "ask", "whole_files", "processes", "threads",
     "display", "rings", "exact", "network", "system", "symmetries", "dimension", "fibers", "varieties", "geometry",
     "certificates", "coefficients", "atlas",
-    "checkpoints", "testing", "__init__",
+    "checkpoints", "whole_models", "testing", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]
 CHECKER = ROOT / "proofs_check" / "checker"

@@ -1,0 +1,1 @@
+"""All symmetries of whole models: what the theorems are about, their conditions at given weights, the groups."""

@@ -1,0 +1,250 @@
+"""The conditions (C1) to (C5) of docs/whole-models.md at given weights, tested modulo a prime: shown, or not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.transformer import unembedding
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.limits import Progress, Work, unheard
+from lightning_sym.rings.prime_field import reduce_mod
+from lightning_sym.whole_models.condition import ModelCondition, shown, unknown
+from lightning_sym.whole_models.covered import has_algebraic_frequencies, seen_width
+from lightning_sym.whole_models.groups import fixed_biases
+from lightning_sym.whole_models.images import (
+    GATES,
+    Integers,
+    LayerImage,
+    P,
+    Residues,
+    Vectors,
+    image,
+    integers,
+    of,
+    seen,
+    times,
+)
+from lightning_sym.whole_models.signs import signs_condition
+from lightning_sym.whole_models.special import SpecialWeights, special_ends, special_layer
+
+SEED = 20261124
+CANDIDATES = 8
+"""Neurons of a layer that are tried for (C2)."""
+
+
+def ends_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
+    """(C1)."""
+    need = seen_width(form)
+    last = unembedding(ends)
+    for called, matrix, gain in (("embedding", ends.embedding, None), ("unembedding", last, ends.final_gain)):
+        if (rank := _rank_of_rows(matrix, gain, form, need)) < need:
+            return unknown("(C1)", f"rank of the {called} {rank} of {need}, modulo {P}")
+    return shown("(C1)", f"ranks {need}")
+
+
+def _rank_of_rows(matrix: object, gain: object, form: CheckpointForm, need: int) -> int:
+    """Return the rank of rows as norms see them: of the first ones, and of all where these are too few."""
+    rows = np.asarray(matrix)
+    found = 0
+    for count in (2 * need, len(rows)):
+        part = of(rows[:count])
+        found = rank_mod_p(seen(part if gain is None else times(part, of(gain)), form), P)
+        if found == need or count >= len(rows):
+            break
+    return found
+
+
+def tied_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
+    """(T): near these weights no other embedding fits the final norm."""
+    gains = integers(of(ends.final_gain))
+    if len(np.unique(gains)) < len(gains):
+        return unknown("(T)", "final gains that are equal, or may be")
+    rank = rank_mod_p(of(np.asarray(ends.embedding)[: 2 * form.width]), P)
+    if rank < form.width:
+        rank = rank_mod_p(of(ends.embedding), P)
+    if rank < form.width:
+        return unknown("(T)", f"rank of the embedding {rank} of {form.width}, modulo {P}")
+    # the first order of what the rows of a rotation add up to, if it keeps the shape of the final norm
+    centred = (gains - gains.sum() * pow(form.width, -1, P)) % P
+    moved = np.zeros((form.width, 3), dtype=np.int64)
+    for place, gain in enumerate(centred):
+        others = np.delete(centred, place)
+        inverse = _inverses((gain - others) % P)
+        moved[place] = [
+            int((factor % P * inverse % P).sum() % P) for factor in (np.ones_like(others), gain + others, gain * others)
+        ]
+    if (rank := rank_mod_p(moved, P)) < 3:
+        return unknown("(T)", f"rank {rank} of 3 of what final gains allow, modulo {P}")
+    return shown("(T)", f"rank {form.width} of the embedding, and 3 of what final gains allow")
+
+
+def neurons_condition(layers: Sequence[LayerImage]) -> ModelCondition:
+    """(C2): on vectors that a gate does not see all others are pairwise independent."""
+    for number, layer in enumerate(layers):
+        if not layer.alive.all():
+            return unknown(
+                "(C2)", f"layer {number}, neuron {int(np.argmin(layer.alive))}: a column or a factor may be 0"
+            )
+    gates = np.concatenate([layer.gates for layer in layers])
+    start = 0
+    for number, layer in enumerate(layers):
+        tried = range(start, start + min(len(layer.gates), CANDIDATES))
+        if not any(_is_independent_of_pairs(gates, candidate) for candidate in tried):
+            return unknown(
+                "(C2)", f"layer {number}: no gate of {len(tried)} is shown to be independent of any two others"
+            )
+        start += len(layer.gates)
+    return shown("(C2)", f"{len(gates):,} gates on {GATES} vectors")
+
+
+def _is_independent_of_pairs(gates: Residues, candidate: int) -> bool:
+    """Return whether a gate is shown to be independent of any two others: these are different points of a plane."""
+    own = gates[candidate]
+    if own[-1] == 0:
+        return False
+    ratios = reduce_mod(own[:-1] * float(pow(int(own[-1]) % P, -1, P)), P)
+    others = np.delete(gates, candidate, axis=0)
+    points = integers(reduce_mod(others[:, :-1] - times(others[:, -1:], ratios), P))
+    if not (points[:, 0] != 0).all():
+        return False
+    inverse = _inverses(points[:, 0])
+    places = (points[:, 1] * inverse % P) * P + points[:, 2] * inverse % P
+    return len(np.unique(places)) == len(places)
+
+
+def _inverses(numbers: Integers) -> Integers:
+    """Return inverses of residues that are not 0, by their powers."""
+    found, power, left = np.ones_like(numbers), numbers, P - 2
+    while left:
+        if left & 1:
+            found = found * power % P
+        power, left = power * power % P, left >> 1
+    return found
+
+
+def heads_condition(layers: Sequence[LayerImage], form: CheckpointForm) -> ModelCondition:
+    """(C4): the forms of any two heads differ on a few vectors."""
+    if not has_algebraic_frequencies(form):
+        return unknown("(C4)", "rotary frequencies that are not shown to be algebraic numbers")
+    seen_before: dict[bytes, tuple[int, int]] = {}
+    for number, layer in enumerate(layers):
+        for head, form_values in enumerate(layer.forms):
+            key = form_values.tobytes()
+            if key in seen_before:
+                other = seen_before[key]
+                return unknown(
+                    "(C4)", f"heads {other[0]}.{other[1]} and {number}.{head} are alike on all vectors tried"
+                )
+            seen_before[key] = (number, head)
+    return shown("(C4)", f"forms of {len(seen_before):,} heads")
+
+
+def ranks_condition(layers: Sequence[LayerImage]) -> ModelCondition:
+    """(C5), of the maps of each head."""
+    for number, layer in enumerate(layers):
+        if layer.short:
+            why = f"layer {number}: the rank of {layer.short[0]} is below the head's width, modulo {P}"
+            return unknown("(C5), ranks", why)
+    return shown("(C5), ranks", "ranks of all heads")
+
+
+def groups_condition(layers: Sequence[LayerImage]) -> ModelCondition:
+    """(C5), of groups."""
+    for number, layer in enumerate(layers):
+        if layer.alike:
+            first, second = layer.alike[0]
+            return unknown("(C5), groups", f"layer {number}: groups {first} and {second} are not shown to differ")
+    return shown("(C5), groups", "ranks of the values of two groups, or of their keys")
+
+
+def norms_condition(ends: Ends, layers: Sequence[str | None], form: CheckpointForm) -> ModelCondition:
+    """(N): what the dimension of gains and biases needs where they are not folded.
+
+    Args:
+        ends: before and behind the layers.
+        layers: of each what is wrong, if anything.
+        form: of the network.
+    """
+    if not (np.asarray(ends.final_gain) != 0).all():
+        return unknown("(N)", "a gain of the final norm is 0")
+    for number, why in enumerate(layers):
+        if why is not None:
+            return unknown("(N)", f"layer {number}: {why}")
+    if form.norm == "layer" and not form.tied and _sum_of_ratios(ends) == 0:
+        return unknown("(N)", f"the sum of bias over gain of the final norm is 0, modulo {P}")
+    return shown("(N)", "gains and biases")
+
+
+def norms_of(block: Block, form: CheckpointForm) -> str | None:
+    """What keeps gains and biases of a layer from being counted, if anything."""
+    for name in ("norm1_gain", "norm2_gain"):
+        if not (np.asarray(getattr(block, name)) != 0).all():
+            return f"an entry of {name} is 0"
+    return _biases_of(block, form)
+
+
+def _sum_of_ratios(ends: Ends) -> int:
+    gains, biases = integers(of(ends.final_gain)), integers(of(ends.final_bias))
+    return 0 if not gains.all() else int((biases * _inverses(gains) % P).sum() % P)
+
+
+READ_BY_NORM = ("query", "key", "value", "gate", "up")
+
+
+def _biases_of(block: Block, form: CheckpointForm) -> str | None:
+    """Return what keeps the biases of a layer from being counted."""
+    if form.norm == "layer":
+        there = (name for name in READ_BY_NORM if getattr(block, name) is not None)
+        missing = [name for name in there if getattr(block, f"{name}_bias") is None]
+        missing += [name for name in ("output", "down") if getattr(block, f"{name}_bias") is None]
+        if missing:
+            return f"{missing[0]} has no bias beside LayerNorm"
+    if block.value_bias is not None and block.output_bias is None and fixed_biases(block, form) is None:
+        return "the rank of what values' biases add is not known"
+    return None
+
+
+class AtWeights(NamedTuple):
+    """What is known at given weights."""
+
+    conditions: tuple[ModelCondition, ...]
+    special: tuple[SpecialWeights, ...]
+
+
+def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progress | None = None) -> AtWeights:
+    """All conditions, and all that is special, at the weights of a checkpoint; one layer is in memory at a time.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> for condition in at_weights(small_checkpoint("llama"), Work(), 2**30).conditions:
+        ...     print(condition)
+        (C1) holds: ranks 16, modulo 4194301
+        ...
+    """
+    form, told = checkpoint.form, progress or unheard
+    vectors = Vectors.draw(form, SEED)
+    ends = ends_of(checkpoint, Walker.GROUPS)
+    images, norms, special = [], [], list(special_ends(checkpoint, ends))
+    for layer in range(form.layers):
+        told("conditions", layer, form.layers)
+        block = block_of(checkpoint, layer, Walker.GROUPS)
+        images.append(image(block, form, vectors, rotary=form.rotation_of(layer) is not None))
+        norms.append(norms_of(block, form))
+        special += special_layer(layer, block, form, images[-1])
+    tied = (tied_condition(ends, form),) if form.tied and form.norm == "layer" else ()
+    found = (
+        ends_condition(ends, form),
+        *tied,
+        neurons_condition(images),
+        signs_condition(checkpoint, form, work, memory),
+        heads_condition(images, form),
+        ranks_condition(images),
+        groups_condition(images),
+        norms_condition(ends, norms, form),
+    )
+    return AtWeights(found, tuple(special))

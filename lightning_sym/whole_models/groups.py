@@ -1,0 +1,192 @@
+"""The group of a model, row by row: what may be done to its weights, and how many dimensions each part has.
+
+The linear rows are the rules by which checkpoints are rewritten (`symmetry_table`); shifts of biases and of ones stand
+beside them. Dimensions are those of Corollary 1 of docs/whole-models.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.pieces import HALVES, CheckpointPiece, table
+from lightning_sym.checkpoints.symmetry_table import symmetry_table, tensor_names
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.rings.prime_field import reduce_mod
+from lightning_sym.whole_models.covered import seen_width
+from lightning_sym.whole_models.images import P, of, seen
+
+PAGE = "docs/checkpoints.md"
+
+
+@dataclass(frozen=True)
+class ModelGroup:
+    """A part of the group of a model.
+
+    Attributes:
+        space: what it acts on, such as `stream` or `values' biases`.
+        group: which group, in words.
+        dimension: in the whole model, of what leaves the configuration as it is.
+        proof: where it is proved to be a symmetry.
+        only_here: how many of its dimensions almost all weights near these lack.
+        tensors: the names of what it moves, `*` for the layer.
+    """
+
+    space: str
+    group: str
+    dimension: int
+    proof: str
+    only_here: int = 0
+    tensors: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+
+def model_groups(checkpoint: Checkpoint) -> tuple[ModelGroup, ...]:
+    """The rows of a checkpoint: the linear ones, then shifts.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> for row in model_groups(small_checkpoint("llama", tied=False)):
+        ...     print(row.space, row.dimension)
+        stream 120
+        scale 0
+        ...
+    """
+    form, there = checkpoint.form, block_of(checkpoint, 0, Walker.GROUPS)
+    rows = []
+    for rule in symmetry_table(checkpoint).rules:
+        touched = _names(each.tensor for each in rule.touched)
+        found = ModelGroup(rule.space, rule.group, rule.dimension, rule.proof, tensors=touched)
+        rows.append(_of_equal_gains(found, checkpoint) if rule.space == "stream" and form.tied else found)
+    return (*rows, *_shifts(checkpoint, there))
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def equal_gains(checkpoint: Checkpoint) -> tuple[int, ...]:
+    """How often each gain of the final norm stands there, of those that stand there twice or more."""
+    counts = Counter(np.asarray(ends_of(checkpoint, Walker.GROUPS).final_gain).tolist())
+    return tuple(sorted((count for count in counts.values() if count > 1), reverse=True))
+
+
+def _of_equal_gains(row: ModelGroup, checkpoint: Checkpoint) -> ModelGroup:
+    """Return what turns the stream of a tied model: coordinates of equal final gains, and signed permutations."""
+    keeps_ones = checkpoint.form.norm == "layer"
+    equal = [count - keeps_ones for count in equal_gains(checkpoint)]
+    turned = " x ".join(f"O({count})" for count in equal[:3]) + " x ..." * (len(equal) > 3)
+    said = "permutations, and all signs at once" if keeps_ones else "signed permutations"
+    said += f", and {turned} where final gains are equal" if equal else ""
+    dimension = sum(count * (count - 1) // 2 for count in equal)
+    return ModelGroup(row.space, said, dimension, f"{PAGE}, Proposition 8", dimension, row.tensors)
+
+
+def _shifts(checkpoint: Checkpoint, block: Block) -> Iterator[ModelGroup]:
+    """Yield what is added to biases, and to rows and columns along the vector of ones."""
+    form = checkpoint.form
+    tensors = tensor_names(form)
+
+    def called(*pieces: str) -> tuple[str, ...]:
+        return _names(tensors[name] for name in pieces)
+
+    if block.key_bias is not None and form.theta is None:
+        size = form.layers * form.groups * form.head_width
+        yield ModelGroup(
+            "key biases", "any vector is added", size, f"{PAGE}, Proposition 4", tensors=called("key_bias")
+        )
+    if block.value_bias is not None:
+        size = form.layers * form.groups * form.head_width
+        moved: tuple[str, ...] = ("value_bias", "output_bias")
+        if block.output_bias is None:
+            size -= sum(_seen_of_values(checkpoint, layer) for layer in range(form.layers))
+            moved = moved[:1]
+        if size:
+            said = "vectors move into what is added"
+            yield ModelGroup("value biases", said, size, f"{PAGE}, Proposition 3", tensors=called(*moved))
+    if form.norm != "layer":
+        return
+    d, layers = form.width, form.layers
+    norms = [f"{half.norm}_bias" for half in HALVES.values()]
+    yield ModelGroup(
+        "norm biases",
+        "any vector, taken up by the biases of readers",
+        2 * layers * d,
+        f"{PAGE}, Proposition 6",
+        tensors=called(*norms),
+    )
+    known, present = table(form), [name for name, _ in block.present()]
+    read = [name for name in present if known.layer[name].norm]
+    yield ModelGroup(
+        "ones of readers",
+        "multiples of ones over the gain are added to rows",
+        layers * sum(_lines(known.layer[name], d) for name in read),
+        f"{PAGE}, Proposition 9",
+        tensors=called(*read),
+    )
+    maps = [name for half in HALVES.values() for name in half.maps]
+    written = [name for name in present if name in maps and _writes(known.layer[name])]
+    first = [
+        name for name in ("embedding", "positions") if name in known.ends and not (name == "embedding" and form.tied)
+    ]
+    yield ModelGroup(
+        "ones of writers",
+        "multiples of ones are added to columns",
+        layers * sum(_lines(known.layer[name], d) for name in written)
+        + sum(_lines(known.ends[name], d) for name in first),
+        f"{PAGE}, Proposition 9",
+        tensors=called(*written, *first),
+    )
+    if not form.tied:
+        yield ModelGroup(
+            "final bias",
+            "any vector whose quotients by the gains do not add up to 0; the unembedding takes it up",
+            d,
+            "docs/whole-models.md, Proposition 6",
+            tensors=called("final_bias", "unembedding"),
+        )
+
+
+def _writes(piece: CheckpointPiece) -> bool:
+    """Return whether a piece writes into the stream."""
+    return any(axis.space.kind == "stream" and axis.up for axis in piece.axes)
+
+
+def _lines(piece: CheckpointPiece, width: int) -> int:
+    """Return how many vectors of the stream's width a piece is made of."""
+    return prod(piece.shape) // width
+
+
+def _seen_of_values(checkpoint: Checkpoint, layer: int) -> int:
+    """Return how many dimensions of values' biases are seen, or all of them where that is not known."""
+    found = fixed_biases(block_of(checkpoint, layer, Walker.GROUPS), checkpoint.form)
+    return checkpoint.form.groups * checkpoint.form.head_width if found is None else found
+
+
+def fixed_biases(block: Block, form: CheckpointForm) -> int | None:
+    """How many dimensions of the biases of values are seen where outputs have none; `None` where it is not known."""
+    share = form.heads // form.groups
+    outputs = of(block.output)
+    summed = reduce_mod(outputs.reshape(form.groups, share, *outputs.shape[1:]).sum(axis=1), P)
+    most = min(seen_width(form), form.groups * form.head_width)
+    rank = rank_mod_p(seen(summed.swapaxes(-1, -2).reshape(-1, form.width), form), P)
+    return most if rank == most else None
+
+
+def parameters(form: CheckpointForm, block: Block) -> int:
+    """How many numbers a model has, all pieces of all layers and of the ends.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama", layers=1, tied=False)
+        >>> parameters(one.form, one.block(0)) == 2 * 40 * 16 + 3 * 16 + 2 * 16 * 16 + 2 * 8 * 16 + 3 * 24 * 16
+        True
+    """
+    known = table(form)
+    ends = sum(prod(piece.shape) for piece in known.ends.values())
+    return ends + form.layers * sum(prod(known.layer[name].shape) for name, _ in block.present())

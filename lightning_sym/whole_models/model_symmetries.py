@@ -1,0 +1,155 @@
+"""Every symmetry of a model: its group row by row, and whether there are others, near these weights and anywhere."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.fingerprint import form_line
+from lightning_sym.checkpoints.folders import open_checkpoint
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
+from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
+from lightning_sym.whole_models.condition import ModelCondition
+from lightning_sym.whole_models.conditions import at_weights
+from lightning_sym.whole_models.covered import not_covered
+from lightning_sym.whole_models.groups import ModelGroup, model_groups, parameters
+from lightning_sym.whole_models.special import SpecialWeights
+
+PAGE = "docs/whole-models.md"
+INPUTS = (
+    "prompts of any length whose tokens are any real combinations of token embeddings; of token ids alone it is not "
+    f"proved that there are no other symmetries ({PAGE}, section 6)"
+)
+"""What the theorem is about."""
+
+NOT_NEAR = frozenset(("(C3)", "(C5), groups"))
+"""Conditions that are not needed near the weights."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelSymmetries(Result):
+    """What may be done to a model without changing its function.
+
+    Attributes:
+        name: of the checkpoint.
+        form: its network.
+        parameters: how many numbers it has.
+        groups: the group, row by row.
+        special: what is special at these weights, with the symmetry that it brings.
+        conditions: of the theorem, at these weights; none where it is not about such networks.
+        not_covered: what the theorem needs of such networks and that is not so, if anything.
+    """
+
+    name: str
+    form: CheckpointForm
+    parameters: int
+    groups: tuple[ModelGroup, ...]
+    special: tuple[SpecialWeights, ...]
+    conditions: tuple[ModelCondition, ...]
+    not_covered: str | None
+
+    @property
+    def dimension(self) -> int:
+        """Of the group."""
+        return sum(row.dimension for row in self.groups)
+
+    @property
+    def complete_near(self) -> bool:
+        """Whether near these weights there are no others: Corollary 5."""
+        return self.not_covered is None and all(c.holds for c in self.conditions if c.name not in NOT_NEAR)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are no others at all: Theorem 1 and its Corollary 2."""
+        known = self.complete_near and all(c.holds for c in self.conditions)
+        return known and not (self.form.tied and self.form.norm == "layer")
+
+    @property
+    def functions(self) -> int | None:
+        """The dimension of the set of functions near this one; `None` where it is not certified.
+
+        The parameters less the dimension of the group at almost all weights near these, which is that of the group here
+        unless something is special here.
+        """
+        usual = self.dimension - sum(row.only_here for row in self.groups)
+        return self.parameters - usual if self.complete_near else None
+
+    @property
+    def first_unknown(self) -> str | None:
+        """What keeps the list from being complete, if anything."""
+        if self.not_covered is not None:
+            return self.not_covered
+        return next((str(c) for c in self.conditions if not c.holds), None)
+
+    @property
+    def proof(self) -> str:
+        """What is proved, with its place."""
+        if self.complete:
+            return f"complete: {PAGE}, {'Corollary 2' if self.form.tied else 'Theorem 1'}"
+        if self.complete_near:
+            more = "" if self.first_unknown is None else f"; elsewhere there may be others: {self.first_unknown}"
+            if self.form.tied and self.form.norm == "layer" and self.first_unknown is None:
+                more = "; elsewhere there may be others: LayerNorm with tied embeddings"
+            return f"complete near these weights: {PAGE}, Corollary 5{more}"
+        return f"a list of symmetries; that there are no others is not proved: {self.first_unknown}"
+
+    def lines(self) -> Lines:
+        """The group, what is special, the conditions and what follows."""
+        lines = [("checkpoint", self.name), ("network", form_line(self.form)), ("parameters", f"{self.parameters:,}")]
+        lines += [(row.space, f"{row.dimension:,}: {row.group}; {row.proof}") for row in self.groups]
+        lines.append(("group", f"dimension {self.dimension:,}"))
+        if self.functions is not None:
+            here = sum(row.only_here for row in self.groups)
+            more = f"; {here:,} dimensions of the group are there at these weights only" * (here > 0)
+            lines.append(("functions", f"dimension {self.functions:,}, near this model{more}"))
+        lines += [("special", str(one)) for one in self.special]
+        lines += [("" if place else "conditions", str(c)) for place, c in enumerate(self.conditions)]
+        return [*lines, ("inputs", INPUTS), ("proof", self.proof)]
+
+    def _latex(self) -> str:
+        return latex_words(f"{self.parameters:,} parameters, a group of dimension {self.dimension:,}; {self.proof}")
+
+
+def symmetries_of(
+    model: Checkpoint | str | os.PathLike[str],
+    *,
+    work: float = DEFAULT_WORK,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> ModelSymmetries:
+    """What may be done to a model without changing its function, and whether that is all.
+
+    Args:
+        model: a checkpoint, or where one lies.
+        work: seconds of exact arithmetic, by a rough estimate; the condition (C3) costs the cube of the number of
+            neurons, and is left unknown where it does not fit.
+        memory: bytes that may be used.
+        progress: told of each layer.
+
+    Raises:
+        BadInput: a part of the network is not known at all.
+        TooLarge: a layer does not fit into memory.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> found = symmetries_of(small_checkpoint("llama", tied=False))
+        >>> found.parameters, found.dimension, found.functions, found.complete
+        (5200, 328, 4872, True)
+    """
+    require_arguments(symmetries_of, locals())
+    checkpoint = open_checkpoint(model, memory) if isinstance(model, (str, os.PathLike)) else model
+    require_checkpoint(checkpoint)
+    form = checkpoint.form
+    why = not_covered(form)
+    block = block_of(checkpoint, 0, Walker.GROUPS)
+    count = parameters(form, block)
+    largest = max(sum(array.size for _, array in block.present()), form.vocabulary * form.width)
+    require_memory(32 * largest, memory, "the largest layer, or the embedding, modulo a prime")
+    groups = model_groups(checkpoint)
+    if why is not None:
+        return ModelSymmetries(checkpoint.name, form, count, groups, (), (), why)
+    found = at_weights(checkpoint, Work(work, progress), memory, progress)
+    return ModelSymmetries(checkpoint.name, form, count, groups, found.special, found.conditions, None)

@@ -1,0 +1,120 @@
+"""What is special at given weights: symmetries that most models lack, each seen over the rationals."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.exact_arrays import to_objects
+from lightning_sym.checkpoints.folded import alive
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.exact.rational import rank
+from lightning_sym.whole_models.groups import equal_gains
+from lightning_sym.whole_models.images import LayerImage, integers
+
+MOST_LISTED = 8
+"""So many neurons, heads or coordinates of one kind are named."""
+
+
+@dataclass(frozen=True)
+class SpecialWeights:
+    """A coincidence of weights, with what it allows.
+
+    Attributes:
+        what: such as `dead neurons`.
+        layer: from 0; `None` for the ends.
+        places: which neurons, heads or coordinates, from 0; of many the first ones.
+        count: how many there are.
+        allows: the symmetry that it brings.
+    """
+
+    what: str
+    layer: int | None
+    places: tuple[int, ...]
+    count: int
+    allows: str
+
+    def __str__(self) -> str:
+        where = "" if self.layer is None else f", layer {self.layer}"
+        more = f" and {self.count - len(self.places):,} more" if self.count > len(self.places) else ""
+        listed = f": {', '.join(map(str, self.places))}{more}" if self.places else ""
+        return f"{self.what}{where}{listed}; {self.allows}"
+
+
+def _named(what: str, layer: int | None, places: Iterable[int], allows: str) -> Iterator[SpecialWeights]:
+    """Yield one of a kind, if there are places."""
+    found = [int(place) for place in places]
+    if found:
+        yield SpecialWeights(what, layer, tuple(found[:MOST_LISTED]), len(found), allows)
+
+
+def special_ends(checkpoint: Checkpoint, ends: Ends) -> Iterator[SpecialWeights]:
+    """What is special before and behind the layers."""
+    form = checkpoint.form
+    yield from _named(
+        "final gains of 0", None, np.nonzero(np.asarray(ends.final_gain) == 0)[0], "the unembedding does not read these"
+    )
+    if form.tied and (equal := equal_gains(checkpoint)):
+        turned = "the stream may be turned inside each set" + " (with LayerNorm if ones stay)" * (form.norm == "layer")
+        yield from _named("equal final gains, coordinates a set", None, equal, turned)
+    if form.vocabulary <= form.width:
+        why = "token ids alone see the first layer on so few vectors that readers may change off them"
+        yield SpecialWeights("no more token ids than coordinates of the stream", None, (), form.vocabulary, why)
+
+
+def special_layer(layer: int, block: Block, form: CheckpointForm, image: LayerImage) -> Iterator[SpecialWeights]:
+    """What is special in a layer."""
+    for name in ("norm1_gain", "norm2_gain"):
+        zero = np.nonzero(np.asarray(getattr(block, name)) == 0)[0]
+        yield from _named(f"{name} of 0", layer, zero, "columns of what reads it are free")
+    dead = np.nonzero(~np.asarray(alive(block)))[0]
+    yield from _named("dead neurons", layer, dead, "what they read, or what they write, is free")
+    mixed = "columns and factors may be mixed" if block.gate is not None else "only the sum of their columns is seen"
+    for places in _equal_gates(block, image):
+        yield from _named("neurons with one gate", layer, places, mixed)
+    for places in _equal_heads(block, form, image):
+        yield from _named("heads with equal queries and keys", layer, places, "only the sum of what they write is seen")
+    for name in ("query", "key", "value", "output"):
+        short = [number for number in range(len(getattr(block, name))) if f"{name} {number}" in image.short]
+        less = [number for number in short if _is_short(block, form, name, number)]
+        yield from _named(f"{name} of a rank below the head's width", layer, less, "what is between is free")
+
+
+def _equal_gates(block: Block, image: LayerImage) -> Iterator[tuple[int, ...]]:
+    """Yield sets of neurons whose gates, biases included, are equal entry by entry."""
+    name = "gate" if block.gate is not None else "up"
+    parts = [np.asarray(part) for part in (getattr(block, name), getattr(block, f"{name}_bias")) if part is not None]
+    yield from _equal(integers(image.gates), lambda number: [part[number] for part in parts])
+
+
+def _equal_heads(block: Block, form: CheckpointForm, image: LayerImage) -> Iterator[tuple[int, ...]]:
+    """Yield sets of heads whose queries and keys, biases included, are equal entry by entry."""
+    share = form.heads // form.groups
+    asked = [np.asarray(part) for part in (block.query, block.query_bias) if part is not None]
+    read = [np.asarray(part) for part in (block.key, block.key_bias) if part is not None]
+    yield from _equal(image.forms, lambda head: [part[head] for part in asked] + [part[head // share] for part in read])
+
+
+def _equal(images: Any, parts: Callable[[int], list[Any]]) -> Iterator[tuple[int, ...]]:
+    """Yield sets of numbers whose parts are equal; only those with one image are compared, with the first of them."""
+    sets = defaultdict(list)
+    for number, values in enumerate(images):
+        sets[values.tobytes()].append(number)
+    for first, *others in (places for places in sets.values() if len(places) > 1):
+        own = parts(first)
+        alike = [other for other in others if all(map(np.array_equal, own, parts(other)))]
+        if alike:
+            yield (first, *alike)
+
+
+def _is_short(block: Block, form: CheckpointForm, name: str, number: int) -> bool:
+    """Return whether the rank of a head's map, with its bias, is below its width over the rationals."""
+    matrix = np.asarray(getattr(block, name)[number])
+    bias = getattr(block, f"{name}_bias") if name == "query" else None
+    if bias is not None:
+        matrix = np.concatenate([matrix, np.asarray(bias[number])[:, None]], axis=1)
+    return rank(to_objects(matrix)) < form.head_width
