@@ -74,7 +74,7 @@ NEEDS = (
         lambda form: form.activation,
     ),
     Need("an epsilon above 0", lambda form: form.epsilon > 0, lambda form: f"{form.epsilon}"),
-    Need("no part that it does not know", lambda form: unproved(form) is None, unproved),
+    Need("no part that it does not know", lambda form: unproved(form) is None, lambda form: unproved(form) or "none"),
     Need(
         "windows of 3 tokens or more",
         lambda form: form.window is None or form.window >= 3,

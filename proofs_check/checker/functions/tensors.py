@@ -9,12 +9,12 @@ polar form has three arguments (docs/deep-lightning.md, Lemma 2).
 from itertools import permutations, product
 
 from proofs_check.checker.functions.matrices import Span
-from proofs_check.checker.functions.network import Form, Network
-from proofs_check.checker.functions.streams import Layer, Streams, follow
+from proofs_check.checker.functions.network import Form, Weights
+from proofs_check.checker.functions.streams import LayerOfBoth, Streams, follow
 from proofs_check.checker.verify import keep, need, spend
 
 
-def _behind(layer: Layer, t: int, streams: Streams, cut: int, later: int = 0) -> Streams:
+def _behind(layer: LayerOfBoth, t: int, streams: Streams, cut: int, later: int = 0) -> Streams:
     """Return the space behind a layer."""
     halves = streams.R.vectors(slice(cut)), streams.R.vectors(slice(cut, None))
     forms, _ = layer.forms(halves, halves)
@@ -32,7 +32,7 @@ def _behind(layer: Layer, t: int, streams: Streams, cut: int, later: int = 0) ->
     return Streams(space, space, space)
 
 
-def tensors(form: Form, t: int, first: Network, second: Network) -> str:
+def tensors(form: Form, t: int, first: Weights, second: Weights) -> str:
     """Say that layers do the same on both streams."""
     need(not form.softmax, "layer tensors are those of networks without normalization")
     follow(form, t, first, second, _behind)

@@ -18,7 +18,7 @@ from lightning_sym import Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
-from proofs_check.expect import Bounds, expect_dimension, expect_less, meeting_bounds
+from proofs_check.expect import ProvedBounds, expect_dimension, expect_less, meeting_bounds
 from proofs_check.samples import Dice, distinct
 
 LARGEST = 160
@@ -85,7 +85,7 @@ def outside(quick: bool) -> Iterator[Architecture]:
 
 def narrow(network: Architecture, formula: Callable[[Architecture], int] = stated) -> str:
     found = certified_dimension(network)
-    expect_less(Bounds.of(found), formula(network), at=network)
+    expect_less(ProvedBounds.of(found), formula(network), at=network)
     return f"t >= 2 and n, m >= d are needed: {network} has dimension {found.lower}, the sum is {formula(network)}"
 
 
