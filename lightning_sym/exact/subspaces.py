@@ -165,6 +165,21 @@ class Subspace:
         found = row_echelon(rows)
         return Subspace(found.rows.mT, found.pivots)
 
+    def orthogonal(self) -> RationalMatrix:
+        """Columns that span all that is orthogonal to this space, read off its reduced basis.
+
+        Example:
+            >>> Subspace.spanned(RationalMatrix.of([[1], [2]])).orthogonal().fractions().T.tolist()
+            [[Fraction(-2, 1), Fraction(1, 1)]]
+        """
+        size, others = self.basis.shape[0], self._other_rows()
+        found = fmpq_mat(size, len(others.places))
+        for column, (place, row) in enumerate(zip(others.places, others.matrix.flint.tolist(), strict=True)):
+            found[place, column] = 1
+            for pivot, entry in zip(self.pivots, row, strict=True):
+                found[pivot, column] = -entry
+        return RationalMatrix(found)
+
     def within(self, *matrices: RationalMatrix) -> Subspace:
         """The span of columns that all lie in this space; this very object where they span it.
 

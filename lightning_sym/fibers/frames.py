@@ -5,36 +5,30 @@ See `kept_layers`. Each step is paid for before it is begun, by the lengths of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from lightning_sym.exact.rational import integer_columns, null_columns
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
+from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.circuits import NetworkCircuits
-from lightning_sym.system.fields import Q
-from lightning_sym.system.reach import observed, pattern_is_constant, reached
+from lightning_sym.rings.sizes import Price, Sizes
+from lightning_sym.system.circuits import NetworkCircuits, NetworkOver, circuits_over
+from lightning_sym.system.fields import Field, Q, SizedSpace, sizes_field
+from lightning_sym.system.reach import observed, pattern_is_constant, reached, read_before, written_behind
+
+M = TypeVar("M", bound=Any)
+S = TypeVar("S", bound=Any)
 
 WHAT = "what the layers keep at these weights"
-
-
-def span_cost(rows: int, columns: int, bits: int) -> float:
-    """Seconds for a reduced basis of a span or a kernel, of entries of so many bits.
-
-    Example:
-        >>> span_cost(16, 16, 64) < 0.01
-        True
-    """
-    size = min(rows, columns)
-    long = bits * max(size, 1)
-    return product_cost(size, size, rows + columns, long, bits) + entries_cost(rows, columns, long)
 
 
 class Frame(NamedTuple):
@@ -45,44 +39,58 @@ class Frame(NamedTuple):
 
 
 def frames(weights: Weights, shape: Architecture, budget: Work) -> Iterator[Frame]:
-    """The one or two choices; none that the budget does not allow."""
-    net = NetworkCircuits.of(weights).in_memory()
-    longest = max(entry_bits(weights).values())
-    width = max(*shape.widths, shape.input_width, shape.output_width)
+    """Yield the one or two choices; none that the budget does not allow."""
+    net, lengths, shapes = NetworkCircuits.of(weights).in_memory(), entry_bits(weights), dict(shape.weight_shapes())
+    scores = not pattern_is_constant(shape)
 
-    def allowed(space: Subspace) -> bool:
-        """Of the next space: products with all heads, and a basis of what comes of them."""
-        bits = 3 * longest + space.basis.bits
-        columns = shape.heads * max(space.dimension, 2 * max(shape.attention_ranks))
-        return budget.begins(
-            product_cost(width, width, 3 * columns, longest, bits) + span_cost(width, columns, bits), WHAT
-        )
+    def allowed(step: Callable[..., object], *spaces: Subspace) -> bool:
+        """Whether the budget allows a step from these spaces: what that very step takes over sizes."""
+        price = Price("rationals")
+        field = sizes_field(price)
+        sized = circuits_over(field, shape, lambda name: Sizes(shapes[name], price, bits=lengths[name]))
+        step(sized, field, *(SizedSpace(Sizes(s.basis.shape, price, bits=s.basis.bits)) for s in spaces))
+        return budget.begins(price.seconds, WHAT)
 
-    found: list[list[Subspace]] = []
-    for spaces in (reached(net, Q), observed(net, Q, scores=not pattern_is_constant(shape))):
-        found.append([])
-        for space in spaces:  # each is made when it is asked for, and paid before
-            found[-1].append(space)
-            if len(found[-1]) <= shape.depth and not allowed(space):
-                return
-    written, read = found[0], found[1][::-1]
-    if not all(allowed(space) for space in (*read, *written)):
+    def followed(first: Subspace, steps: Iterable[Callable[..., Subspace]]) -> list[Subspace] | None:
+        """Return this space and those that the steps lead to, if all are allowed."""
+        found = [first]
+        for step in steps:
+            if not allowed(step, found[-1]):
+                return None
+            found.append(step(net, Q, found[-1]))
+        return found
+
+    layers = range(1, shape.depth + 1)
+    written = followed(next(reached(net, Q)), (partial(written_behind, i) for i in layers))
+    if written is None:
         return
-    unseen = [_orthogonal(space) for space in read]
-    yield Frame(
-        [integer_columns(space.basis) for space in written],
-        [integer_columns(r.extended(_orthogonal(f)).basis).mT for r, f in zip(read, written, strict=True)],
-    )
-    if any(space.shape[1] for space in unseen):
-        yield Frame(
-            [integer_columns(f.extended(z).basis) for f, z in zip(written, unseen, strict=True)],
-            [integer_columns(r.basis).mT for r in read],
-        )
+    steps = (partial(read_before, i, scores=scores) for i in reversed(layers))
+    read = followed(next(observed(net, Q, scores=scores)), steps)
+    if read is None or not allowed(_as_integers, *written, *read[::-1]):
+        return
+    wider, forms = _completed(net, Q, *written, *read[::-1])
+    yield Frame(_integers(written), [columns.mT for columns in _integers(forms)])
+    if any(space.dimension < width for space, width in zip(read[::-1], shape.widths, strict=True)):
+        yield Frame(_integers(wider), [columns.mT for columns in _integers(read[::-1])])
 
 
-def _orthogonal(space: Subspace) -> RationalMatrix:
-    """Columns that span all that the columns of a basis vanish on."""
-    return null_columns(space.basis.mT)
+def _completed(network: NetworkOver[M], field: Field[M, S], *spaces: S) -> tuple[list[S], list[S]]:
+    r"""Return $F_i + R_i^\perp$ and $R_i + F_i^\perp$ for each $i$, all $F_i$ being given and behind them all $R_i$."""
+    del network, field
+    half = len(spaces) // 2
+    pairs = list(zip(spaces[:half], spaces[half:], strict=True))
+    return [f.extended(r.orthogonal()) for f, r in pairs], [r.extended(f.orthogonal()) for f, r in pairs]
+
+
+def _as_integers(network: NetworkOver[Sizes], field: Field[Sizes, SizedSpace], *spaces: SizedSpace) -> None:
+    """Count what is done in the end: spaces are completed, and the entries of all their bases read."""
+    for space in (*spaces, *chain.from_iterable(_completed(network, field, *spaces))):
+        space.basis.read()
+
+
+def _integers(spaces: Iterable[Subspace]) -> list[RationalMatrix]:
+    """Return a basis of each as columns of integers."""
+    return [integer_columns(space.basis) for space in spaces]
 
 
 def kernel(matrix: RationalMatrix) -> ObjectArray:

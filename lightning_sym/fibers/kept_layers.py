@@ -12,15 +12,16 @@ space of changes, of any size; spaces of several layers add up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import permutations, product
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import chain, permutations, product
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.echelon import independent_columns
-from lightning_sym.fibers.cost import entry_bits, product_cost
-from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers, span_cost
+from lightning_sym.fibers.cost import entry_bits
+from lightning_sym.fibers.frames import WHAT, Frame, M, frames, kernel, numbers
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
@@ -28,14 +29,9 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.system.circuits import HeadOver
 from lightning_sym.system.reach import pattern_is_constant
-
-EQUATION = 4e-7
-"""Seconds, measured and rough: for a coefficient of an equation, made and eliminated."""
-
-PLACED = 4e-7
-"""Seconds for an entry of a change, made and reduced modulo the prime."""
 
 MOST_COEFFICIENTS = 4_000_000
 """Of the equations of a layer; beyond so many its changes are left out."""
@@ -74,15 +70,29 @@ def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator
 def _places(
     weights: Weights, shape: Architecture, frame: Frame, p: int, budget: Work
 ) -> Iterator[Iterator[Directions]]:
-    longest = max(entry_bits(weights).values())
+    lengths, shapes = entry_bits(weights), dict(shape.weight_shapes())
     for i in range(1, shape.depth + 1):
-        space, forms = frame.spaces[i - 1], frame.forms[i]
-        bits = max(space.bits, forms.bits, longest)
-        width = max(shape.widths[i - 1 : i + 1])
-        if budget.begins(6 * shape.heads * (product_cost(width, width, width, bits, 2 * bits)), WHAT):
+        price = Price("rationals")
+        space, forms = (Sizes(m.shape, price, bits=m.bits) for m in (frame.spaces[i - 1], frame.forms[i]))
+        held = partial(_size, price, shapes, lengths)
+        for matrix in chain.from_iterable(_seen(shape, i, held, space, forms)):
+            matrix.read()
+        if budget.begins(price.seconds, WHAT):
             yield _LayerOnFrame(weights, shape, frame, i, p).families(budget)
     for end in _ends(shape, frame, p):
         yield iter([end])
+
+
+def _size(price: Price, shapes: Mapping[str, tuple[int, int]], lengths: Mapping[str, int], name: str) -> Sizes:
+    """Return the size of a weight."""
+    return Sizes(shapes[name], price, bits=lengths[name])
+
+
+def _seen(shape: Architecture, i: int, held: Callable[[str], M], space: M, forms: M) -> list[list[M]]:
+    """Return `Q B`, `V B`, `K B` and `Phi O` of each head of a layer, over the rationals or over sizes."""
+    names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
+    read = [[held(letter + name) @ space for name in names] for letter in "QVK"]
+    return [*read, [forms if shape.value_ranks is None else forms @ held("O" + name) for name in names]]
 
 
 def _eye(n: int) -> ObjectArray:
@@ -137,14 +147,9 @@ class _LayerOnFrame:
         self.shape, self.space, self.forms, self.prime = shape, numbers(space), numbers(forms), p
         self.sizes, self.named = dict(shape.weight_shapes()), weights.all_held
         self.names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
-
-        def seen(letter: str) -> list[RationalMatrix]:
-            return [RationalMatrix.of(self.named[letter + name]) for name in self.names]
-
-        read = [[matrix @ space for matrix in seen(letter)] for letter in "QVK"]
-        outputs = [forms for _ in self.names] if shape.value_ranks is None else [forms @ output for output in seen("O")]
-        factors = [_together(matrices) for matrices in (*read, outputs)]
-        self.bits = max(matrix.bits for matrices in (*factors[:3], outputs, [space]) for matrix in matrices)
+        seen = _seen(shape, i, lambda name: RationalMatrix.of(self.named[name]), space, forms)
+        factors = [_together(matrices) for matrices in seen]
+        self.bits = max(matrix.bits for matrices in (*factors[:3], seen[3], [space]) for matrix in matrices)
         self.heads = [HeadOver(*map(numbers, each)) for each in zip(*factors, strict=True)]
         self.constant = pattern_is_constant(shape)
         self.idle = [not head.value.any() for head in self.heads]
@@ -183,8 +188,11 @@ class _LayerOnFrame:
             else:
                 unknown.append((h, moved + name))
         sizes = [self.sizes[name] for name in (*free, *(name for _, name in unknown))]
-        seconds = sum(PLACED * (m * n) ** 2 + span_cost(m, n, self.bits) for m, n in sizes)
-        if not budget.begins(seconds, WHAT):
+        price = Price("rationals")
+        for rows, columns in sizes:
+            Sizes((rows, 0), price).spanned(Sizes((rows, columns), price, bits=self.bits))
+            Sizes((rows * columns, rows * columns), price).read()  # a change for each entry
+        if not budget.begins(price.seconds, WHAT):
             return
         found = [_placed(self.shape, {name: _products(*map(_eye, self.sizes[name]))}, self.prime) for name in free]
         if unknown:
@@ -213,8 +221,12 @@ class _LayerOnFrame:
                 key = () if self.constant and letter in "VO" else tuple(same.ravel())
                 groups.setdefault(key, []).append(self.names[h])
         pairs = [pair for names in groups.values() for pair in permutations(names, 2)]
-        most = max(rows * columns for rows, columns in self.sizes.values())
-        if not pairs or not budget.begins(PLACED * 2 * len(pairs) * most * len(named[right + pairs[0][0]]) ** 2, WHAT):
+        price = Price("rationals")
+        for one, two in pairs:
+            for letter, name in ((right, two), (left, one)):
+                rows, columns = self.sizes[letter + name]
+                Sizes((len(named[right + one]) ** 2, rows * columns), price).read()
+        if not pairs or not budget.begins(price.seconds, WHAT):
             return
         for one, two in pairs:
             # the right factor of one head gets a part of that of the other, whose left factor gives it back
@@ -271,11 +283,13 @@ class _LayerOnFrame:
         f, forms = self.space.shape[1], len(self.forms)
         size = sum(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)
         equations = forms * f**3 if self.shape.normalization is None else f * max(f, forms)
-        seconds = EQUATION * size * equations * (1 + size / 100)
-        if size * equations > MOST_COEFFICIENTS or not budget.begins(seconds, WHAT):
+        price = Price("rationals")
+        Sizes((equations, size), price, bits=2 * self.bits).read()
+        Sizes((equations, size), price).rank()  # most often of full rank, which residues show; what is left is short
+        if size * equations > MOST_COEFFICIENTS or not budget.begins(price.seconds, WHAT):
             return None
-        effects = np.concatenate([self._effects(h, name) for h, name in unknown])
-        return kernel(RationalMatrix.of(effects.T))
+        moved = np.concatenate([self._effects(h, name) for h, name in unknown])
+        return kernel(RationalMatrix.of(moved.T))
 
     def _effects(self, h: int, name: str) -> ObjectArray:
         """What each entry changes: what is written, for lightning heads in the products with the scores."""

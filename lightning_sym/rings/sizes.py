@@ -122,25 +122,34 @@ class Sizes:
         lowest: of numerator and denominator together in lowest terms; 0 for integers, and over all rings but the
             rationals.
         degree: of the polynomials that are the entries.
+        most: its rank is no larger; that of a product is no larger than those of its factors.
     """
 
-    __slots__ = ("bits", "degree", "lowest", "price", "shape")
+    __slots__ = ("bits", "degree", "lowest", "most", "price", "shape")
 
     def __init__(
-        self, shape: tuple[int, ...], price: Price, *, bits: int = 1, lowest: int = 0, degree: int = 0
+        self,
+        shape: tuple[int, ...],
+        price: Price,
+        *,
+        bits: int = 1,
+        lowest: int = 0,
+        degree: int = 0,
+        most: int | None = None,
     ) -> None:
         self.shape, self.price, self.degree = shape, price, degree
+        self.most = min(shape) if most is None else min(*shape, most)
         self.bits = bits if bits < LARGEST else LARGEST
         self.lowest = lowest if lowest < LARGEST else LARGEST
 
-    def _made(self, shape: tuple[int, ...], bits: int, lowest: int, degree: int) -> Sizes:
+    def _made(self, shape: tuple[int, ...], bits: int, lowest: int, degree: int, most: int | None = None) -> Sizes:
         """Return a new matrix, its entries counted."""
         price = self.price
         if not price.rates.grows:
             bits, lowest = self.bits, 0
         price.enter("call", 1)
         price.enter("entry", shape[0] * shape[1], 1 + bits / 64)
-        return Sizes(shape, price, bits=bits, lowest=lowest, degree=degree)
+        return Sizes(shape, price, bits=bits, lowest=lowest, degree=degree, most=most)
 
     def __matmul__(self, other: Sizes) -> Sizes:
         (rows, inner), columns, price = self.shape, other.shape[1], self.price
@@ -151,14 +160,14 @@ class Sizes:
             price.lowest(rows * inner, self.lowest)
             price.lowest(inner * columns, other.lowest)
             price.lowest(rows * columns, lowest)
-        return self._made((rows, columns), bits, lowest, self.degree + other.degree)
+        return self._made((rows, columns), bits, lowest, self.degree + other.degree, min(self.most, other.most))
 
     def __add__(self, other: Sizes) -> Sizes:
         bits, lowest = max(self.bits, other.bits) + 1, max(self.lowest, other.lowest)
-        return self._made(self.shape, bits, lowest, max(self.degree, other.degree))
+        return self._made(self.shape, bits, lowest, max(self.degree, other.degree), self.most + other.most)
 
     def __neg__(self) -> Sizes:
-        return self._made(self.shape, self.bits, self.lowest, self.degree)
+        return self._made(self.shape, self.bits, self.lowest, self.degree, self.most)
 
     def __mul__(self, other: Sizes) -> Sizes:
         """The product entry by entry: no library has one for rationals, each is a number of Python's meanwhile."""
@@ -170,7 +179,9 @@ class Sizes:
 
     @property
     def mT(self) -> Sizes:  # noqa: N802 - the array standard's name for the matrix transpose
-        return Sizes(self.shape[::-1], self.price, bits=self.bits, lowest=self.lowest, degree=self.degree)
+        return Sizes(
+            self.shape[::-1], self.price, bits=self.bits, lowest=self.lowest, degree=self.degree, most=self.most
+        )
 
     def like(self, numbers: Any) -> Sizes:
         """Constants are short, where lengths matter."""
@@ -210,12 +221,28 @@ class Sizes:
         entries are, and sizes do not know which it will be.
         """
         rows, columns = self.shape
-        least = min(rows, columns) if most is None else min(rows, columns, most)
+        least = self.most if most is None else min(self.most, most)
         words = float((1 + self.bits // 64) ** 2) ** self.price.rates.power if self.price.rates.grows else 1.0
         self.price.enter("call", 1)
         self.price.enter("reduced", rows * columns, 1 + self.bits / 64)
         self.price.enter("eliminated", rows * columns * min(rows, columns), words)
         return least
+
+    def spanned(self, *others: Sizes) -> Sizes:
+        """Count a reduced basis of the span of this one, which is reduced, and of more columns; return the largest.
+
+        By Cramer's rule its entries are as long as the longest new columns together, as many as the rank may grow;
+        of what is reduced all minors are as long as the entries.
+        """
+        rows, columns = self.shape[0], sum(each.shape[1] for each in (self, *others))
+        size, long, bits = self.most, self.bits, max(each.bits for each in (self, *others))
+        for other in sorted(others, key=lambda each: -each.bits):
+            more = min(other.most, rows - size)
+            size, long = size + more, long + more * other.bits
+        Sizes((size, size), self.price, bits=long) @ Sizes((size, rows + columns), self.price, bits=bits)
+        found = Sizes((rows, size), self.price, bits=long)
+        found.read()
+        return found
 
     def solved(self, columns: int) -> Sizes:
         """Count the solution of a linear system with this matrix and so many right sides; return its size.

@@ -7,12 +7,15 @@ which what is behind layer `i` reads the stream (docs/transformers.md, section 3
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.system.circuits import NetworkOver, added
-from lightning_sym.system.fields import Field
+from lightning_sym.rings.sizes import Price, Sizes
+from lightning_sym.system.circuits import NetworkOver, added, circuits_over
+from lightning_sym.system.fields import Field, sizes_field
 
 M = TypeVar("M", bound=Any)
 S = TypeVar("S", bound=Any)
@@ -43,14 +46,22 @@ def reached(network: NetworkOver[M], field: Field[M, S], *, together: bool = Fal
     """
     space = field.no_columns(network.widths[0]).extended(network.embedded(field.identity(network.embed.shape[1])))
     yield space
-    for heads, before, width in zip(network.layers, network.widths, network.widths[1:], strict=False):
-        if not (network.skip and space.dimension == before):  # all of the stream, and it stays
-            images = [head.carried(space.basis) for head in heads]
-            if together and space.dimension == 1 and network.form.normalization is None and not network.skip:
-                scored = zip(images, heads, strict=True)
-                images = [added([image @ head.scores(space.basis, space.basis) for image, head in scored])]
-            space = (space if network.skip else field.no_columns(width)).extended(*images)
+    for i in range(1, len(network.layers) + 1):
+        space = written_behind(i, network, field, space, together=together)
         yield space
+
+
+def written_behind(i: int, network: NetworkOver[M], field: Field[M, S], space: S, *, together: bool = False) -> S:
+    """Return $F_i$, where $F_{i-1}$ is this space: of `reached` the step through layer `i`, from 1."""
+    if network.skip and space.dimension == network.widths[i - 1]:  # all of the stream, and it stays
+        return space
+    heads = network.layers[i - 1]
+    images = [head.carried(space.basis) for head in heads]
+    if together and space.dimension == 1 and network.form.normalization is None and not network.skip:
+        scored = zip(images, heads, strict=True)
+        images = [added([image @ head.scores(space.basis, space.basis) for image, head in scored])]
+    found: S = (space if network.skip else field.no_columns(network.widths[i])).extended(*images)
+    return found
 
 
 def observed(network: NetworkOver[M], field: Field[M, S], *, scores: bool = True) -> Iterator[S]:
@@ -65,12 +76,20 @@ def observed(network: NetworkOver[M], field: Field[M, S], *, scores: bool = True
         network.before_unembedding(field.identity(network.unembed.shape[0]))
     )
     yield space
-    for heads, width in zip(reversed(network.layers), reversed(network.widths[:-1]), strict=True):
-        if not (network.skip and space.dimension == width):
-            read = [head.read(space.basis) for head in heads]
-            forms = [form for head in heads for form in head.score_forms] if scores else []
-            space = (space if network.skip else field.no_columns(width)).extended(*read, *forms)
+    for i in range(len(network.layers), 0, -1):
+        space = read_before(i, network, field, space, scores=scores)
         yield space
+
+
+def read_before(i: int, network: NetworkOver[M], field: Field[M, S], space: S, *, scores: bool = True) -> S:
+    """Return $R_{i-1}$, where $R_i$ is this space: of `observed` the step through layer `i`, from 1."""
+    if network.skip and space.dimension == network.widths[i - 1]:
+        return space
+    heads = network.layers[i - 1]
+    read = [head.read(space.basis) for head in heads]
+    forms = [form for head in heads for form in head.score_forms] if scores else []
+    found: S = (space if network.skip else field.no_columns(network.widths[i - 1])).extended(*read, *forms)
+    return found
 
 
 def most_reached(architecture: Architecture) -> list[int]:
@@ -81,26 +100,27 @@ def most_reached(architecture: Architecture) -> list[int]:
         [3, 2, 2]
     """
     architecture.require("the dimension of what is written", SHAPED)
-    found = [min(architecture.widths[0], architecture.input_width)]
-    for i, width in enumerate(architecture.widths[1:]):
-        total = architecture.heads * _through(architecture, i, found[-1]) + architecture.skip * found[-1]
-        if found[-1] == 1 and architecture.normalization is None and not architecture.skip:
-            total = 1
-        found.append(min(width, total))
-    return found
+    return list(_largest(_few_heads(architecture))[0])
 
 
 def most_observed(architecture: Architecture) -> list[int]:
     """Return the largest dimensions that $R_0, ..., R_l$ of networks of this shape have."""
     architecture.require("the dimension of what is read", SHAPED)
-    found = [min(architecture.widths[-1], architecture.output_width)]
-    for i in reversed(range(architecture.depth)):
-        scores = 0 if pattern_is_constant(architecture) else 2 * architecture.attention_ranks[i]
-        total = architecture.heads * (_through(architecture, i, found[-1]) + scores) + architecture.skip * found[-1]
-        found.append(min(architecture.widths[i], total))
-    return found[::-1]
+    return list(_largest(_few_heads(architecture))[1])
 
 
-def _through(architecture: Architecture, i: int, dimension: int) -> int:
-    """Return the largest dimension of what the values of a head of a layer, from 0, make of a space."""
-    return dimension if architecture.value_ranks is None else min(dimension, architecture.value_ranks[i])
+def _few_heads(architecture: Architecture) -> Architecture:
+    """Return the network with no more heads than show anything: each adds one dimension at least, or none does."""
+    most = max(*architecture.widths, 1)
+    return architecture if architecture.heads <= most else replace(architecture, heads=most)
+
+
+@lru_cache(maxsize=256)
+def _largest(architecture: Architecture) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return both, by following a network of which only the sizes are known, so that products have the largest rank."""
+    price, shapes = Price("residues"), dict(architecture.weight_shapes())
+    field = sizes_field(price)
+    network = circuits_over(field, architecture, lambda name: Sizes(shapes[name], price))
+    written = reached(network, field, together=True)
+    read = observed(network, field, scores=not pattern_is_constant(architecture))
+    return tuple(space.dimension for space in written), tuple(space.dimension for space in read)[::-1]
