@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from lightning_cli.numbers import Amount, Gibibytes, Integer, Size, SizeList, TokenIds
+from lightning_cli.numbers import Amount, Gibibytes, Integer, Size, SizeList
 from lightning_cli.output_file import OutputFile
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
@@ -209,29 +209,6 @@ WRITTEN_CHECKPOINT: Option = together(
     MEMORY,
 )
 """The options of a checkpoint that is written."""
-
-OF_CHECKPOINTS: Option = together(
-    click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),
-    output("a symmetry", "--output", help="Checkpoints: write the symmetry into FILE."),
-    click.option("--ids", type=TokenIds(), default=(), help="Checkpoints: token ids whose logits are compared."),
-    click.option(
-        "--units",
-        type=Amount("units", zero=True),
-        default=4.0,
-        show_default=True,
-        help="Checkpoints: units in the last place up to which a difference counts as rounding.",
-    ),
-    layout("--layout-a", said="Checkpoints: the layout of the first, where its names do not show it."),
-    layout("--layout-b", said="Checkpoints: that of the second."),
-    click.option(
-        "--adapter",
-        type=click.Path(),
-        metavar="DIR",
-        help="Checkpoints: a LoRA adapter of the PEFT library, added to the first.",
-    ),
-    make=lambda **given: {"of_checkpoints": given},
-)
-"""The options for two checkpoints, which the command gets as one dictionary, `of_checkpoints`."""
 
 
 def typed(names: Iterable[str]) -> dict[str, str]:

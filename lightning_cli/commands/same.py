@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.checkpoint_options import OF_CHECKPOINTS
 from lightning_cli.writing.checkpoint_answer import CHECKPOINTS
 from lightning_cli.writing.fields import (
     SPELLED,
@@ -24,14 +25,17 @@ from lightning_cli.writing.fields import (
     one_of,
     optional,
 )
-from lightning_cli.writing.output import progress_bar, write, write_certificate
+from lightning_cli.writing.output import progress_bar, write, write_answer, write_certificate
 from lightning_cli.writing.shared_fields import MATRICES, MATRIX, NUMBER, TRIED, VIRTUAL_WEIGHTS, exact
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
+    from lightning_cli.pictures import distances as pictures
+    from lightning_cli.pictures import drawing
     from lightning_sym.certificates import same_function as certificates
-    from lightning_sym.checkpoints import folders, same_checkpoints, symmetry_files
+    from lightning_sym.checkpoints import distances as measuring
+    from lightning_sym.checkpoints import folders, same_checkpoints, symmetry_files, tokenizers
     from lightning_sym.fibers import comparison, connection, same_function, stream_symmetry
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weights as known
@@ -204,6 +208,8 @@ Examples:
   lightning-sym same model.gguf rewritten.gguf --exact --ids 1,2,3
   lightning-sym same model/ trained/ --layout-b megatron
   lightning-sym same base/ merged/ --adapter lora/
+  lightning-sym same base/ tuned/ --distances --picture distances.svg
+  lightning-sym same base/ other/ --tokenizer-a base/tokenizer.json --tokenizer-b other/tokenizer.json
 
 Exit codes: 0 same (checkpoints: also up to rounding, without --exact), 1 different (most often with an input that
 shows it), 2 bad input, 3 undecided.""",
@@ -215,7 +221,7 @@ shows it), 2 bad input, 3 undecided.""",
 @options.SEED
 @options.WORK_OF_SAME
 @options.certificate("Write what proves the answer")
-@options.OF_CHECKPOINTS
+@OF_CHECKPOINTS
 @options.AS_JSON
 def command(
     *,
@@ -293,10 +299,19 @@ def _same_checkpoints(
     layout_a: str | None,
     layout_b: str | None,
     adapter: str | None,
+    distances: bool,
+    picture: str | None,
+    tokenizer_a: str | None,
+    tokenizer_b: str | None,
     work: float,
     as_json: bool,
 ) -> int:
     """Compare two checkpoints, write the answer, and the symmetry, if there is one, into a file; the exit code."""
+    target = None if picture is None else drawing.require_output(picture)
+    if (tokenizer_a is None) is not (tokenizer_b is None):
+        raise BadInput("--tokenizer-a and --tokenizer-b must be given together, got one of them")
+    ordered: tokenizers.IdOrder | None = None
+    apart: measuring.Distances | None = None
     with progress_bar() as progress:
         opened = (
             folders.open_checkpoint(first, layout=layout_a, adapter=adapter),
@@ -304,13 +319,33 @@ def _same_checkpoints(
         )
         if output is not None:
             symmetry_files.require_output(output, opened[1].form)
-        result = same_checkpoints.same_checkpoints(*opened, ids=ids, units=units, work=work, progress=progress)
+        pair: tuple[Any, Any] = opened
+        if tokenizer_a is not None and tokenizer_b is not None:
+            counts = [each.form.vocabulary for each in opened]
+            if counts[0] != counts[1]:
+                raise BadInput(f"with tokenizers both must have as many token ids, got {counts[0]} and {counts[1]}")
+            ordered = tokenizers.id_order(tokenizer_a, tokenizer_b, counts[0])
+            pair = opened[0], ordered.read(opened[1])
+        result = same_checkpoints.same_checkpoints(*pair, ids=ids, units=units, work=work, progress=progress)
+        if distances or target is not None:
+            apart = measuring.checkpoint_distances(*pair, units=units, work=work)
+        if target is not None and apart is not None:
+            drawing.write_picture(target, pictures.picture(apart).image(target.suffix.lower()[1:]))
     written = None
-    if output is not None and result.symmetry is not None and not result.reduced:
+    about_files = not result.reduced and (ordered is None or not ordered.moved)
+    if output is not None and result.symmetry is not None and about_files:
         symmetry_files.save_symmetry(result.symmetry, output)
         written = output
     answer = result.answer.value
-    code = write(CHECKPOINTS, result, "answer", as_json=as_json, holds=HOLDS[answer], output=written)
+    moved = None if ordered is None else ordered.moved
+    more: dict[str, Any] = {"output": written, "distances": apart, "picture": picture, "ids_moved": moved}
+    code = write(CHECKPOINTS, result, "answer", as_json=as_json, holds=HOLDS[answer], **more)
+    if not as_json:
+        for told in (ordered, apart):
+            if told is not None:
+                write_answer(told)
+        if picture is not None:
+            click.echo(f"picture: {picture}", err=True)
     if output is not None and not as_json:
         click.echo(f"symmetry: {written or 'none to be written'}", err=True)
     return exit_codes.NOT_AS_EXPECTED if exact and answer == "rounding" else code

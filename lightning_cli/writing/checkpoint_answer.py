@@ -89,6 +89,28 @@ REDUCED = group(
 )
 
 
+DISTANCE = group(
+    field("layer", optional(natural()), "null outside of the layers"),
+    field("tensor", str, "what the second checkpoint's files call it", "called"),
+    field("piece", str, "what it is, such as query"),
+    field("relative", FINITE, "the Frobenius norm of the difference over that of the tensor"),
+    field("rank", optional(natural()), "the numerical rank of the difference of two matrices"),
+    field("full", natural(), "the largest rank that it may have; 0 of a vector"),
+    field("low_rank", bool, "whether it is at most a quarter of that", "low"),
+)
+
+DISTANCES = group(
+    field("symmetry", str, "what was done to the first checkpoint before, in words"),
+    field("units", float, "what is beyond a rank is at most so many units in the last place, root mean square"),
+    field(
+        "updates",
+        [in_order(field("rank", natural(1)), field("tensors", [str]))],
+        "updates of low rank, * for the number of a layer",
+    ),
+    field("tensors", [DISTANCE], "every tensor, layer by layer"),
+)
+
+
 CHECKPOINTS = json_answer(
     "same-checkpoints",
     field("first", str, "the first checkpoint"),
@@ -140,6 +162,13 @@ CHECKPOINTS = json_answer(
         [REDUCED],
         "what was left out before the two were compared, as it is there twice or does nothing; the symmetry leads from "
         "what is left of the first to what is left of the second",
+    ),
+    field("distances", optional(DISTANCES), "how far each tensor is, measured; null where that was not asked"),
+    field("picture", optional(str), "the picture of the distances that was drawn"),
+    field(
+        "ids_moved",
+        optional(natural()),
+        "how many token ids of the second its tokenizer has elsewhere than the first's; null without tokenizers",
     ),
     version=2,
     said="`lightning-sym same --json` of two checkpoints.",

@@ -34,7 +34,7 @@ class Edited:
     def with_layers(cls, original: Checkpoint, order: tuple[int, ...]) -> Edited:
         """The checkpoint with some of its layers."""
         form = original.form
-        listed = {
+        listed: dict[str, Any] = {
             name: None if layers is None else tuple(new for new, old in enumerate(order) if old in layers)
             for name, layers in (("local", form.local), ("unturned", form.unturned))
         }

@@ -93,10 +93,9 @@ def same_checkpoints(
     tell: Progress = progress or unheard
     reasons = unlike(*forms, units, number_type(first, second))
     found = Searched(first, second, units, tell) if reasons else _searched(first, second, units, tell)
-    if not _explained_by_symmetry(found) and (left := reduced_pair(first, second)) is not None:
-        *pair, told = left
-        if _explained_by_symmetry(met := _searched(*pair, units, tell)):
-            return replace(_answered(met, prompt, (), work), reduced=told)
+    left = None if _explained_by_symmetry(found) else reduced_pair(first, second)
+    if left is not None and _explained_by_symmetry(met := _searched(left[0], left[1], units, tell)):
+        return replace(_answered(met, prompt, (), work), reduced=left[2])
     return _answered(found, prompt, tuple(reasons), work)
 
 

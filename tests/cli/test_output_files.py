@@ -17,7 +17,8 @@ from lightning_sym import Weights, save_weights
 READ = {
     "baseline of check",  # written only where there is none
     "config_file of dimension", "weight_file of conserved", "weight_file of phi", "weights of explain",
-    "against of circuits", "scan of circuits", "adapter of same",
+    "against of circuits", "scan of circuits", "adapter of same", "tokenizer_a of same",
+    "tokenizer_b of same",
 }  # fmt: skip
 FOLDERS = {"report of check", "certificates of check", "output of apply", "output of convert"}
 ENDINGS = {"canonical": ".json", "recover": ".json", "circuits": ".png", "figure": ".svg"}
@@ -47,7 +48,7 @@ WRITTEN = files()
 
 def test_all_commands_that_write_are_asked() -> None:
     assert {name for name, _ in WRITTEN} == WORDS.keys()
-    assert len(WRITTEN) == 15  # `same` has two
+    assert len(WRITTEN) == 16  # `same` has three
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ NOT_OF_WEIGHTS = {
     "convert": "reads checkpoints",
     "dimension": "--config is a configuration of a checkpoint",
     "recover": "reads polynomial maps, whose file has no variants, and jets, of which a test beside this one is",
+    "symmetries": "reads checkpoints",
     "sweep": "reads a family, which cannot say a variant",
     "verify": "reads certificates; none is written of a variant",
 }

@@ -1,0 +1,281 @@
+"""How far one checkpoint is from another one, tensor by tensor, and by an update of which rank: a base and a fine-tune.
+
+The distance is what is left behind the symmetry that leaves least, so that a copy in disguise is no farther. It is a
+measurement in floating point: no answer of a comparison depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.bases import GAUGES
+from lightning_sym.checkpoints.explanation import tensors_called
+from lightning_sym.checkpoints.identity import called_by, stored_type
+from lightning_sym.checkpoints.measured import Measured, Measuring, measured
+from lightning_sym.checkpoints.mistaken_numbers import QUARTER
+from lightning_sym.checkpoints.mistaken_scenes import wide
+from lightning_sym.checkpoints.model import Checkpoint
+from lightning_sym.checkpoints.not_moved import ends_behind
+from lightning_sym.checkpoints.overlap import overlap
+from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+from lightning_sym.checkpoints.searched import Searched, layer_found
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
+from lightning_sym.checkpoints.units import DEFAULT_UNITS
+from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.errors import BadInput
+from lightning_sym.limits import DEFAULT_WORK, Work, unheard
+
+Left = tuple[int | None, str, Measured, Any]
+"""The layer of a piece, its name, what of the second is left with its units, and the second's."""
+
+SINGULAR = 2e-9
+"""Seconds, roughly, of an entry of a matrix times its smaller side, in its singular values."""
+
+NEARER = 0.5
+"""A symmetry is told only where it leaves less than this part of what nothing leaves: fits alone take some of it."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far one tensor is from what the symmetry makes of the first's.
+
+    Attributes:
+        layer: its layer, `None` outside of them.
+        piece: such as `query`.
+        called: what the second's files call it.
+        relative: the Frobenius norm of the difference over that of the tensor.
+        rank: the numerical rank of the difference of two matrices: singular values beyond it are rounding, up to the
+            units asked for of the type that the tensor is stored in, root mean square; `None` for a vector, and where
+            it was not computed.
+        full: the largest rank that it may have.
+        is_rounding: no entry is off by more than the units asked for.
+    """
+
+    layer: int | None
+    piece: str
+    called: str
+    relative: float
+    rank: int | None
+    full: int
+    is_rounding: bool
+
+    @property
+    def low(self) -> bool:
+        """Whether the difference is an update of low rank: at most a quarter of the smaller side."""
+        return self.rank is not None and not self.is_rounding and 0 < self.rank <= self.full // QUARTER
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Distances(Result):
+    """How far two checkpoints are apart.
+
+    Attributes:
+        first, second: their names.
+        symmetry: what was done to the first before, in words: `nothing`, or what was done to the stream, and inside of
+            layers what fits best.
+        units: up to which what is left counts as rounding, in units in the last place.
+        tensors: all of them, layer by layer.
+        updates: by rank, what the files call the tensors that have an update of that low rank.
+        tried: what was not compared.
+    """
+
+    first: str
+    second: str
+    symmetry: str
+    units: float
+    tensors: tuple[Distance, ...]
+    updates: tuple[tuple[int, tuple[str, ...]], ...]
+    tried: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> tuple[Distance, ...]:
+        """The tensors that differ by more than rounding."""
+        return tuple(each for each in self.tensors if not each.is_rounding)
+
+    def of_layer(self, layer: int | None) -> float:
+        """The largest relative distance of a tensor of a layer, or of the ends."""
+        return max((each.relative for each in self.changed if each.layer == layer), default=0.0)
+
+    def lines(self) -> Lines:
+        """The symmetry, updates of low rank, and layer by layer what changed most."""
+        lines: Lines = [("distance", f"behind the symmetry that leaves least: {self.symmetry}")]
+        for rank, names in self.updates:
+            lines.append(("update", f"rank {rank} update in {', '.join(names)}"))
+        layers = dict.fromkeys(each.layer for each in self.tensors)
+        for layer in layers:
+            most = sorted((x for x in self.changed if x.layer == layer), key=lambda each: -each.relative)[:SHOWN]
+            said = ", ".join(f"{each.piece} {each.relative:.2g}{_said(each)}" for each in most)
+            lines.append(("ends" if layer is None else f"layer {layer}", said or "rounding at most"))
+        unit = f"ranks are numerical: what is beyond them is at most {self.units:g} units in the last place"
+        return [*lines, *(("tried", each) for each in self.tried), ("unit", unit)]
+
+    def _latex(self) -> str:
+        return latex_words(f"{len(self.changed)} of {len(self.tensors)} tensors differ")
+
+
+SHOWN = 4
+"""Tensors of a layer of which the text tells; JSON has them all."""
+
+
+def _said(each: Distance) -> str:
+    """Return the rank of a difference in words."""
+    return "" if each.rank is None else f" (rank {each.rank} of {each.full})"
+
+
+def checkpoint_distances(
+    first: Checkpoint, second: Checkpoint, *, units: float = DEFAULT_UNITS, work: float = DEFAULT_WORK
+) -> Distances:
+    """Measure how far each tensor of the second is from what the best symmetry makes of the first's.
+
+    Args:
+        first, second: from `open_checkpoint`, or made; of other depths they are measured as far as both go.
+        units: up to which what is left counts as rounding, in units in the last place.
+        work: seconds, by a rough estimate, that singular values may take.
+
+    Raises:
+        BadInput: they have other widths, vocabularies or numbers of heads.
+
+    Example:
+        >>> import numpy as np
+        >>> from dataclasses import replace
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama", heads=8)
+        >>> block = one.blocks[1]
+        >>> low = np.outer(np.arange(32), np.ones(one.form.width)).reshape(block.query.shape).astype(np.float32)
+        >>> two = replace(one, blocks=(one.blocks[0], replace(block, query=block.query + low)))
+        >>> found = checkpoint_distances(one, two)
+        >>> found.updates, [each.piece for each in found.changed]
+        (((1, ('1.query',)),), ['query'])
+    """
+    require_arguments(checkpoint_distances, locals())
+    met = overlap(first, second, units) if first.form.vocabulary == second.form.vocabulary else None
+    if met is None:
+        raise BadInput("distances need two checkpoints of one width, vocabulary and number of heads")
+    budget = Work(work)
+    with np.errstate(all="ignore"):
+        plain, said = list(_as_they_are(met.first, met.second)), "nothing"
+        if any(left.value.any() for _, _, left, _ in plain):
+            try:
+                found, words = _behind(met.first, met.second, units)
+            except (BadInput, np.linalg.LinAlgError):
+                found, words = plain, said
+            if _size(found) < NEARER * _size(plain):
+                plain, said = found, words
+        tensors = tuple(_distance(met.first, met.second, each, units, budget, met.kept) for each in plain)
+    return Distances(first.name, second.name, said, units, tensors, _updates(met.first, met.second, tensors), met.said)
+
+
+def _as_they_are(first: Checkpoint, second: Checkpoint) -> Iterator[Left]:
+    """Yield what each piece of the second has more than the first's."""
+    for layer in (None, *range(second.form.layers)):
+        old, new = (dict(pieces_of(each, layer, Walker.COMPARISON).present()) for each in (first, second))
+        for name, array in new.items():
+            stored = stored_type(first, second, name if layer is None else f"{layer}.{name}")
+            before = old.get(name, np.zeros_like(array))
+            if np.shape(before) == np.shape(array):
+                yield layer, name, Measuring().less(measured(array, stored), measured(before, stored)), array
+
+
+def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[Left], str]:
+    """Return what is left behind the symmetry that is found, and what that is."""
+    search = Searched(first, second, units, unheard)
+    stream, _, ends = search.best_stream()
+    scene = ends_behind(first, second, stream, ends, frozenset(), units, lambda name: stored_type(first, second, name))
+    if scene is None:
+        raise BadInput("the symmetry must be one that can be applied to the ends")
+    found: list[Left] = []
+    for name, array in dict(ends_of(second, Walker.COMPARISON).present()).items():
+        found.append((None, name, Measured(wide(array) - wide(scene.first[name]), scene.squares[name]), array))
+    for layer in range(second.form.layers):
+        blocks = block_of(first, layer, Walker.COMPARISON), block_of(second, layer, Walker.COMPARISON)
+        compared, _, _ = layer_found(
+            blocks, (first.form, second.form), stream, lambda name, n=layer: search.stored(f"{n}.{name}"), units  # type: ignore[misc]
+        )  # fmt: skip
+        there = dict(compared.pair.second.present())
+        ways = [compared.account.settled.left]
+        if gauges := [part for _, part, _ in GAUGES if getattr(compared.account.guess.symmetry, part) is not None]:
+            ways.insert(0, compared.left_out(gauges, stream))  # a fit takes a part of every difference
+        accounts: list[list[Left]] = [
+            [(layer, name, left[name], array) for name, array in there.items() if isinstance(left.get(name), Measured)]
+            for left in ways
+        ]
+        found += accounts[-1] if _size(accounts[-1]) < NEARER * _size(accounts[0]) else accounts[0]
+    turned = "the stream as it is" if stream.map.is_identity else "the stream turned"
+    return found, f"{turned}, heads and neurons in order, bases fitted"
+
+
+def _size(found: list[Left]) -> float:
+    """Return the sum of the squares of the relative distances of matrices."""
+    return sum(_relative(left.value, array) ** 2 for _, _, left, array in found if np.ndim(array) > 1)
+
+
+def _relative(left: Any, array: Any) -> float:
+    """Return the Frobenius norm of what is left over that of all."""
+    size, whole = (float(np.linalg.norm(np.asarray(each, dtype=np.float64))) for each in (left, array))
+    return size / whole if whole else float(size > 0)
+
+
+def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, work: Work, kept: Any) -> Distance:
+    """Return the distance of one piece, with its rank where there is work for that."""
+    layer, name, left, array = found
+    piece = table(second.form)[name]
+    called = called_by(first, second, name if layer is None else f"{layer}.{name}")
+    relative = _relative(left.value, array)
+    rank, full = None, 0
+    if piece.columns:
+        matrix = _matrix(piece, left.value)
+        full = min(matrix.shape)
+        cost = SINGULAR * matrix.size * full
+        if not matrix.any():
+            rank = 0
+        elif np.isfinite(matrix).all() and work.allows(cost):
+            work.spent += cost
+            rank = numerical_rank(matrix, float(np.broadcast_to(left.square, left.value.shape).sum()), units)
+    near = not left.beyond(units).any()
+    return Distance(kept.get(layer, layer), name, called, relative, rank, full, near)
+
+
+def _matrix(piece: CheckpointPiece, array: Any) -> Any:
+    """Return an array as its matrix; it may have fewer neurons, or more groups, than the form says."""
+    moved = np.transpose(np.asarray(array, dtype=np.float64), (*piece.rows, *piece.columns))
+    rows = int(np.prod(moved.shape[: len(piece.rows)]))
+    return moved.reshape(rows, -1)
+
+
+def numerical_rank(matrix: Any, square: float, units: float) -> int:
+    """Return how many singular values are beyond rounding.
+
+    Args:
+        matrix: any.
+        square: the sum of the squares of the units of its entries.
+        units: up to which what is beyond the rank counts as rounding, root mean square.
+
+    Example:
+        >>> import numpy as np
+        >>> numerical_rank(np.diag([1.0, 0.5, 1e-9]), 9 * 1e-12, 4.0)
+        2
+    """
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    tails = np.cumsum(np.square(sizes[::-1]))[::-1]
+    return int((tails > units**2 * square).sum())
+
+
+def _updates(
+    first: Checkpoint, second: Checkpoint, tensors: tuple[Distance, ...]
+) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Return the updates of low rank, by rank, a name for several layers."""
+    by: dict[int, list[str]] = {}
+    for name in dict.fromkeys(each.piece for each in tensors if each.low):
+        those = [each for each in tensors if each.piece == name and each.low]
+        for rank in sorted({each.rank for each in those if each.rank}):
+            found = [(each.layer, name) for each in those if each.rank == rank]
+            called = tensors_called(second, first, found)
+            everywhere = len(found) == second.form.layers > 1
+            where = " of all layers" if everywhere else ""
+            by.setdefault(rank, []).extend(f"{each}{where}" for each in called)
+    return tuple(sorted((rank, tuple(names)) for rank, names in by.items()))
