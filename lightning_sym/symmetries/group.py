@@ -120,7 +120,7 @@ class _NearOne(Dual):
 
 
 class _AlongOne(_NearOne):
-    """In the direction of 1."""
+    r"""$1 + \varepsilon$ times the sign: it moves in the direction of 1."""
 
     __slots__ = ()
 

@@ -345,6 +345,6 @@ def _spread(exponents: tuple[int, ...], few: int, tokens: int) -> tuple[int, ...
 
 
 def _exact(value: Any) -> Fraction:
-    """An exact number, flint's among them."""
+    """Return an exact number as a fraction; it may be one of flint's."""
     is_flint = hasattr(value, "p") and hasattr(value, "q") and not hasattr(value, "is_Rational")
     return as_fraction(value) if is_flint else exact_number(value, "a coefficient")

@@ -142,7 +142,7 @@ def equations_within(
 
 
 def _result(architecture: Architecture, ideal: Ideal, dimension: int | None, theorem: int | None) -> Equations:
-    """What is known now."""
+    """Return what is known of the ideal now."""
     grading = ideal.grading
     values: list[int | None] = [1]
     counts: dict[int, int | None] = {}
