@@ -25,12 +25,16 @@ from scipy.optimize import nnls
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, polynomial_map, softmax_jet
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.cost import number_bits
+from lightning_sym.limits import Work
 from lightning_sym.network import prices
 from lightning_sym.network.attention import forward, network_output
 from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings import rates as table
 from lightning_sym.rings.ball_matrices import BallMatrix, LaterBalls
 from lightning_sym.rings.balls import precision
+from lightning_sym.rings.batched_polynomials import BatchedPolynomial
+from lightning_sym.rings.input_polynomials import InputPolynomial
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rates import RATES, Rates
 from lightning_sym.rings.rationals import RationalMatrix
@@ -200,9 +204,60 @@ def objects(source: random.Random) -> Run:
     return Run(price, lambda: network_output(x, shape, matrices))
 
 
+def batched_polynomials(source: random.Random) -> Run:
+    """A product of two polynomials in the inputs whose coefficients are residues at some points."""
+    points, p = source.choice((10, 300, 3000)), PRIMES[0]
+    generator, work = np.random.default_rng(source.randint(0, 99)), Work(10**9)
+
+    def drawn(count: int) -> BatchedPolynomial:
+        terms = {(i, count - i): generator.integers(0, p // 2, points).astype(np.float64) for i in range(count)}
+        return BatchedPolynomial(terms, p, work)
+
+    left, right = drawn(source.randint(1, 40)), drawn(source.randint(1, 40))
+    price, pairs = Price("batched polynomials"), len(left.terms) * len(right.terms)
+    price.enter("call", pairs)
+    price.enter("product", pairs * points)
+    return Run(price, lambda: left * right)
+
+
+def _form(ring: PolynomialRing, count: int, source: random.Random) -> Any:
+    """A form with so many terms."""
+    letters = len(ring.names)
+    terms = {tuple(source.randint(0, 3) for _ in range(letters)): source.randint(1, 99) for _ in range(count)}
+    return ring.from_terms(terms)
+
+
+def input_polynomials(source: random.Random) -> Run:
+    """A product of two polynomials in the inputs whose coefficients are forms in letters."""
+    ring, work, most = PolynomialRing(["u", "v", "w", "x", "y", "z"]), Work(10**9), source.choice((1, 10, 60))
+
+    def drawn(count: int) -> InputPolynomial:
+        return InputPolynomial({(i, count - i): _form(ring, most, source) for i in range(count)}, work)
+
+    left, right = drawn(source.randint(1, 12)), drawn(source.randint(1, 12))
+    price, terms = Price("input polynomials"), [sum(map(len, each.terms.values())) for each in (left, right)]
+    price.enter("call", len(left.terms) * len(right.terms))
+    price.enter("product", terms[0] * terms[1])
+    return Run(price, lambda: left * right)
+
+
+def forms(source: random.Random) -> Run:
+    """A product of two forms, or a sum."""
+    ring = PolynomialRing([f"u{i}" for i in range(source.choice((4, 12)))])
+    left, right = (_form(ring, source.choice((3, 30, 300)), source) for _ in range(2))
+    price = Price("forms")
+    price.enter("call", 1)
+    if source.random() < 0.5:
+        price.enter("product", len(left) * len(right))
+        return Run(price, lambda: left * right)
+    price.enter("entry", len(left) + len(right))
+    return Run(price, lambda: left + right)
+
+
 RINGS: dict[str, Callable[[random.Random], Run]] = {
     "rationals": rationals, "balls": balls, "residues": residues, "polynomials": polynomials, "series": series,
-    "objects": objects,
+    "objects": objects, "batched polynomials": batched_polynomials, "input polynomials": input_polynomials,
+    "forms": forms,
 }  # fmt: skip
 
 

@@ -217,7 +217,7 @@ class Atlas:
             raise BadInput(f"{self._named} is of version {version}, this program reads version {VERSION}")
 
     def _numbers(self) -> tuple[int, int]:
-        """Who wrote the file, and the version."""
+        """Return the numbers in the file that say who wrote it, and which version."""
         first, second = (
             self.connection.execute(f"pragma {n}").fetchone()[0] for n in ("application_id", "user_version")
         )

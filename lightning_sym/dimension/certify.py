@@ -307,7 +307,7 @@ def certified_dimension(
     keep = gauge_columns(architecture) if fixed else None
     waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
 
-    def compute(pivots: bool = False) -> Indices | None:
+    def compute(*, pivots: bool = False) -> Indices | None:
         """The bound that is not counted, where it does not cost too much; and columns that are enough."""
         asked = _AtPoint(architecture, seed, not upper_bounds, pivots)
         found, short = ask(asked, COMPUTED, Work(inf, report))

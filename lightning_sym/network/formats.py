@@ -146,7 +146,7 @@ def require_format(name: object) -> str:
 
 
 def _parts(name: object) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Letters, layer and head, row and column."""
+    """Return the letters of a name, its layer and head, its row and column."""
     match = _NAME.fullmatch(name) if isinstance(name, str) else None
     if match is None:
         raise BadInput(f"a variable must be letters with indices behind them, such as x_1_2, got {shown(name)}")

@@ -9,6 +9,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, lightning, run
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.programs import Program, Symbol
 
 
@@ -59,24 +60,22 @@ def gradient_program(architecture: Architecture, wanted: frozenset[int] | None =
         [(0, 2)]
     """
     architecture.require("a program of gradients", SHAPED)
-    normalized = architecture.normalization is not None
-    return _program(
-        architecture.depth, architecture.heads, architecture.value_ranks is not None, architecture.skip,
-        architecture.embed is not None, architecture.unembed is not None, normalized,
-        architecture.causal and not normalized, wanted,
+    ones, normalized = (1,) * architecture.depth, architecture.normalization is not None
+    value_ranks, embed, unembed = (
+        None if size is None else one
+        for size, one in ((architecture.value_ranks, ones), (architecture.embed, 1), (architecture.unembed, 1))
+    )
+    smallest = Architecture(
+        (1, *ones), ones, 1, SOFTMAX if normalized else None, architecture.heads, value_ranks, architecture.skip,
+        architecture.causal and not normalized, embed, unembed,
     )  # fmt: skip
+    return _program(smallest, wanted)
 
 
 @lru_cache(maxsize=256)
-def _program(
-    depth: int, heads: int, projected: bool, skip: bool, embedded: bool, unembedded: bool, normalized: bool,
-    masked: bool, wanted: frozenset[int] | None,
-) -> GradientProgram:  # fmt: skip
-    ones, program = (1,) * depth, Program()
-    smallest = Architecture(
-        (1, *ones), ones, 1, heads=heads, value_ranks=ones if projected else None, skip=skip,
-        embed=1 if embedded else None, unembed=1 if unembedded else None,
-    )  # fmt: skip
+def _program(smallest: Architecture, wanted: frozenset[int] | None) -> GradientProgram:
+    """Return the program of all networks with the depth, heads and options of this one, whose sizes are 1."""
+    program, masked = Program(), smallest.causal
     count = len(list(smallest.weight_shapes()))
     places = range(count) if wanted is None else sorted(wanted)
     weights = [Recorded(program.symbol(), constant=wanted is not None and i not in wanted) for i in range(count)]
@@ -86,7 +85,8 @@ def _program(
     def pattern(scores: Recorded) -> Recorded:
         return program.pattern(scores) if mask is None else scores * mask
 
-    output = run(x, smallest, weights, Form(pattern if normalized or masked else lightning, skip))
+    form = Form(pattern if masked or smallest.normalization is not None else lightning, smallest.skip)
+    output = run(x, smallest, weights, form)
     symbols = gradients([output], [functional], [weights[i] for i in places])
     if wanted is not None:
         return GradientProgram(program, tuple(Gradient(s, i, i) for s, i in zip(symbols, places, strict=True)))

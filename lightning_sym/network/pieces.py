@@ -185,7 +185,7 @@ def _kept(network: Shaped, what: str, heads: int, make: Callable[[], Any]) -> An
 
 
 def _pieces(network: Shaped, heads: int) -> Iterator[WeightPiece]:
-    """Make them, one after the other."""
+    """Yield the weights of a network in their order."""
     if network.embed is not None:
         read = Axis(WeightSpace("input", (), network.embed, free=False), up=False)
         yield WeightPiece("E", Axis(stream(network, 0), up=True), read, by_head=False)
@@ -337,7 +337,7 @@ def spaces(network: Shaped, kind: str | None = None, heads: int | None = None) -
 
 
 def _spaces(network: Shaped, heads: int) -> dict[str, dict[WeightSpace, list[WeightPiece]]]:
-    """The same by their kinds."""
+    """Return the free spaces of a network by their kinds, each with the weights that live there."""
     found: dict[str, dict[WeightSpace, list[WeightPiece]]] = {}
     for piece in pieces(network, heads):
         for space in piece.spaces:

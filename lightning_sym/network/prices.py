@@ -104,6 +104,7 @@ def fewer_in_its_place(architecture: Architecture) -> tuple[tuple[Architecture, 
     A head, or a layer of the same widths, takes what one takes that is added to it. Very deep networks are counted as
     if all layers were as wide as the widest one.
     """
+    architecture.require("the price of a network", SHAPED)
     if (depth := architecture.depth) > MOST_LAYERS:
         width, rank, values = max(architecture.widths), max(architecture.attention_ranks), architecture.value_ranks
 

@@ -178,7 +178,7 @@ ADDED = frozenset({*READ, "neurons"})
 
 
 def _in_words(name: str, value: Any) -> str:
-    """An option of a network, in words."""
+    """Return an option of a network in words."""
     if name == "gated":
         known = next((word for word, c in _POLYNOMIALS.items() if c == value), None)
         value = known or (value if isinstance(value, str) else "(" + ", ".join(map(str, value)) + ")")

@@ -83,7 +83,7 @@ def _listed(depth: int, heads: int, form: NetworkForm, *, projected: bool) -> tu
 
 
 def _names(depth: int, heads: int, form: NetworkForm, *, projected: bool) -> Iterator[str]:
-    """The same, one after the other."""
+    """Yield the names of weights, one after the other."""
     # sizes change no name: all are such that they fit whatever the form says
     ones, large = (1,) * depth, (2**40,) * depth
     network = Architecture(

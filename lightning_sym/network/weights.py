@@ -163,7 +163,7 @@ class Weights(NamedMatrices):
 
     @cached_property
     def _said(self) -> dict[str, Any]:
-        """The fields of the network."""
+        """Return the fields of the network by their names."""
         shape = {f.name: getattr(self._shape, f.name) for f in fields(Architecture)}
         return shape | vars(self.form)  # all that it says, also what is new
 

@@ -157,12 +157,12 @@ class DualBalls:
 
 
 def _balls(numbers: npt.ArrayLike) -> ObjectArray:
-    """Rational numbers, or balls, as balls."""
+    """Return rational numbers, or balls, as balls."""
     return _each(as_ball, np.asarray(numbers, dtype=object))
 
 
 def _each(function: Callable[..., Any], *arrays: ObjectArray) -> ObjectArray:
-    """A function of every entry."""
+    """Return the matrix of a function of every entry."""
     found: ObjectArray = np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
     return found
 

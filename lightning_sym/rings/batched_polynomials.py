@@ -16,12 +16,12 @@ import numpy.typing as npt
 from lightning_sym.limits import Work
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, reduce_mod
+from lightning_sym.rings.rates import RATES
 
 Exponents = tuple[int, ...]
 Residues = npt.NDArray[np.float64]
 
-PAIR, VALUE = 2e-6, 1.5e-9
-"""Seconds for two terms that meet, and for each of their values; measured, and rough."""
+_RATES = RATES["batched polynomials"]
 
 
 class BatchedPolynomial:
@@ -55,7 +55,7 @@ class BatchedPolynomial:
         if isinstance(other, int):  # of a mask
             return BatchedPolynomial(self.terms if other else {}, self.prime, self.work)
         pairs, points = len(self.terms) * len(other.terms), max(map(len, self.terms.values()), default=0)
-        self.work.spend(pairs * (PAIR + VALUE * points), "values of the coefficients")
+        self.work.spend(_RATES.seconds(call=pairs, product=pairs * points), "values of the coefficients")
         sums: dict[Exponents, Residues] = {}
         often = min(len(self.terms), len(other.terms)) > EXACT_PRODUCTS  # so many may meet in one term
         for left, a in self.terms.items():

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from lightning_sym.limits import Work
+from lightning_sym.rings.rates import RATES
 
 Exponents = tuple[int, ...]
 
-PAIR, TERM = 2e-6, 1e-7
-"""Seconds for two monomials of the inputs that meet, and for two terms of their coefficients; measured, and rough."""
+_RATES = RATES["input polynomials"]
 
 
 class InputPolynomial:
@@ -50,7 +50,8 @@ class InputPolynomial:
         size = sum(map(len, other.terms.values()))
         sums: dict[Exponents, Any] = {}
         for left, a in self.terms.items():
-            self.work.spend(PAIR * len(other.terms) + TERM * len(a) * size, "the coefficients of the polynomial map")
+            seconds = _RATES.seconds(call=len(other.terms), product=len(a) * size)
+            self.work.spend(seconds, "the coefficients of the polynomial map")
             for right, b in other.terms.items():
                 key = tuple(map(int.__add__, left, right))
                 known = sums.get(key)

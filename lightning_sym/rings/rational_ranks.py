@@ -17,7 +17,7 @@ _PRIME_BITS = 61
 
 @cache
 def _large_prime(index: int) -> int:
-    """The primes below 2^62, the largest first."""
+    """Return a prime below 2^62 by its place, the largest first."""
     number = 1 << _PRIME_BITS + 1 if index == 0 else _large_prime(index - 1)
     while True:
         number -= 1

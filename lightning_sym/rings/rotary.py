@@ -83,7 +83,7 @@ class RotaryScaling:
         return Fraction(1) if self.factor <= 1 else as_ball(self.factor).log() / 10 + 1
 
     def _by_turns(self, frequency: arb) -> Multiple:
-        """The multiple of a frequency of `llama3`."""
+        """Return the multiple that `llama3` takes of a frequency."""
         turns = frequency * self.context / (2 * arb.pi())
         if turns > as_ball(self.high):
             return Fraction(1)
@@ -93,7 +93,7 @@ class RotaryScaling:
         return (1 - share) / as_ball(self.factor) + share
 
     def _between_two(self, theta: Fraction, width: int) -> Sequence[Multiple]:
-        """The multiples of `yarn`."""
+        """Return the multiples that `yarn` takes of all frequencies."""
 
         def place(turns: Fraction) -> arb:
             return width * (self.context / (2 * arb.pi() * as_ball(turns))).log() / (2 * as_ball(theta).log())

@@ -39,7 +39,7 @@ class TaylorMatrix:
         self.entries, self.order = entries, order
 
     @classmethod
-    def of(cls, coefficients: Mapping[int, npt.ArrayLike], order: int, balls: bool = False) -> TaylorMatrix:
+    def of(cls, coefficients: Mapping[int, npt.ArrayLike], order: int, *, balls: bool = False) -> TaylorMatrix:
         """The series with these coefficients, by degrees: rational numbers, with `balls` also balls."""
         arrays = {k: np.asarray(matrix, dtype=object) for k, matrix in coefficients.items()}
         entries = np.empty(next(iter(arrays.values())).shape, dtype=object)
@@ -86,7 +86,7 @@ class TaylorMatrix:
 
     def like(self, constants: npt.ArrayLike) -> TaylorMatrix:
         """A constant matrix of integers or fractions, over balls also of balls."""
-        return TaylorMatrix.of({0: constants}, self.order, self.balls)
+        return TaylorMatrix.of({0: constants}, self.order, balls=self.balls)
 
     def _put_into(self, taylor: Callable[[int], Any]) -> TaylorMatrix:
         """A power series put over every entry, entries without constant term; by Horner's rule."""

@@ -161,7 +161,7 @@ class _HeadMotions:
         for start in range(i):  # the stream may be taken for the input at any layer before
             if not 1 < (heads + skip) ** (i - start) <= LARGEST_WORD_COUNT:
                 continue
-            words = words_to(self._values(start), written[start].T, skip, p)
+            words = words_to(self._values(start), written[start].T, p, skip=skip)
             if rank_mod_p(np.concatenate(list(words.values()), axis=1), p) != self.stream:
                 continue
             # the words are made of the frame they start from and of what each value matrix does to what is written
@@ -209,7 +209,7 @@ class _HeadMotions:
                 )
             frame = generator.integers(-4, 5, size=(architecture.widths[start], len(self.written[start])))
             integers = [[value.astype(object) for value in heads] for heads in layers]
-            words = words_to(integers, frame.astype(object), architecture.skip, None)
+            words = words_to(integers, frame.astype(object), None, skip=architecture.skip)
             residues = {word: (matrix % self.prime).astype(np.int64) for word, matrix in words.items()}
             side = np.concatenate(list(residues.values()), axis=1)
             if rank_mod_p(side, self.prime) == self.stream and is_in_open_orbit(residues, dimension, self.prime):

@@ -41,19 +41,19 @@ HeadWord = tuple[tuple[int, int], ...]
 
 
 def words_to(
-    values: Sequence[Sequence[Residues]], start: Residues, skip: bool, p: int | None
+    values: Sequence[Sequence[Residues]], start: Residues, p: int | None, *, skip: bool
 ) -> dict[HeadWord, Residues]:
     """The words that lead to a layer: their (layer, head) pairs, the first one acting first, and their products.
 
     Args:
         values: by layer before this one and by head, the value matrices (output projections included).
         start: the embedding, or the identity.
-        skip: whether a layer may be left out.
         p: the prime; `None` for integers as they are.
+        skip: whether a layer may be left out.
 
     Example:
         >>> one = np.array([[1]])
-        >>> list(words_to([[2 * one], [3 * one]], one, True, 4194301))
+        >>> list(words_to([[2 * one], [3 * one]], one, 4194301, skip=True))
         [(), ((0, 0),), ((1, 0),), ((0, 0), (1, 0))]
     """
     found: dict[HeadWord, Residues] = {(): start}

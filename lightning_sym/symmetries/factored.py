@@ -54,7 +54,7 @@ def _flat(matrices: Residues) -> Residues:
 
 
 def _units(rows: int, columns: int) -> Residues:
-    """One entry each."""
+    """Return all matrices of this shape with a single entry 1."""
     return np.eye(rows * columns, dtype=np.int64).reshape(rows * columns, rows, columns)
 
 
@@ -217,7 +217,7 @@ class FreeMatrix(Product):
         return np.zeros((count, self.matrix.size), dtype=np.int64)
 
     def basis(self) -> Residues:
-        """One entry each."""
+        """Return all matrices of this shape with a single entry 1."""
         return np.eye(self.matrix.size, dtype=np.int64)
 
     def kernel(self) -> Residues:

@@ -61,12 +61,12 @@ def verify_identity() -> str:
         ProgramError: it does not hold.
     """
     for skip, projected, normalized in product((True, False), repeat=3):
-        said = _layer_identity(skip, (1,) if projected else None, normalized, heads=2)
-    said = _layer_identity(skip=False, value_ranks=None, normalized=False, heads=1)
+        said = _layer_identity((1,) if projected else None, 2, skip=skip, normalized=normalized)
+    said = _layer_identity(None, 1, skip=False, normalized=False)
     return f"layer[gW](G X) = {said} = H layer[W](X)"
 
 
-def _layer_identity(skip: bool, value_ranks: tuple[int] | None, normalized: bool, heads: int) -> Words:
+def _layer_identity(value_ranks: tuple[int] | None, heads: int, *, skip: bool, normalized: bool) -> Words:
     """What the changed layer gives, after proving that the ends and the layer are covariant."""
     shape = Architecture((1, 1), (1,), 1, SOFTMAX if normalized else None, heads, value_ranks, skip, embed=1, unembed=1)
     bare = Architecture((1, 1), (1,), 1, shape.normalization, heads, value_ranks, skip)
@@ -120,7 +120,7 @@ class _NearOne(Dual):
 
 
 class _AlongOne(_NearOne):
-    """In the direction of 1."""
+    r"""$1 + \varepsilon$ times the sign: it moves in the direction of 1."""
 
     __slots__ = ()
 
@@ -138,7 +138,7 @@ class _Everywhere(_NearOne):
 
     __slots__ = ("transposed",)
 
-    def __init__(self, sign: int, transposed: bool = False) -> None:
+    def __init__(self, sign: int, *, transposed: bool = False) -> None:
         super().__init__(sign)
         self.transposed = transposed
 
@@ -155,7 +155,7 @@ class _Everywhere(_NearOne):
 
     @property
     def mT(self) -> Dual:  # noqa: N802
-        return _Everywhere(self.sign, not self.transposed)
+        return _Everywhere(self.sign, transposed=not self.transposed)
 
 
 _EVERYWHERE = _Everywhere(1), _Everywhere(-1)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
@@ -52,6 +53,7 @@ def differentials_of(
 
 def price_of_differentials(architecture: Architecture, quantities: Sequence[Quantity]) -> Price:
     """Return what the differentials of the quantities and their rank take."""
+    architecture.require("the price of differentials", SHAPED)
     price, total = Price("residues"), 0
     for quantity in quantities:
         part = price.empty()

@@ -196,7 +196,7 @@ def moments_of(architecture: Architecture) -> Iterator[Quantity]:
     symmetric = sees_symmetric_parts(architecture)
     for i in range(architecture.depth):
         for h in range(architecture.heads):
-            yield from _of_a_head(architecture, i, h, symmetric[i])
+            yield from _of_a_head(architecture, i, h, symmetric=symmetric[i])
         if pattern_is_constant(architecture):
             yield from _between_heads(architecture, i)
     yield from _of_the_stream(architecture)
@@ -216,13 +216,13 @@ ONE_FUNCTION: TheoremRow[Any, int] = TheoremRow(
 """All functions of the kind are multiples of one, so that more is kept than moments."""
 
 
-def proved_by(quantities: Iterable[Quantity], more: bool) -> set[int]:
+def proved_by(quantities: Iterable[Quantity], *, more: bool) -> set[int]:
     """Which propositions of `docs/conserved.md` prove how many are kept; `more` are kept than these quantities."""
     both = {3 if quantity.kind in (MatrixKind.SKEW, MatrixKind.FULL) else 2 for quantity in quantities}
     return both | ({1, 4, 5} if more else {1, 4})
 
 
-def _of_a_head(architecture: Architecture, i: int, h: int, symmetric: bool) -> Iterator[Quantity]:
+def _of_a_head(architecture: Architecture, i: int, h: int, *, symmetric: bool) -> Iterator[Quantity]:
     name, a, d = architecture.head_name(i + 1, h + 1), architecture.attention_ranks[i], architecture.widths[i]
     q, k, v, o = (letter + name for letter in "QKVO")
     if pattern_is_constant(architecture):

@@ -160,7 +160,7 @@ class GraphStreams:
         return guessed_map(one, more)
 
     def _modulo(self, p: int) -> PrimeFieldMatrix:
-        """`T` modulo a prime."""
+        """Return `T` modulo a prime."""
         if p not in self._changes:
             numerators, denominator = self._known
             residues = (numerators % p).astype(np.int64) * pow(denominator, -1, p) % p

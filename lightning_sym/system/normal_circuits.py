@@ -46,7 +46,7 @@ def _grown(matrix: RationalMatrix, rows: int, columns: int) -> RationalMatrix:
 
 
 def _apart(matrix: RationalMatrix, sizes: Sequence[int]) -> list[RationalMatrix]:
-    """Blocks of columns of these sizes."""
+    """Return the blocks of columns that have these sizes."""
     return [block.mT for block in matrix.mT.apart(sizes)]
 
 

@@ -136,7 +136,7 @@ class _Conversation:
             return self._answer(columns)
 
     def _answer(self, columns: list[list[Fraction]]) -> SoftmaxRecovery:
-        """Layer by layer, the first one first."""
+        """Return the answer, found layer by layer, the first one first; `columns` are those of `V~`."""
         found, arithmetic, shape = self.found, self.arithmetic, self.shape
         value = self._value(columns)
         if value is None:
@@ -193,7 +193,7 @@ class _Conversation:
         return [list(output[:, 0]) for output in outputs]
 
     def _value(self, columns: list[list[Fraction]]) -> ObjectArray | None:
-        """`V~`, or that there is none."""
+        """Return `V~`, or `None` where no entries have denominators that are allowed."""
         entries = [[self.arithmetic.entry(Interval(y, self.error)) for y in column] for column in columns]
         if any(entry is None for column in entries for entry in column):
             return None
@@ -241,7 +241,7 @@ class _Conversation:
         return arithmetic.combined(enclosed, multipliers(nodes, 3 ** (i - 1)))
 
     def _further(self) -> Iterator[Rows]:
-        """Questions at tokens that are all different."""
+        """Yield questions at tokens that are all different."""
         source = random.Random("further questions")
         d, t = self.shape.input_width, self.shape.tokens
         for _ in range(FURTHER):

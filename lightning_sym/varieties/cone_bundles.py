@@ -94,7 +94,7 @@ class Cone:
 
 
 def _integer(value: Fraction) -> int:
-    """An intersection number, a sum of fractions."""
+    """Return an intersection number as an integer: it is a sum of fractions."""
     if value.denominator != 1:
         raise ProgramError(f"an intersection number must be an integer, got {value}")
     return value.numerator

@@ -178,7 +178,7 @@ def _of_map(phi: PolynomialMap, seed: int, memory: int, budget: Work, report: Pr
 
 
 def _result(architecture: Architecture | PolynomialMap, ideal: Ideal, known: _Known) -> Equations:
-    """What is known now."""
+    """Return what is known of the ideal now."""
     grading, theorem = ideal.grading, known.degree
     values: list[int | None] = [1]
     counts: dict[int, int | None] = {}

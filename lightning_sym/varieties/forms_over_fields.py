@@ -107,7 +107,7 @@ class FormRing:
         return quotient if carry.is_zero() else None
 
 
-def linear_factor(forms: FormRing, factor: Any, all_of_them: bool) -> tuple[NumberField, list[Any]] | None:
+def linear_factor(forms: FormRing, factor: Any, *, all_of_them: bool) -> tuple[NumberField, list[Any]] | None:
     """A linear factor of a form that is irreducible over the rationals, of degree two or three, and what is left.
 
     Args:
@@ -122,7 +122,7 @@ def linear_factor(forms: FormRing, factor: Any, all_of_them: bool) -> tuple[Numb
     Example:
         >>> forms = FormRing(["y1", "y2"])
         >>> y1, y2, _ = forms.ring.generators
-        >>> field, (one, other) = linear_factor(forms, y1**2 - 2 * y2**2, False)
+        >>> field, (one, other) = linear_factor(forms, y1**2 - 2 * y2**2, all_of_them=False)
         >>> field.reduced(one * other, forms.ring), field.real_roots
         (y1^2 - 2*y2^2, 2)
     """

@@ -98,6 +98,9 @@ class Gradients:
     functional: Any
     patterns: Sequence[Any] = ()
 
+    def __post_init__(self) -> None:
+        self.architecture.require("gradients as fields", SHAPED)
+
     @classmethod
     def drawn(
         cls, architecture: Architecture, weights: Sequence[PrimeFieldMatrix], size: int, generator: np.random.Generator
@@ -200,6 +203,7 @@ def price_of_brackets(architecture: Architecture, length: int, rows: int) -> Pri
         >>> price_of_brackets(network, 1, 100).seconds < price_of_brackets(network, 3, 100).seconds < 1
         True
     """
+    architecture.require("the price of brackets", SHAPED)
     return _price_of_a_bracket(architecture, length).repeated(rows, at_once=True)
 
 

@@ -74,7 +74,7 @@ class LayerForms:
                 form = self.forms.vector(RATIONALS, factor)
                 yield from self._with(RATIONALS, k0, m0, form, f"v_{m0 + 1} a multiple of {factor}", failures)
             return
-        found = linear_factor(self.forms, factors[0][0], False)
+        found = linear_factor(self.forms, factors[0][0], all_of_them=False)
         if found is None:
             failures.append(f"{self.name(k0, m0)} must be a product of two linear forms, it has rank three or more")
             return

@@ -92,7 +92,7 @@ def _require_plain(shape: dict[str, Any]) -> None:
         raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {got}")
 
 
-def _sizes(found: dict[str, Any], key: str, alone: bool = False) -> tuple[int, ...] | None:
+def _sizes(found: dict[str, Any], key: str, *, alone: bool = False) -> tuple[int, ...] | None:
     if key not in found:
         return None
     value = [found[key]] if alone else found[key]

@@ -106,7 +106,7 @@ class Recovery(Result):
 
 
 def _as_sympy(text: str, r: Any) -> Any:
-    """An entry as this module wrote it."""
+    """Return an entry, as this module wrote it, as an expression of SymPy's."""
     from lightning_sym.rings.polynomials import PolynomialRing, to_sympy
     from lightning_sym.varieties.map_text import parse_polynomial
 

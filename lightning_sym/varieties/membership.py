@@ -136,7 +136,7 @@ class _AskedMap:
         self.work.spend(PRODUCT * d_out * shape.tokens**2 * d**2 * (d + 1), "the coefficients of one layer")
         if (wrong := not_of_one_layer(phi)) is not None:
             why = "the function of one layer is linear in the coefficients b_km of x_k_1 in the outputs of token 1"
-            return self._none([f"{why}, all others are sums of these"], False, wrong)
+            return self._none([f"{why}, all others are sums of these"], wrong)
         return self._first(LayerForms(phi).candidates(self.failures))
 
     def turned(self) -> Recovery | None:
@@ -145,7 +145,7 @@ class _AskedMap:
         if (unequal := not_equivariant(self.phi)) is None:
             return None
         why = "phi(X R) = phi(X) R for every orthogonal t x t matrix R and every network"
-        return self._none([f"{why}: {unequal.what}"], False, unequal.difference)
+        return self._none([f"{why}: {unequal.what}"], unequal.difference)
 
     def by_one_token(self) -> Recovery:
         """The answer for a map that does not vanish at one token."""
@@ -161,7 +161,7 @@ class _AskedMap:
         for candidate in found:
             if (recovery := self._tried(candidate)) is not None:
                 return recovery
-        return self._none(self.failures, self.complex)
+        return self._none(self.failures, complex_weights=self.complex)
 
     def _tried(self, candidate: Candidate) -> Recovery | None:
         tail = f" ({candidate.what})" if candidate.what else ""
@@ -216,7 +216,10 @@ class _AskedMap:
             self.shape, Membership.WEIGHTS, minimal_polynomial=field.polynomial, root_between=between, matrices=text
         )
 
-    def _none(self, reasons: Sequence[str], complex_weights: bool, wrong: Difference | None = None) -> Recovery:
+    def _none(
+        self, reasons: Sequence[str], wrong: Difference | None = None, *, complex_weights: bool = False
+    ) -> Recovery:
+        """Return that there are none, by what fails, and whether complex ones are known to be there."""
         return Recovery(
             self.shape,
             Membership.NONE,
@@ -233,7 +236,7 @@ class _AskedMap:
             solutions = reconstruct(self.phi)
         except NoFirstLayer:
             why = "then the parts of degree 1 and 5 in the second token do not both vanish"
-            return self._none([f"{VANISHES}; {why}"], False, None)
+            return self._none([f"{VANISHES}; {why}"])
         for solution in solutions:
             attention = tuple(map(RATIONALS.matrix, solution.weights.attention))
             value = RATIONALS.matrix(solution.weights.value)

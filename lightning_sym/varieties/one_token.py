@@ -191,7 +191,7 @@ def splittings(
         degree = forms.degree(factor)
         if degree == 1:
             continue
-        found = linear_factor(forms, factor, 1 in ranks) if degree <= 3 else None
+        found = linear_factor(forms, factor, all_of_them=1 in ranks) if degree <= 3 else None
         if found is None:
             why = "has no linear factor over the complex numbers" if degree <= 3 else "cannot be a multiple of V~ x"
             failures.append(f"{_shown(factor)}, irreducible over the rationals, {why}")

@@ -86,10 +86,10 @@ class Line:
         balls: over balls, not over the rationals.
     """
 
-    def __init__(self, mean: Vector, difference: Vector, tokens: int, order: int, balls: bool = False) -> None:
+    def __init__(self, mean: Vector, difference: Vector, tokens: int, order: int, *, balls: bool = False) -> None:
         self.mean, self.difference = mean, difference
         self.share = Fraction(1, tokens)
-        self.stream = TaylorMatrix.of({1: both_tokens(mean, difference, tokens)}, order, balls)
+        self.stream = TaylorMatrix.of({1: both_tokens(mean, difference, tokens)}, order, balls=balls)
         self._seen = next((k for k, y in enumerate(difference) if y), None)
 
     def attend(self, attention: Any, form: Form) -> None:

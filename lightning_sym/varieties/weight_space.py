@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lightning_sym.limits import Work, require_memory
 from lightning_sym.rings.prime_field import reduce_mod
+from lightning_sym.rings.rates import RATES
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
 from lightning_sym.varieties.map_coordinates import MapCoordinates
@@ -21,8 +22,7 @@ Terms = dict[tuple[int, ...], int]
 _MOST_PRODUCTS = 20_000
 """Products of two and three coordinates that are kept."""
 
-_PRODUCT, _TERM, _SUM = 3e-6, 4e-8, 1e-8
-"""Seconds for a product of two coordinates, each two terms in it, and each term of a sum; measured, and rough."""
+_RATES = RATES["forms"]
 
 _INTEGERS = 2**40
 """Larger entries of equations are integers of Python's own."""
@@ -84,7 +84,7 @@ class Expansion:
             size = len(shorter) * len(last)
             what = f"a product of {len(monomial)} coordinates, up to {size:,} terms"
             require_memory(self._term * size, self.memory, what)
-            self.work.spend(_PRODUCT + _TERM * size, f"expanding equations of degree {len(monomial)}")
+            self.work.spend(_RATES.seconds(call=1, product=size), f"expanding equations of degree {len(monomial)}")
             known = shorter * last
             if len(monomial) < 4:
                 if len(self._products) > _MOST_PRODUCTS or self._kept * self._term > self.memory // 4:
@@ -99,7 +99,7 @@ class Expansion:
         total = None
         for monomial, coefficient in terms.items():
             part = self.product(monomial) * coefficient
-            self.work.spend(_PRODUCT + _SUM * (len(part) + len(total or ())), "expanding equations")
+            self.work.spend(_RATES.seconds(call=1, entry=len(part) + len(total or ())), "expanding equations")
             total = part if total is None else total + part
         return total is not None and total == 0
 

@@ -22,7 +22,7 @@ FORM = two_token_form(SOFTMAX, 3)
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_balls_enclose_the_rational_coefficients(layers: int) -> None:
     with precision(200):
-        exact, balls = (TaylorMatrix.of({1: TOKENS}, 19, kind) for kind in (False, True))
+        exact, balls = (TaylorMatrix.of({1: TOKENS}, 19, balls=kind) for kind in (False, True))
         for _ in range(layers):
             exact, balls = (attended(s, MATRIX, FORM) for s in (exact, balls))
         for degree in range(20):

@@ -102,6 +102,7 @@ def argument(name: str, network: Architecture) -> Any:
         "budget": Work(), "degree": 2, "rows": 1, "columns": 1, "upper": 1,
         "form": LIGHTNING, "net": None, "prime": P, "count": 1,
         "price": Price("rationals"), "input_bits": 8, "fractions": 0,
-        "attended": None, "needs": (), "wanted": frozenset({0}), "kept": 1,
+        "attended": None, "needs": (), "wanted": frozenset({0}), "kept": 1, "quantities": (), "input": None,
+            "functional": None,
     }  # fmt: skip
     return made[name]

@@ -91,7 +91,7 @@ def _twice(names: list[str]) -> str:
 
 
 def _header(name: str, stream: IO[bytes]) -> tuple[str, bool, tuple[int, ...]]:
-    """Type, whether columns come first, and shape."""
+    """Return the type of an array, whether its columns come first, and its shape."""
     magic = stream.read(8)
     sizes = {b"\x93NUMPY\x01\x00": 2, b"\x93NUMPY\x02\x00": 4, b"\x93NUMPY\x03\x00": 4}
     if magic not in sizes:
