@@ -28,6 +28,9 @@ from lightning_sym.rings.rationals import RationalMatrix
 
 PAGE = "docs/real-fibers.md"
 
+_COUNTED = frozenset({"causal", "value_ranks", "embed", "unembed"})
+"""What is in a chain of spaces, or does not change it."""
+
 
 @dataclass(frozen=True)
 class RealComponents:
@@ -62,7 +65,11 @@ def chain_of(shape: Architecture, forms: Sequence[RationalMatrix | None], value:
         shape: no skip connections.
         forms: the matrices `A~_i`, `None` in place of those that are free.
         value: `V~`.
+
+    Raises:
+        BadInput: the network has an option that is not counted here.
     """
+    shape.require("the spaces of a chain", frozenset({"normalization", *_COUNTED}))
     contained, space = [], Subspace.spanned(value.mT)
     end = space.dimension
     for form in reversed(forms):  # what the row space in front of a layer must contain, the last layer first
@@ -112,7 +119,11 @@ def of_lightning(
         virtual: the virtual weights.
         components: the families.
         complete_over: `"R"` where they are all of it.
+
+    Raises:
+        BadInput: the network has an option that is not counted here.
     """
+    shape.require("connected components of a fiber", _COUNTED | {"skip"})
     if virtual is None or complete_over != "R":
         return unknown("more weights than are described may have this function")
     ends = bool(shape.options & {"embed", "unembed", "value_ranks"})

@@ -128,7 +128,7 @@ def test_a_map_of_a_network_given_by_hand_is_that_of_the_network() -> None:
     assert (mine.hilbert_function, mine.counts) == (theirs.hilbert_function, theirs.counts)
     assert own.ideal().generators == phi.ideal().generators
     at = {name: i - 2 for i, name in enumerate(phi.weight_names)}
-    assert own.jacobian_rank(at).kernel == phi.jacobian_rank(at).kernel
+    assert str(own.jacobian_rank(at)) == str(phi.jacobian_rank(at))
     assert own.at(at).coefficients() == phi.at(at).coefficients()
     assert mine.degree_bounds == (3, 3**3)
 
