@@ -10,7 +10,7 @@ ranks and signs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -140,8 +140,9 @@ def of_lightning(
     points = [component.virtual for component in components if component.virtual is not None]
     if len(points) < len(components):
         return unknown("a family without rational members, which no proposition counts")
+    without = replace(shape, skip=False)  # which adds to the function, and reads no weight
     chains = [
-        chain_of(shape, [RationalMatrix.of(a) for a in point.attention], RationalMatrix.of(point.value))
+        chain_of(without, [RationalMatrix.of(a) for a in point.attention], RationalMatrix.of(point.value))
         for point in points
     ]
     counts = [tight_widths(chain) for chain in chains]
