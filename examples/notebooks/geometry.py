@@ -47,9 +47,7 @@ def _():
 
 @app.cell
 def _(mo):
-    mo.md(
-        "**1.** A component of a fiber is a family: weights with a letter, on the domain of the letter, `other.domain`: `lam != 0`."
-    )
+    mo.md("**1.** A component of a fiber is a family: weights with a letter, on its `domain`, here `lam != 0`.")
     return
 
 
