@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lightning_cli import options
+from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Size
 from lightning_cli.writing.fields import (
     SPELLED,
@@ -146,6 +146,7 @@ Examples:
   lightning-sym classify weights.json --tokens 2
   lightning-sym classify --orbits --widths 3,2 --ranks 2
   lightning-sym classify --singular-ideal --widths 2,1 --ranks 2
+  lightning-sym classify --singular-ideal --widths 2,1 --ranks 2 --format singular
 
 Exit codes: 0 decided, 2 bad input, 3 undecided.""",
 )
@@ -164,6 +165,12 @@ Exit codes: 0 decided, 2 bad input, 3 undecided.""",
     type=Size(),
     help="Also find the equations of the set of functions up to this degree, which bound the tangent space from above.",
 )
+@click.option(
+    "--format",
+    "written",
+    type=click.Choice([form for form in options.FORMATS if form != "json"]),
+    help="With --singular-ideal: the ideal, ready to paste into another system.",
+)
 @options.FORM
 @options.MEMORY
 @options.AT_MOST_WORK
@@ -177,6 +184,7 @@ def command(
     ranks: tuple[int, ...] | None,
     tokens: int,
     degree: int | None,
+    written: str | None,
     form: dict[str, Any],
     memory: int,
     work: float,
@@ -191,6 +199,8 @@ def command(
     With --orbits, for a shape of one layer: the table (rk V, rk A, dim row V meet col A) of all orbits of functions.
     With --singular-ideal: the singular locus and its equations, in small cases.
     """
+    if written is not None and (as_json or not singular_ideal):
+        raise click.UsageError("--format goes with --singular-ideal, without --json")
     if not (orbits or singular_ideal):
         if file is None or widths is not None or ranks is not None:
             raise click.UsageError(
@@ -212,4 +222,7 @@ def command(
         return write(ORBITS, orbit_table.layer_orbits(network, memory=memory), as_json=as_json)
     with progress_bar() as progress:
         locus = singular_locus.singular_locus(network, degree, memory=memory, work=work, progress=progress)
+    if written is not None:
+        click.echo(locus.to_text(written))
+        return exit_codes.AS_EXPECTED
     return write(SINGULAR_IDEAL, locus, as_json=as_json)

@@ -113,7 +113,7 @@ def command(
     if as_json or form == "json":
         write_json(map_document(phi, latex=latex))
     elif latex or form is None:
-        click.echo(phi.to_latex() if latex else str(phi))
+        click.echo(phi.to_latex() if latex else phi.whole_text())
     else:
         click.echo(map_formats.map_text(phi, form))
     return exit_codes.AS_EXPECTED

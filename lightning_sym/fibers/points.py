@@ -24,17 +24,19 @@ import numpy as np
 
 from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, matrix_in_line, rows_in_line
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
-from lightning_sym.exact.rational import null_space, rank, solution
-from lightning_sym.fibers.connection import with_virtual_weights
+from lightning_sym.fibers.realized_points import realized
 from lightning_sym.fibers.transform import change_basis
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
-from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.rings.arrays import exact_matrix
+from lightning_sym.rings.expressions import ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
 
 LONGEST_POWER = 2**22
 """Bits of the powers of a parameter: a scale of the first of `l` layers is raised to the power `3^(l-1)`."""
+
+_MOST_LAYERS = 5
+"""Layers behind the one that letters scale."""
 
 _WHAT = {
     "scale": "a number, not 0",
@@ -90,11 +92,24 @@ class Component(Result):
     parameters: tuple[Parameter, ...] = ()
     origin: Weights | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def domain(self) -> tuple[str, ...]:
+        """What the parameters must fulfil: scales are not zero, and some matrices are skew-symmetric.
+
+        Example:
+            >>> from lightning_sym import fiber
+            >>> fiber(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})).components[0].domain
+            ('lam != 0',)
+        """
+        rules = {"scale": "{0} != 0", "skew": "{0}^T = -{0}"}
+        return tuple(rules[each.kind].format(each.name) for each in self.parameters if each.kind in rules)
+
     def at(self, **parameters: Any) -> VirtualWeights:
-        r"""The virtual weights with these parameters.
+        r"""The virtual weights with these parameters, a family where these have letters.
 
         Args:
-            parameters: all that `self.parameters` names: numbers, matrices as rows, vectors as lists.
+            parameters: all that `self.parameters` names: numbers, matrices as rows, vectors as lists. Letters stand for
+                all values in `domain`.
 
         Raises:
             BadInput: one is missing, unknown, zero where it must not be, or not skew-symmetric; or no member is
@@ -116,7 +131,7 @@ class Component(Result):
                 continue
             matrix = value if each.layer == 0 else attention[i]
             if each.kind in ("left", "right"):
-                exact = exact_matrix([given] if np.ndim(given) == 1 else given, name)
+                exact = exact_matrix([given] if np.ndim(given) == 1 else given, name, entry)
                 if exact.shape != (1, len(matrix)):
                     raise ShapeError(f"{name} must be a vector of {len(matrix)} numbers, got shape {np.shape(given)}")
                 if each.kind == "left":
@@ -124,7 +139,7 @@ class Component(Result):
                 else:  # behind it
                     attention[i] = attention[i] @ exact
                 continue
-            exact = exact_matrix(given, name)
+            exact = exact_matrix(given.tolist() if is_sympy_matrix(given) else given, name, entry)
             if exact.shape != matrix.shape:
                 rows, columns = matrix.shape
                 raise ShapeError(f"{name} must be {rows} x {columns}, got {exact.shape[0]} x {exact.shape[1]}")
@@ -140,8 +155,8 @@ class Component(Result):
         r"""Weights in the fiber, of the shape of those whose fiber it is, that have the virtual weights `at` names.
 
         Args:
-            parameters: those of `at`; and, if wanted, other bases: `C`, in several layers `C_1, ...`, of queries and
-                keys, and `G_1, ...` between the layers (see `change_basis`).
+            parameters: those of `at`, letters in scales and bases alone; and, if wanted, other bases: `C`, in several
+                layers `C_1, ...`, of queries and keys, and `G_1, ...` between the layers (see `change_basis`).
 
         Raises:
             BadInput: as for `at`; or no weights of this shape have these virtual weights.
@@ -164,14 +179,23 @@ class Component(Result):
         bases = {("C" if depth == 1 else f"C_{i}"): ("query_key", i) for i in several}
         bases |= {f"G_{i}": ("between", i) for i in several[:-1]}
         _require_names(parameters, {each.name: each for each in self.parameters}, bases)
-        target = self.at(**{name: value for name, value in parameters.items() if name not in bases})
-        weights = _realized(origin, target)
+        own = {name: value for name, value in parameters.items() if name not in bases}
+        scales = {each.name: each for each in self.parameters if each.kind == "scale"}
+        in_letters = {name: _scale(own[name], name) for name in scales if is_expression(own[name])}
+        target = self.at(**own | dict.fromkeys(in_letters, 1))
+        if letters := letters_of(e for m in (*target.attention, target.value) for e in m.ravel()):
+            raise BadInput(f"a point must have letters in scales and bases only, got {letters[0]}: ranks may change")
+        weights = realized(origin, target)
         other: dict[str, dict[int, Any]] = {"query_key": {}, "between": {}}
         for name, (what, i) in bases.items():
             if name in parameters:
                 other[what][i] = parameters[name]
         if any(other.values()):
             weights = change_basis(weights, **other)
+        if in_letters:
+            return _rescaled(weights, {scales[name].layer: by for name, by in in_letters.items()}).with_form(form)
+        if weights.letters:
+            return weights.with_form(form)
         if exact_virtual_weights(weights) != target:
             raise ProgramError(f"the weights must have the virtual weights of the component, got {weights!r}")
         return weights.with_form(form)
@@ -239,15 +263,30 @@ def _require_names(given: Mapping[str, Any], needed: Mapping[str, Any], others: 
         )
 
 
-def _scale(given: Any, name: str) -> Fraction:
-    factor = exact_number(given, name)
+def _rescaled(weights: Weights, scales: Mapping[int, Any]) -> Weights:
+    """Weights whose attention matrices are multiplied by letters, and the values divided by their powers."""
+    matrices, depth = dict(weights.matrices), len(weights.matrices) // 3
+    for layer, factor in scales.items():
+        power = _power(factor, depth - layer)
+        for name, by in ((f"Q{layer}", factor), (f"V{depth}", 1 / power)):
+            whole = ExpressionMatrix.of(np.diag([by] * len(matrices[name])))
+            matrices[name] = (whole @ ExpressionMatrix.of(matrices[name])).entries()
+    return Weights.of_family(matrices, weights.form)
+
+
+def _scale(given: Any, name: str) -> Any:
+    factor = entry(given, name)
     if factor == 0:
         raise BadInput(f"{name} must not be 0")
     return factor
 
 
-def _power(factor: Fraction, times: int) -> Fraction:
-    """The number to the power `3^times`."""
+def _power(factor: Any, times: int) -> Any:
+    """The number, or letters, to the power `3^times`."""
+    if is_expression(factor):
+        if times > _MOST_LAYERS:
+            raise TooLarge(f"letters must be scales of the last {_MOST_LAYERS + 1} layers, got the power 3^{times}")
+        return factor ** (3**times)
     if abs(factor) == 1:  # an odd power
         return factor
     bits = max(factor.numerator.bit_length(), factor.denominator.bit_length())
@@ -257,75 +296,3 @@ def _power(factor: Fraction, times: int) -> Fraction:
             "more"
         )
     return Fraction(factor ** (3**times))
-
-
-def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction:
-    """The number `c` with `new = c old`; 1 where there is none."""
-    return RationalMatrix.of(old).ratio(RationalMatrix.of(new)) or Fraction(1)
-
-
-def _realized(origin: Weights, target: VirtualWeights) -> Weights:
-    """Weights of the same shape with these virtual weights: the given ones rescaled, or with the same `P_i`, or any."""
-    before = exact_virtual_weights(origin)
-    matrices = origin.named()
-    for i, (old, new) in enumerate(zip(before.attention, target.attention, strict=True), start=1):
-        matrices[f"Q{i}"] = _ratio(old, new) * matrices[f"Q{i}"]
-    last = f"V{len(before.attention)}"
-    matrices[last] = _ratio(before.value, target.value) * matrices[last]
-    scaled = Weights.of(matrices)
-    if exact_virtual_weights(scaled) == target:
-        return scaled
-    if (found := with_virtual_weights(scaled, target)) is not None:
-        return found
-    for name, most, ranked in _demands(origin, target):
-        if ranked > most:
-            raise BadInput(f"weights of this shape must have {name} of rank at most {most}, this point has {ranked}")
-    if (found := with_virtual_weights(Weights.of(matrices | _inner_values(origin, target)), target)) is None:
-        raise ProgramError(f"weights of {origin.architecture(1)} with these virtual weights must exist: {target!r}")
-    return found
-
-
-def _seen_behind(target: VirtualWeights, layer: int) -> ObjectArray:
-    """The rows whose span is `R_i`."""
-    later = [part for a in target.attention[layer:] for part in (a, a.T)]
-    return np.concatenate([*later, target.value])
-
-
-def _demands(origin: Weights, target: VirtualWeights) -> list[tuple[str, int, int]]:
-    """What the shape demands: a name, the largest rank, and the rank that the virtual weights have."""
-    shape = origin.architecture(1)
-    demands = [
-        (f"A~{i}" if shape.depth > 1 else "A", a, rank(matrix))
-        for i, (a, matrix) in enumerate(zip(shape.attention_ranks, target.attention, strict=True), start=1)
-    ]
-    for i in range(1, shape.depth):
-        name = f"what stands behind layer {i} (rows and columns of A~j, j > {i}, and rows of V~)"
-        demands.append((name, shape.widths[i], rank(_seen_behind(target, i))))
-    return demands
-
-
-def _inner_values(origin: Weights, target: VirtualWeights) -> dict[str, ObjectArray]:
-    """Value matrices of all layers but the last such that the rows of `P_i` span `R_i`."""
-    shape = origin.architecture(1)
-    before = exact_matrix(np.eye(shape.widths[0], dtype=int))
-    found = {}
-    for i in range(1, shape.depth):
-        rows = _seen_behind(target, i)
-        after = np.full((shape.widths[i], shape.widths[0]), Fraction(0), dtype=object)
-        basis = _row_basis(rows)
-        after[: len(basis)] = basis
-        value = solution(before.T, after.T)
-        if value is None:
-            raise ProgramError(f"what stands behind layer {i} must stand behind the layer before it")
-        found[f"V{i}"], before = value.T, after
-    return found
-
-
-def _row_basis(rows: ObjectArray) -> ObjectArray:
-    """Rows that are independent and span the same space: the kernel of the kernel."""
-    kernel = null_space(rows)
-    columns = rows.shape[1]
-    if not kernel:
-        return exact_matrix(np.eye(columns, dtype=int))
-    basis = null_space(np.array(kernel, dtype=object))
-    return np.array(basis, dtype=object).reshape(len(basis), columns)

@@ -10,7 +10,7 @@ ranks and signs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +27,9 @@ from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.rings.rationals import RationalMatrix
 
 PAGE = "docs/real-fibers.md"
+
+_COUNTED = frozenset({"causal", "value_ranks", "embed", "unembed"})
+"""What is in a chain of spaces, or does not change it."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,11 @@ def chain_of(shape: Architecture, forms: Sequence[RationalMatrix | None], value:
         shape: no skip connections.
         forms: the matrices `A~_i`, `None` in place of those that are free.
         value: `V~`.
+
+    Raises:
+        BadInput: the network has an option that is not counted here.
     """
+    shape.require("the spaces of a chain", frozenset({"normalization", *_COUNTED}))
     contained, space = [], Subspace.spanned(value.mT)
     end = space.dimension
     for form in reversed(forms):  # what the row space in front of a layer must contain, the last layer first
@@ -112,7 +119,11 @@ def of_lightning(
         virtual: the virtual weights.
         components: the families.
         complete_over: `"R"` where they are all of it.
+
+    Raises:
+        BadInput: the network has an option that is not counted here.
     """
+    shape.require("connected components of a fiber", _COUNTED | {"skip"})
     if virtual is None or complete_over != "R":
         return unknown("more weights than are described may have this function")
     ends = bool(shape.options & {"embed", "unembed", "value_ranks"})
@@ -129,8 +140,9 @@ def of_lightning(
     points = [component.virtual for component in components if component.virtual is not None]
     if len(points) < len(components):
         return unknown("a family without rational members, which no proposition counts")
+    without = replace(shape, skip=False)  # which adds to the function, and reads no weight
     chains = [
-        chain_of(shape, [RationalMatrix.of(a) for a in point.attention], RationalMatrix.of(point.value))
+        chain_of(without, [RationalMatrix.of(a) for a in point.attention], RationalMatrix.of(point.value))
         for point in points
     ]
     counts = [tight_widths(chain) for chain in chains]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.display import equal
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import rank, solution
 from lightning_sym.limits import require_integer
@@ -17,7 +18,8 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED, WeightSpace, act, pieces, spaces, stream
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
+from lightning_sym.rings.arrays import ObjectArray, exact_matrix
+from lightning_sym.rings.expressions import ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import Pair
 
@@ -25,10 +27,19 @@ Heads = Mapping[int, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 """Matrices by head: by layer, from 1, where there is one head a layer, else by names such as `1.2`."""
 
 
-def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[RationalMatrix, RationalMatrix]:
-    exact = exact_matrix(matrix, name)
+AnyMatrix = RationalMatrix | ExpressionMatrix
+"""Of rational numbers; of expressions where there are letters."""
+
+
+def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[AnyMatrix, AnyMatrix]:
+    exact = exact_matrix(matrix.tolist() if is_sympy_matrix(matrix) else matrix, name, entry)  # type: ignore[union-attr]
     if exact.shape != (size, size):
         raise ShapeError(f"{name} must be {size} x {size}, got {exact.shape[0]} x {exact.shape[1]}")
+    if letters_of(exact.ravel()):
+        in_letters = ExpressionMatrix.of(exact)
+        if (turned := in_letters.inverse()) is None:
+            raise BadInput(f"{name} must be invertible for some letters")
+        return in_letters, turned
     of = RationalMatrix.of(exact)
     if (inverse := of.inverse()) is None:
         raise BadInput(f"{name} must be invertible, got a {size} x {size} matrix of rank {of.rank()}")
@@ -63,7 +74,7 @@ def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> 
                 raise BadInput(f"between must {rule}{why}, got {shown(i)}")
             raise BadInput(f"between must name layers between {allowed[0]} and {allowed[-1]}, got {shown(i)}")
         pair = _with_inverse(matrix, shape.widths[i], f"G{i}")
-        if found.setdefault(places[i], pair)[0] != pair[0]:
+        if not _equal(found.setdefault(places[i], pair)[0], pair[0]):
             raise BadInput("between must name one matrix for all layers of a network with skip connections")
     return found
 
@@ -93,6 +104,9 @@ def transform(
 ) -> Weights:
     r"""Act with one element of the group; what is left out is the identity. The function stays the same.
 
+    Weights, matrices and numbers may have letters; those of the result are rational functions of them, where the
+    determinants of the matrices and the numbers are not zero.
+
     The group of `lightning_sym.symmetries.group`, for all networks that weights can name. Names of heads are those of
     the given weights; that heads change places comes last.
 
@@ -109,7 +123,7 @@ def transform(
 
     Raises:
         BadInput: a matrix is singular, a number is zero, there is no such layer or head, or the network has not what
-            the matrix acts on. Or there are letters.
+            the matrix acts on.
         ShapeError: a matrix has the wrong size.
 
     Example:
@@ -119,7 +133,6 @@ def transform(
         [0, 8, 3, 5]
     """
     require_arguments(transform, locals())
-    weights.require_numbers("moving weights")
     shape = weights.architecture(tokens=1)
     shape.require("moving weights", SHAPED)
     if scales and shape.normalization is not None:
@@ -132,19 +145,27 @@ def transform(
         for place, matrix in _by_head(given, shape, kind.replace("-", "_")).items():
             element[sizes[place]] = _with_inverse(matrix, sizes[place].size, letter + shape.head_name(*place))
     for place, value in _by_head(scales, shape, "scales").items():
-        factor = exact_number(value, f"the scale of {_called(shape, *place)}")
+        factor = entry(value, f"the scale of {_called(shape, *place)}")
         if factor == 0:
             raise BadInput(f"the scale of {_called(shape, *place)} must not be 0")
         element[WeightSpace("scale", place, 1)] = _Multiple(factor), _Multiple(1 / factor)
     orders = _orders(heads, shape)
     touched = [piece for piece in pieces(shape) if not element.keys().isdisjoint(piece.spaces)]
-    held = {piece.name: RationalMatrix.of(weights.held(piece.name)) for piece in touched}
-    moved = {name: matrix.fractions() for name, matrix in act(held, element, iter(touched)).items()}
+    letters = bool(weights.letters) or any(_has_letters(g) for g, _ in element.values())
+    into: Any = ExpressionMatrix.of if letters else RationalMatrix.of
+    if letters:
+        element = {space: (_in_letters(g), _in_letters(inverse)) for space, (g, inverse) in element.items()}
+    held = {piece.name: into(weights.held(piece.name)) for piece in touched}
+    moved = {
+        name: matrix.entries() if letters else matrix.fractions()
+        for name, matrix in act(held, element, iter(touched)).items()
+    }
     came_from = {
         shape.head_name(i, place): shape.head_name(i, h) for i in orders for place, h in enumerate(orders[i], start=1)
     }
     names = {piece.name: piece.name[0] + came_from.get(piece.name[1:], "") for piece in pieces(shape)}
-    return Weights.of({new: moved.get(old, weights[old]) for new, old in names.items()}, weights.form)
+    found = {new: moved.get(old, weights[old]) for new, old in names.items()}
+    return Weights.of_family(found, weights.form) if letters else Weights.of(found, weights.form)
 
 
 def _called(shape: Architecture, layer: int, head: int) -> str:
@@ -154,11 +175,30 @@ def _called(shape: Architecture, layer: int, head: int) -> str:
 class _Multiple:
     """A multiple of the identity, of the size that fits."""
 
-    def __init__(self, factor: Fraction) -> None:
+    def __init__(self, factor: Any) -> None:
         self.factor = factor
 
-    def __matmul__(self, matrix: RationalMatrix) -> RationalMatrix:
-        return matrix.scaled(self.factor)
+    def __matmul__(self, matrix: Any) -> Any:
+        if isinstance(matrix, RationalMatrix):
+            return matrix.scaled(self.factor)
+        return ExpressionMatrix.of(np.diag([self.factor] * matrix.shape[0])) @ matrix
+
+
+def _has_letters(matrix: Any) -> bool:
+    """Whether a matrix of the group, or a multiple of the identity, has letters."""
+    return isinstance(matrix, ExpressionMatrix) or (isinstance(matrix, _Multiple) and is_expression(matrix.factor))
+
+
+def _in_letters(matrix: Any) -> Any:
+    """The same among matrices with letters."""
+    return ExpressionMatrix.of(matrix.fractions()) if isinstance(matrix, RationalMatrix) else matrix
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two matrices of the group are equal."""
+    if isinstance(one, RationalMatrix) and isinstance(other, RationalMatrix):
+        return one == other
+    return equal(_in_letters(one).entries(), _in_letters(other).entries())
 
 
 def rescale(weights: Weights, *, layer: int, by: object) -> Weights:
@@ -243,6 +283,7 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
         (True, True)
     """
     require_arguments(swap, locals())
+    weights.require_numbers("the exchange, which needs ranks,")
     depth = len(weights.layers)
     i = depth if layer is None else layer
     require_integer(i, "the layer", 1, depth)

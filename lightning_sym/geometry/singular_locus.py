@@ -18,6 +18,7 @@ from lightning_sym.display import Lines, Result, labelled, latex_words
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work
 from lightning_sym.network.architecture import Architecture, network_line
+from lightning_sym.network.formats import ideal_text
 from lightning_sym.varieties.coordinates import Coordinate
 from lightning_sym.varieties.degree import MOST_DIGITS
 from lightning_sym.varieties.equations import equations_within
@@ -69,6 +70,33 @@ class SingularLocus(Result):
             derivatives = _shown(self.partial_derivatives)
             lines += labelled("singular ideal", ["the equation of M and its partial derivatives:", *derivatives])
         return lines + labelled("coordinates", _shown(self.coordinates))
+
+    def to_text(self, form: str) -> str:
+        """The ideal of the locus, ready to paste into a computer algebra system; where it is not looked for the
+        singular ideal, which the partial derivatives of the equation generate.
+
+        Args:
+            form: `sympy`, `latex`, `macaulay2`, `singular`, `oscar`, `sage` or `json`.
+
+        Raises:
+            BadInput: it is none of these, or neither ideal is known.
+
+        Example:
+            >>> print(singular_locus(Architecture((2, 1), (2,), 2), 2).to_text("singular").splitlines()[1])
+            // the ideal of the locus, by its equations, all to degree 2
+        """
+        coordinates = self.coordinates if self.equations is None else self.equations.coordinates
+        comments = [f"the singular locus of the closure of the set of functions, {self.architecture}: {self.locus}"]
+        if (found := self.equations) is not None:
+            known = "all of them" if found.is_complete else f"all to degree {found.complete_to_degree}"
+            comments.append(f"the ideal of the locus, by its equations, {known}")
+            generators = [found.polynomial(terms).as_dict() for some in found.terms.values() for terms in some]
+        elif self.partial_derivatives is not None:
+            comments.append("the singular ideal: partial derivatives of the equation of the closure, a cone")
+            generators = [each.as_dict() for each in self.partial_derivatives]
+        else:
+            raise BadInput(f"equations must be known to be written, they are not for {self.architecture}")
+        return ideal_text(form, [c.name for c in coordinates], generators, [*comments, *map(str, coordinates)])
 
     def __repr__(self) -> str:
         return f"singular_locus({self.architecture!r})"

@@ -13,10 +13,13 @@ from lightning_sym.exact.certified_rank import certified_rank
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, require_integer
 from lightning_sym.network.ambient import ambient_dimension
+from lightning_sym.network.family_rank import FamilyRank, family_rank
 from lightning_sym.network.given_symmetries import GivenConserved, conserved_by
 from lightning_sym.network.jacobian_rank import JacobianRank, jacobian_at
 from lightning_sym.network.symbolic_map import SymbolicMap
-from lightning_sym.rings.expressions import letters_of, to_expressions
+from lightning_sym.network.weight_values import require_substitution
+from lightning_sym.rings.expressions import letters_of, to_expressions, to_polynomial
+from lightning_sym.rings.polynomials import PolynomialRing
 
 with lazy_imports(__name__):
     import sympy
@@ -60,15 +63,18 @@ class MapDifferential(SymbolicMap):
             len(self._distinct), len(self.weight_names), to_expressions(derivatives, self.weight_symbols)
         )
 
-    def jacobian_rank(self, weights: Any, memory: int = DEFAULT_MEMORY) -> JacobianRank:
+    def jacobian_rank(self, weights: Any, memory: int = DEFAULT_MEMORY) -> JacobianRank | FamilyRank:
         """The exact rank over the rationals of the Jacobian at given weights, with pivots and kernel as evidence.
 
+        Where the weights have letters it is the rank over the rational functions in these, with where it drops.
+
         Args:
-            weights: numbers for all weights, as `at` takes them.
+            weights: numbers, or polynomials in letters, for all weights, as `at` takes them.
             memory: bytes that the polynomials may take, by an estimate made before anything is computed.
 
         Raises:
-            BadInput: a weight is missing, or is no number.
+            BadInput: a weight is missing.
+            TooLarge: with letters, the polynomials do not fit.
 
         Example:
             >>> from lightning_sym import Architecture, polynomial_map
@@ -82,8 +88,8 @@ class MapDifferential(SymbolicMap):
         for name in self.weight_names:
             if name not in given:
                 raise BadInput(f"a rank must be taken where all weights are numbers, got none for {name}")
-            if letters := letters_of([given[name]]):
-                raise BadInput(f"a rank must be taken where all weights are numbers, got {letters[0]} in {name}")
+        if letters := letters_of(given.values()):
+            return self._family_rank(given, letters, memory)
         numbers = [given[name] for name in self.weight_names]
         if self.is_of_all_weights:
             jacobian = jacobian_at(self.architecture, numbers, memory)
@@ -98,6 +104,17 @@ class MapDifferential(SymbolicMap):
             found.rank, self.weight_names, self.input_names, tuple(keys[i] for i in found.rows),
             tuple(self.weight_names[i] for i in found.columns), found.minor, found.kernel,
         )  # fmt: skip
+
+    def _family_rank(self, given: dict[str, Any], letters: list[Any], memory: int) -> FamilyRank:
+        """The rank at weights with letters."""
+        ring = PolynomialRing([letter.name for letter in letters])
+        images = [to_polynomial(given[name], ring) for name in self.weight_names]
+        derivatives = self._derivatives()
+        require_substitution(derivatives, images, memory)
+        entries = to_expressions([ring.substituted(each, images) for each in derivatives], letters)
+        width = len(self.weight_names)
+        rows = [entries[i : i + width] for i in range(0, len(entries), width)]
+        return family_rank([row for row in rows if any(row)], letters)
 
     def conserved(self, symmetries: Sequence[Any]) -> GivenConserved:
         """What gradient flow keeps because of linear symmetries, for every loss and all data.

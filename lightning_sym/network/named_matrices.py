@@ -188,7 +188,8 @@ class NamedMatrices(Result):
         return self.matrices[name]
 
     def __reduce__(self) -> tuple[Any, ...]:  # a view of a dictionary cannot be copied or sent to a process
-        return type(self).of, (dict(self.all_held), self.form)  # type: ignore[attr-defined]
+        how = type(self).of_family if self.letters else type(self).of  # type: ignore[attr-defined]
+        return how, (dict(self.all_held), self.form)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NamedMatrices):

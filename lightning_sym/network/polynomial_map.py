@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 BYTES_A_NAME = 100
 
+_MOST_PRINTED, _MOST_OUTPUTS = 40, 12
+"""Terms of a polynomial, and outputs, that `print` shows."""
+
 _MOST_TERMS = 6
 """Terms of a polynomial that a notebook shows."""
 
@@ -180,6 +183,20 @@ class PolynomialMap(MapDifferential, Result):
         return typed("PolynomialMap", {"architecture": self.architecture, "entries": cut_text(one_line(polynomials))})
 
     def __str__(self) -> str:
+        shown = islice(np.ndenumerate(self.entries), _MOST_OUTPUTS)
+        outputs = [f"phi_{k + 1}_{j + 1} = {self._cut(entry)}" for (k, j), entry in shown]
+        more = self.entries.size - len(outputs)
+        return "\n".join([f"# {self.header}", *outputs, *([f"... {more:,} more outputs"] if more else [])])
+
+    def _cut(self, entry: Any) -> str:
+        """Return a polynomial as text; of a long one the first terms."""
+        if len(entry) <= _MOST_PRINTED:
+            return str(entry)
+        first = self.ring.from_terms(dict(islice(entry.to_dict().items(), _MOST_PRINTED)))
+        return f"{first} + ... ({len(entry):,} terms)"
+
+    def whole_text(self) -> str:
+        """All outputs, one a line, none of them cut."""
         outputs = (f"phi_{k + 1}_{j + 1} = {entry}" for (k, j), entry in np.ndenumerate(self.entries))
         return "\n".join([f"# {self.header}", *outputs])
 

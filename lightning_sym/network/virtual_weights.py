@@ -15,6 +15,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.network.attention import M
 from lightning_sym.network.layer import require_layer
 from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.expressions import ExpressionMatrix
 from lightning_sym.rings.rationals import RationalMatrix
 
 _MOST_SHOWN = 8
@@ -50,7 +51,7 @@ def virtual_weights(layers: Weights | Iterable[Layer]) -> VirtualWeights:
     r"""The virtual weights, Eq. 8.
 
     Args:
-        layers: weights, or their layers over any ring.
+        layers: weights, also with letters, or their layers over any ring.
 
     Raises:
         BadInput: they are none, or those of another network than a lightning network with one head and nothing added.
@@ -64,6 +65,9 @@ def virtual_weights(layers: Weights | Iterable[Layer]) -> VirtualWeights:
         ([[[6]], [[150]]], [[25]])
     """
     require_arguments(virtual_weights, locals())
+    if isinstance(layers, Weights) and layers.letters:
+        found = virtual_weights(Layer(*map(ExpressionMatrix.of, layer)) for layer in layers.layers_with_letters())
+        return VirtualWeights(tuple(a.entries() for a in found.attention), found.value.entries())
     product = None
     attention = []
     for layer in layers.layers if isinstance(layers, Weights) else layers:

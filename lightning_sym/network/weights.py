@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import count, pairwise
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
@@ -105,6 +106,26 @@ class Weights(NamedMatrices):
                 + ", ".join(name[:40] for name in sorted(wrong)[:_MOST_NAMED])
             )
         weights = cls(exact_or_plain({name: matrices[said] for name, said in known.items()}), form)
+        weights._require_shapes()
+        _ = weights.letters
+        return weights
+
+    @classmethod
+    def of_family(cls, matrices: Mapping[str, ObjectArray], form: NetworkForm = LIGHTNING_FORM) -> Weights:
+        """Weights whose entries are numbers, or rational functions of letters: what moves by letters make.
+
+        Args:
+            matrices: object arrays of `Fraction` and of SymPy expressions, in canonical order.
+            form: what the network does besides.
+
+        Example:
+            >>> from lightning_sym.fibers.transform import rescale
+            >>> import sympy
+            >>> moved = rescale(Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[3]]}), layer=1, by=sympy.Symbol("s"))
+            >>> moved["V1"][0, 0]
+            3/s
+        """
+        weights = cls(MappingProxyType(dict(matrices)), form)
         weights._require_shapes()
         _ = weights.letters
         return weights

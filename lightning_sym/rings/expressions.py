@@ -153,15 +153,23 @@ def letters_of(entries: Iterable[Any]) -> list[Any]:
 
 
 def to_polynomial(value: Any, ring: PolynomialRing) -> Any:
-    """A number, or an entry in letters, as a polynomial of a ring that has these letters."""
+    """A number, or an entry in letters, as a polynomial of a ring that has these letters.
+
+    Raises:
+        BadInput: there are letters in a denominator.
+    """
     if not is_expression(value):
         return ring.constant(value)
     import sympy
 
     letters = sorted(value.free_symbols, key=lambda letter: letter.name)
     places = [ring.names.index(letter.name) for letter in letters]
+    try:
+        polynomial = sympy.Poly(value, *letters, domain="QQ")
+    except sympy.PolynomialError as error:
+        raise BadInput(f"letters must not stand in denominators here, got {str(value)[:60]}") from error
     terms = {}
-    for exponents, coefficient in sympy.Poly(value, *letters, domain="QQ").terms():
+    for exponents, coefficient in polynomial.terms():
         whole = [0] * len(ring.names)
         for place, exponent in zip(places, exponents, strict=True):
             whole[place] = int(exponent)
@@ -283,6 +291,23 @@ class ExpressionMatrix:
     def mT(self) -> ExpressionMatrix:  # noqa: N802 - the array standard's name for the matrix transpose
         """The transpose."""
         return ExpressionMatrix(self.domain_matrix.transpose())
+
+    def inverse(self) -> ExpressionMatrix | None:
+        """The inverse over the rational functions in the letters; `None` if there is none."""
+        from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
+
+        try:
+            return ExpressionMatrix(self.domain_matrix.to_field().inv())
+        except DMNonInvertibleMatrixError:
+            return None
+
+    def entries(self) -> ObjectArray:
+        """The entries: `Fraction`, or expressions in lowest terms."""
+        rows, columns = self.shape
+        found = np.empty((rows, columns), dtype=object)
+        for index, value in np.ndenumerate(np.array(self.to_sympy().tolist(), dtype=object).reshape(rows, columns)):
+            found[index] = Fraction(int(value.p), int(value.q)) if value.is_Rational else value
+        return found
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy as np
 from lightning_sym.errors import BadInput, FileFormatError, ShapeError, TooLarge
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.given_map import GivenShape
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.readers.bounds import LARGEST_FILE, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.map_coefficients import as_vector, entries_from_terms, entries_from_vector
 from lightning_sym.varieties.map_text import MOST_TERMS, from_sympy, parse_polynomial
 
@@ -256,6 +259,9 @@ def _of_coefficients(values: Sequence[Any], architecture: Architecture) -> Polyn
 def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
     """A map from what people have in Python: a `PolynomialMap`, a SymPy matrix, rows of expressions or of text.
 
+    A `PolynomialMap.of` of one's own has any letters as inputs; in the order in which they are listed they are
+    `x_1_1, x_1_2, ...`, row by row.
+
     Or its coefficients, as `PolynomialMap.coefficient_vector()` and `coefficients()` give them.
 
     Raises:
@@ -268,16 +274,20 @@ def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
         if given.weight_names:
             raise BadInput("the map must have numbers as coefficients, got symbolic weights; put numbers in")
         entries = given.entries
+        if isinstance(given.shape, GivenShape):  # its letters in the order in which they were listed
+            if len(given.input_names) != len(ring.names) or entries.shape != (rows, t):
+                raise ShapeError(
+                    f"the map must be {rows} x {t} in {len(ring.names)} inputs, listed as x_1_1, x_1_2, ... are, "
+                    f"got {entries.shape[0]} x {entries.shape[1]} in {len(given.input_names)}"
+                )
+            return checked_map(map_entries(partial(_moved, ring=ring), entries), ring, architecture)
         sizes = (given.architecture.input_width, *entries.shape)
         if sizes != (architecture.widths[0], rows, t):
             raise ShapeError(
                 f"the map must be {rows} x {t} in {architecture.widths[0]} x {t} inputs, "
                 f"got {sizes[1]} x {sizes[2]} in {sizes[0]} x {given.architecture.tokens}"
             )
-        moved = np.empty((rows, t), dtype=object)
-        for index, entry in np.ndenumerate(entries):
-            moved[index] = ring.from_terms({tuple(map(int, m)): c for m, c in entry.to_dict().items()})
-        return checked_map(moved, ring, architecture)
+        return checked_map(map_entries(partial(_moved, ring=ring), entries), ring, architecture)
     if hasattr(given, "tolist") and not isinstance(given, str):
         given = given.tolist()
     if isinstance(given, Mapping):
@@ -303,3 +313,8 @@ def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
                 raise BadInput(f"{what} must be a SymPy expression or text, got {type(one).__name__}")
             entries[k, j] = from_sympy(sympify(one), ring, architecture.degree, what)
     return checked_map(entries, ring, architecture)
+
+
+def _moved(polynomial: Any, ring: PolynomialRing) -> Any:
+    """Return a polynomial with the variables of another ring, one after the other."""
+    return ring.from_terms({tuple(map(int, m)): c for m, c in polynomial.to_dict().items()})

@@ -61,7 +61,8 @@ def recover(
     """Whether a polynomial map is the function of some network of a shape, with real weights, and of which weights.
 
     Args:
-        phi: a `PolynomialMap` with numbers for weights; or the outputs, `d_l x t`, as a SymPy matrix or as rows of
+        phi: a `PolynomialMap` with numbers for weights, also one of one's own, whose inputs are then the `x_k_j` row by
+            row in the order in which they were listed; or the outputs, `d_l x t`, as a SymPy matrix or as rows of
             SymPy expressions or text, in the letters `x_k_j` (coordinate `k` of token `j`); or its coefficients, as
             `PolynomialMap.coefficient_vector()` or `coefficients()` gives them.
         architecture: the shape; that of `phi` if it is a `PolynomialMap`.

@@ -190,6 +190,6 @@ def test_a_wrong_power_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_weights_that_miss_their_target_are_an_error_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(points, "_realized", lambda origin, target: origin)
+    monkeypatch.setattr(points, "realized", lambda origin, target: origin)
     with pytest.raises(ProgramError, match="must have the virtual weights"):
         FIBERS["generic"].components[0].point(lam=2)

@@ -81,6 +81,23 @@ def test_components_by_hand(weights: Weights, tokens: int, known: tuple[int | No
     assert ("joined by" in str(found)) == (len(found.real.moves) > 0)
 
 
+@pytest.mark.parametrize(
+    "form", [NetworkForm(skip=True), NetworkForm(causal=True), NetworkForm(skip=True, causal=True)]
+)
+def test_a_skip_connection_and_a_mask_change_no_count(form: NetworkForm) -> None:
+    for name in ("rank two of two", "rank one of two", "skew", "definite"):
+        weights, tokens = next(case[1:3] for case in CASES if case[0] == name)
+        square = Weights.of({**weights.named(), "V1": E2})
+        assert fiber(square.with_form(form), tokens).real_components == fiber(square, tokens).real_components
+
+
+def test_embeddings_are_spaces_of_the_chain() -> None:
+    one = {"E": E2, "Q1": E2, "K1": E2, "V1": E2, "U": [[1, 0]]}
+    assert fiber(Weights.of(one)).real_components == 2 * 2 * 2 * 1  # sign, K, stream behind E; that before U is wide
+    assert fiber(Weights.of(one, NetworkForm(skip=True))).real_components is None
+    assert fiber(Weights.of(one), 1).real_components is None
+
+
 def test_softmax_counts_bases_alone() -> None:
     softmax = NetworkForm(SOFTMAX)
     weights = CASES[19][1].with_form(softmax)

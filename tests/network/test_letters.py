@@ -42,7 +42,8 @@ NUMBERS = Weights.of({"Q1": [[2, 1], [0, 3]], "K1": [[1, 0], [0, 1]], "V1": [[1,
 TAKES_LETTERS = {
     "Fiber.__init__", "Classification.__init__", "Comparison.__init__", "Solution.__init__", "Connection.__init__",
     "SecondNetwork.__init__", "AskedFiber.__init__", "AtWeights.__init__",
-    "polynomial_map", "forward", "network_output", "virtual_weights_cost", "solving_cost", "evaluation_cost",
+    "polynomial_map", "forward", "network_output", "virtual_weights", "transform", "rescale",
+    "change_basis", "virtual_weights_cost", "solving_cost", "evaluation_cost",
 }  # fmt: skip
 
 
@@ -112,7 +113,9 @@ def test_pages_name_all_functions_that_take_letters(page: str) -> None:
     taking = {name for name in of_weights if name in TAKES_LETTERS}
     written = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
     (sentence,) = re.findall(r"Of all functions of weights(.*?)take\s+letters", written, flags=re.DOTALL)
-    assert set(re.findall(r"`(\w+)`", sentence)) == taking == {"forward", "network_output", "polynomial_map"}
+    assert set(re.findall(r"`(\w+)`", sentence)) == taking == {
+        "forward", "network_output", "polynomial_map", "virtual_weights", "transform", "rescale", "change_basis",
+    }  # fmt: skip
     assert len(of_weights) > 15
 
 

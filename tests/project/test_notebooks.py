@@ -15,7 +15,7 @@ EACH = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 
 def test_every_notebook_has_a_page_and_every_page_a_notebook() -> None:
-    assert len(NOTEBOOKS) == 5
+    assert len(NOTEBOOKS) == 6
     assert {p.stem.replace("_", "-") for p in NOTEBOOKS} == {p.stem for p in PAGES.glob("*.md")}
 
 

@@ -103,6 +103,6 @@ def argument(name: str, network: Architecture) -> Any:
         "form": LIGHTNING, "net": None, "prime": P, "count": 1,
         "price": Price("rationals"), "input_bits": 8, "fractions": 0,
         "attended": None, "needs": (), "wanted": frozenset({0}), "kept": 1, "quantities": (), "input": None,
-            "functional": None,
+        "functional": None, "components": (), "forms": (), "complete_over": None,
     }  # fmt: skip
     return made[name]

@@ -1,0 +1,161 @@
+# Geometry's other half in eight cells. Open with: marimo edit examples/notebooks/geometry.py
+
+import marimo
+
+app = marimo.App(app_title="Geometry's other half")
+
+
+@app.cell
+def _():
+    import marimo as mo
+    from sympy import Matrix, symbols
+
+    from lightning_sym import (
+        Architecture,
+        PolynomialMap,
+        Weights,
+        equations,
+        fiber,
+        forward,
+        polynomial_map,
+        recover,
+        singular_locus,
+    )
+
+    mo.md(
+        r"""
+        # Geometry's other half
+
+        Families of weights with letters, the real fiber and its components, and maps of one's own. All is exact.
+        """
+    )
+    return (
+        Architecture,
+        Matrix,
+        PolynomialMap,
+        Weights,
+        equations,
+        fiber,
+        forward,
+        mo,
+        polynomial_map,
+        recover,
+        singular_locus,
+        symbols,
+    )
+
+
+@app.cell
+def _(mo):
+    mo.md("**1.** A component of a fiber is a family: weights with a letter, on its `domain`, here `lam != 0`.")
+    return
+
+
+@app.cell
+def _(Weights, fiber, symbols):
+    lam = symbols("lam")
+    w = Weights.of({"Q1": [[1, 2]], "K1": [[1, -1]], "V1": [[3, 1]]})
+    found = fiber(w)
+    other = found.components[1]
+    family = other.point(lam=lam)
+    family
+    return family, found, w
+
+
+@app.cell
+def _(mo):
+    mo.md("**2.** Its function has no `lam`: it is the function of the given weights.")
+    return
+
+
+@app.cell
+def _(Matrix, family, forward, symbols, w):
+    x = Matrix(2, 2, symbols("x1:5"))
+    difference = forward(x, family) - forward(x, w.layers)
+    difference
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("**3.** Where a Jacobian with letters loses rank: at the common zeros of the polynomials that are named.")
+    return
+
+
+@app.cell
+def _(Architecture, polynomial_map, symbols):
+    network = Architecture((2, 1), (1,), 2)
+    a, b = symbols("a b")
+    polynomial_map(network).jacobian_rank({"Q1": [[a, b]], "K1": [[1, 0]], "V1": [[1, 0]]})
+    return a, b, network
+
+
+@app.cell
+def _(mo):
+    mo.md("**4.** The real fiber: connected components of weights, those of virtual weights, and what joins them.")
+    return
+
+
+@app.cell
+def _(found):
+    "\n".join([f"{found.real_components} and {found.real.virtual}", *found.real.moves])
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("**5.** A map of one's own: two quadratic neurons. Dimension, degree and equation of its image.")
+    return
+
+
+@app.cell
+def _(PolynomialMap, equations, symbols):
+    u, v, z = symbols("u1:4"), symbols("v1:4"), symbols("z1:4")
+    square = sum(p * t for p, t in zip(u, z, strict=True)) ** 2 + sum(p * t for p, t in zip(v, z, strict=True)) ** 2
+    phi = PolynomialMap.of([[square]], weights=[*u, *v], inputs=z)
+    ideal = equations(phi, 3)
+    ideal
+    return phi, u, v
+
+
+@app.cell
+def _(mo):
+    mo.md("**6.** What gradient flow keeps because of a group that is named: here a rescaling.")
+    return
+
+
+@app.cell
+def _(PolynomialMap, symbols):
+    p, q, t = symbols("p q t")
+    product = PolynomialMap.of([[p * q * t]], weights=[p, q], inputs=[t])
+    product.conserved([{p: p, q: -q}])
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("**7.** Weights of a polynomial in any letters, in the order in which they are listed.")
+    return
+
+
+@app.cell
+def _(Architecture, PolynomialMap, a, b, recover):
+    cubic = PolynomialMap.of([[2 * a**3 + 4 * a**2 * b]], weights=[], inputs=[a, b])
+    recover(cubic, Architecture((2, 1), (1,), 1))
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("**8.** The ideal of the singular locus for another system.")
+    return
+
+
+@app.cell
+def _(Architecture, singular_locus):
+    singular_locus(Architecture((2, 1), (2,), 2), 2).to_text("macaulay2")
+    return
+
+
+if __name__ == "__main__":
+    app.run()
