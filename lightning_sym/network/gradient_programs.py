@@ -61,10 +61,8 @@ def gradient_program(architecture: Architecture, wanted: frozenset[int] | None =
     """
     architecture.require("a program of gradients", SHAPED)
     ones, normalized = (1,) * architecture.depth, architecture.normalization is not None
-    value_ranks, embed, unembed = (
-        None if size is None else one
-        for size, one in ((architecture.value_ranks, ones), (architecture.embed, 1), (architecture.unembed, 1))
-    )
+    value_ranks = None if architecture.value_ranks is None else ones
+    embed, unembed = (None if size is None else 1 for size in (architecture.embed, architecture.unembed))
     smallest = Architecture(
         (1, *ones), ones, 1, SOFTMAX if normalized else None, architecture.heads, value_ranks, architecture.skip,
         architecture.causal and not normalized, embed, unembed,
