@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.given_path import is_checkpoint
 from lightning_cli.writing.checkpoint_answer import CHECKPOINTS
 from lightning_cli.writing.fields import (
     SPELLED,
@@ -198,6 +198,7 @@ Examples:
   lightning-sym same model.gguf rewritten.gguf --exact --ids 1,2,3
   lightning-sym same model/ trained/ --layout-b megatron
   lightning-sym same base/ merged/ --adapter lora/
+  lightning-sym same large/ rewritten/ --scheduler tcp://host:8786
 
 Exit codes: 0 same (checkpoints: also up to rounding, without --exact), 1 different (most often with an input that
 shows it), 2 bad input, 3 undecided.""",
@@ -210,6 +211,11 @@ shows it), 2 bad input, 3 undecided.""",
 @options.WORK_OF_SAME
 @options.certificate("Write what proves the answer")
 @options.OF_CHECKPOINTS
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Checkpoints: a Dask scheduler whose workers look at the layers, such as tcp://host:8786.",
+)
 @options.AS_JSON
 def command(
     *,
@@ -218,6 +224,7 @@ def command(
     as_json: bool,
     work: float,
     of_checkpoints: dict[str, Any],
+    scheduler: str | None,
     form: dict[str, Any],
     **of_weights: Any,
 ) -> int:
@@ -231,28 +238,17 @@ def command(
     the answer is the symmetry by which one is a rewriting of the other, exactly or up to rounding, or logits that are
     proved apart, with the known mistakes of conversion tools that explain the difference.
     """
-    kinds = [_is_checkpoint(path) for path in (first, second)]
+    kinds = [is_checkpoint(path) for path in (first, second)]
     told = ("files of weights", "checkpoints (folders, .gguf)")
-    for option in options.typed([*of_weights, *form] if any(kinds) else of_checkpoints).values():
+    for option in options.typed([*of_weights, *form] if any(kinds) else [*of_checkpoints, "scheduler"]).values():
         right, given = told if any(kinds) else told[::-1]
         raise BadInput(f"{option} must go with two {right}, got {given}")
     if any(kinds) and not all(kinds):
         raise BadInput(f"both must be files of weights, or both checkpoints (folders, .gguf), got {first} and {second}")
     if any(kinds):
-        return _same_checkpoints(first, second, as_json=as_json, work=work, **of_checkpoints)
+        return _same_checkpoints(first, second, as_json=as_json, work=work, scheduler=scheduler, **of_checkpoints)
     weights = [options.load_weights(path, **form) for path in (first, second)]
     return _same_weights(*weights, as_json=as_json, work=work, **of_weights)
-
-
-def _is_checkpoint(path: str) -> bool:
-    """Return whether this is a folder, or a .gguf file; everything else is a file of exact weights.
-
-    Raises:
-        BadInput: there is nothing of this name.
-    """
-    if not os.path.exists(path):
-        raise BadInput(f"{path}: there is no such file or folder")
-    return os.path.isdir(path) or path.lower().endswith(".gguf")
 
 
 def _same_weights(
@@ -288,6 +284,7 @@ def _same_checkpoints(
     layout_b: str | None,
     adapter: str | None,
     work: float,
+    scheduler: str | None,
     as_json: bool,
 ) -> int:
     """Compare two checkpoints, write the answer, and the symmetry, if there is one, into a file; the exit code."""
@@ -298,7 +295,9 @@ def _same_checkpoints(
         )
         if output is not None:
             symmetry_files.require_output(output, opened[1].form)
-        result = same_checkpoints.same_checkpoints(*opened, ids=ids, units=units, work=work, progress=progress)
+        result = same_checkpoints.same_checkpoints(
+            *opened, ids=ids, units=units, work=work, scheduler=scheduler, progress=progress
+        )
     written = None
     if output is not None and result.symmetry is not None:
         symmetry_files.save_symmetry(result.symmetry, output)
