@@ -17,6 +17,7 @@ import click
 from lightning_cli import exit_codes
 
 COMMANDS = {
+    "align": "Write the weights of one function that are nearest to another checkpoint.",
     "apply": "Write the checkpoint that a symmetry makes of another one.",
     "atlas": "Ask the certified dimensions of many networks, or make a page of them.",
     "canonical": "Give the one representative of all weights with a function.",

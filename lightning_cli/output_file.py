@@ -48,6 +48,27 @@ class OutputFile(click.Path):
         return path
 
 
+class OutputFileOrFolder(OutputFile):
+    """A file that ends as it has to, or, where it does not, what may be a folder: the command finds that out."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the path as it was given.
+
+        Raises:
+            BadInput: as for a file, if it ends like one.
+        """
+        path = str(value)
+        return super().convert(value, param, ctx) if os.path.splitext(path)[1] in self.endings else path
+
+    def require_file(self, path: str) -> None:
+        """Refuse what is no such file.
+
+        Raises:
+            BadInput: as for a file.
+        """
+        super().convert(path, None, None)
+
+
 def require_output_file(what: str, path: str) -> None:
     """Refuse a file that cannot be written.
 

@@ -38,6 +38,8 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.certificates.fibers import fiber_certificate as fiber_certificate
     from lightning_sym.certificates.files import write_certificate as write_certificate
     from lightning_sym.certificates.same_function import same_certificate as same_certificate
+    from lightning_sym.checkpoints.align import align as align
+    from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint as canonical_checkpoint
     from lightning_sym.checkpoints.circuits import Circuits as Circuits
     from lightning_sym.checkpoints.circuits import circuits as circuits
     from lightning_sym.checkpoints.comparison import CheckpointAnswer as CheckpointAnswer

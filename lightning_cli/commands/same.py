@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -12,6 +11,7 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.checkpoint_options import OF_CHECKPOINTS
+from lightning_cli.given_path import is_checkpoint
 from lightning_cli.writing.checkpoint_answer import CHECKPOINTS
 from lightning_cli.writing.fields import (
     SPELLED,
@@ -210,6 +210,7 @@ Examples:
   lightning-sym same base/ merged/ --adapter lora/
   lightning-sym same base/ tuned/ --distances --picture distances.svg
   lightning-sym same base/ other/ --tokenizer-a base/tokenizer.json --tokenizer-b other/tokenizer.json
+  lightning-sym same large/ rewritten/ --scheduler tcp://host:8786
 
 Exit codes: 0 same (checkpoints: also up to rounding, without --exact), 1 different (most often with an input that
 shows it), 2 bad input, 3 undecided.""",
@@ -222,6 +223,11 @@ shows it), 2 bad input, 3 undecided.""",
 @options.WORK_OF_SAME
 @options.certificate("Write what proves the answer")
 @OF_CHECKPOINTS
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Checkpoints: a Dask scheduler whose workers look at the layers, such as tcp://host:8786.",
+)
 @options.AS_JSON
 def command(
     *,
@@ -230,6 +236,7 @@ def command(
     as_json: bool,
     work: float,
     of_checkpoints: dict[str, Any],
+    scheduler: str | None,
     form: dict[str, Any],
     **of_weights: Any,
 ) -> int:
@@ -243,28 +250,17 @@ def command(
     the answer is the symmetry by which one is a rewriting of the other, exactly or up to rounding, or logits that are
     proved apart, with the known mistakes of conversion tools that explain the difference.
     """
-    kinds = [_is_checkpoint(path) for path in (first, second)]
+    kinds = [is_checkpoint(path) for path in (first, second)]
     told = ("files of weights", "checkpoints (folders, .gguf)")
-    for option in options.typed([*of_weights, *form] if any(kinds) else of_checkpoints).values():
+    for option in options.typed([*of_weights, *form] if any(kinds) else [*of_checkpoints, "scheduler"]).values():
         right, given = told if any(kinds) else told[::-1]
         raise BadInput(f"{option} must go with two {right}, got {given}")
     if any(kinds) and not all(kinds):
         raise BadInput(f"both must be files of weights, or both checkpoints (folders, .gguf), got {first} and {second}")
     if any(kinds):
-        return _same_checkpoints(first, second, as_json=as_json, work=work, **of_checkpoints)
+        return _same_checkpoints(first, second, as_json=as_json, work=work, scheduler=scheduler, **of_checkpoints)
     weights = [options.load_weights(path, **form) for path in (first, second)]
     return _same_weights(*weights, as_json=as_json, work=work, **of_weights)
-
-
-def _is_checkpoint(path: str) -> bool:
-    """Return whether this is a folder, or a .gguf file; everything else is a file of exact weights.
-
-    Raises:
-        BadInput: there is nothing of this name.
-    """
-    if not os.path.exists(path):
-        raise BadInput(f"{path}: there is no such file or folder")
-    return os.path.isdir(path) or path.lower().endswith(".gguf")
 
 
 def _same_weights(
@@ -304,6 +300,7 @@ def _same_checkpoints(
     tokenizer_a: str | None,
     tokenizer_b: str | None,
     work: float,
+    scheduler: str | None,
     as_json: bool,
 ) -> int:
     """Compare two checkpoints, write the answer, and the symmetry, if there is one, into a file; the exit code."""
@@ -326,7 +323,9 @@ def _same_checkpoints(
                 raise BadInput(f"with tokenizers both must have as many token ids, got {counts[0]} and {counts[1]}")
             ordered = tokenizers.id_order(tokenizer_a, tokenizer_b, counts[0])
             pair = opened[0], ordered.read(opened[1])
-        result = same_checkpoints.same_checkpoints(*pair, ids=ids, units=units, work=work, progress=progress)
+        result = same_checkpoints.same_checkpoints(
+            *pair, ids=ids, units=units, work=work, scheduler=scheduler, progress=progress
+        )
         if distances or target is not None:
             apart = measuring.checkpoint_distances(*pair, units=units, work=work)
         if target is not None and apart is not None:

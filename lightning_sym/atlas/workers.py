@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -145,6 +146,72 @@ def cluster(address: str) -> Iterator[tuple[Submit, int, Callable[[], None]]]:
         MissingExtra: Dask is not installed.
         BadInput: no scheduler answers at the address, or it has no workers.
     """
+    with _connected(address) as (client, threads, look):
+        # a network is measured once or, if its worker dies, again: rows do not depend on who measures them
+        yield client.get_executor(pure=False).submit, threads, look
+
+
+class Spread(Protocol):
+    """Does one thing to each of several, as `map` does: in this process, or wherever there are hands."""
+
+    def __call__(self, work: Callable[[T], R], things: Iterable[T], /) -> Iterable[R]:
+        """The results, in the order of the things."""
+
+
+@contextmanager
+def spread_over(address: str | None) -> Iterator[Spread]:
+    """What does things side by side by the workers of a Dask scheduler; without an address one after another, here.
+
+    What is done to all things is sent once, and held where it is asked for. If a worker dies, what it was doing is done
+    again by another one.
+
+    Raises:
+        MissingExtra: Dask is not installed.
+        BadInput: no scheduler answers at the address, it has no workers, or they were ended.
+    """
+    if address is None:
+        yield map
+        return
+    with _connected(address) as (client, _, look):
+
+        def spread(work: Callable[[T], R], things: Iterable[T], /) -> Iterable[R]:
+            with warnings.catch_warnings():  # it may be large
+                warnings.simplefilter("ignore", UserWarning)
+                held = client.submit(_itself, work, pure=False)  # a task, which is done again where its worker dies
+            futures = [client.submit(_done, held, thing, pure=False) for thing in things]
+            for future in futures:
+                yield _waited_for(future, look)
+
+        yield spread
+
+
+def _itself(work: Callable[[T], R]) -> Callable[[T], R]:
+    return work
+
+
+def _done(work: Callable[[T], R], thing: T) -> R:
+    return work(thing)
+
+
+def _waited_for(future: Any, look: Callable[[], None]) -> Any:
+    """Return what a future holds, and look about once a second while it holds nothing.
+
+    What is done is lost again where its worker dies before it was fetched, so nobody waits without a limit.
+    """
+    while True:
+        with suppress(TimeoutError):
+            return future.result(timeout=1)
+        look()
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[tuple[Any, int, Callable[[], None]]]:
+    """A Dask client, how many threads its workers have, and what is to be called while one waits.
+
+    Raises:
+        MissingExtra: Dask is not installed.
+        BadInput: no scheduler answers at the address, or it has no workers.
+    """
     dask = import_extra("distributed", "cluster", "a Dask cluster")
     with _silent("distributed", "tornado", "asyncio"):  # what they log is said in a line below
         try:
@@ -167,8 +234,7 @@ def cluster(address: str) -> Iterator[tuple[Submit, int, Callable[[], None]]]:
                     raise BadInput(f"workers must be left to work, there was none for {_PATIENCE:g} s")
 
             try:
-                # a network is measured once or, if its worker dies, again: rows do not depend on who measures them
-                yield client.get_executor(pure=False).submit, threads, look
+                yield client, threads, look
             except (CancelledError, OSError, dask.KilledWorker) as error:
                 raise BadInput("a Dask scheduler and its workers must be left to work, one was ended") from error
             except (ImportError, RuntimeError) as error:

@@ -23,7 +23,8 @@ from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.not_moved import ends_behind
 from lightning_sym.checkpoints.overlap import overlap
 from lightning_sym.checkpoints.pieces import CheckpointPiece, table
-from lightning_sym.checkpoints.searched import Searched, layer_found
+from lightning_sym.checkpoints.layer_looked import layer_found
+from lightning_sym.checkpoints.searched import Searched
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
 from lightning_sym.checkpoints.units import DEFAULT_UNITS
 from lightning_sym.display import Lines, Result, latex_words
@@ -194,7 +195,7 @@ def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[L
     for layer in range(second.form.layers):
         blocks = block_of(first, layer, Walker.COMPARISON), block_of(second, layer, Walker.COMPARISON)
         compared, _, _ = layer_found(
-            blocks, (first.form, second.form), stream, lambda name, n=layer: search.stored(f"{n}.{name}"), units  # type: ignore[misc]
+            blocks, (first.form.at(layer), second.form.at(layer)), stream, lambda name, n=layer: search.stored(f"{n}.{name}"), units  # type: ignore[misc]
         )  # fmt: skip
         there = dict(compared.pair.second.present())
         ways = [compared.account.settled.left]

@@ -12,11 +12,12 @@ from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.explaining import MOST, Composition, at_odds, explain, explain_by_fits, off_by_number
 from lightning_sym.checkpoints.identity import stored_type
 from lightning_sym.checkpoints.layer_accounts import LayerFound
+from lightning_sym.checkpoints.layer_looked import layer_found, layer_off
 from lightning_sym.checkpoints.mistaken_scenes import Change, Scene
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.not_moved import ends_behind, ends_not_moved, layers_behind, not_moved
 from lightning_sym.checkpoints.pieces import LAYER
-from lightning_sym.checkpoints.searched import Searched, layer_found, layer_off, stream_as_it_is
+from lightning_sym.checkpoints.searched import Searched, stream_as_it_is
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
 from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.limits import Work, unheard

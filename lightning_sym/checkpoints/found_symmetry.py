@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.configurations import IDLE
 from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.identity import stored_type
-from lightning_sym.checkpoints.layer_accounts import LayerFound
+from lightning_sym.checkpoints.layer_looked import UNREAD
 from lightning_sym.checkpoints.measured import Fitted, fitted, measured
-from lightning_sym.checkpoints.model import Block, Checkpoint
+from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.nice_numbers import as_part
-from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.stream_fit import CHUNK, centred
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -57,9 +55,6 @@ def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream
             left, _, right = np.linalg.svd(found.matrix.floats)
             return stream_of(replace(found, matrix=left @ right, exact=False), first, second)
     return stream
-
-
-UNREAD = "of the second checkpoint has numbers that nothing depends on"
 
 
 @dataclass(eq=False)
@@ -105,39 +100,11 @@ class Gathered:
         self.parts |= found.parts
         self._refuse(found.unread and f"{found.unread} {UNREAD}", found.why_not)
 
-    def add_layer(self, found: LayerFound, raw: tuple[Block, Block], kept: Any) -> None:
-        """A layer, neurons that do nothing with the numbers of the second.
-
-        Args:
-            found: what was found there.
-            raw: the layer of both, as it was read.
-            kept: of both, which neurons do something.
-        """
-        old, new = kept
-        parts: dict[str, Any] = {}
-        given = found.symmetry
-        if not (old.all() and new.all()):
-            parts["neurons"] = np.full(len(new), -1)
-            if old.any() and new.any():
-                order = np.arange(int(new.sum())) if given.neurons is None else given.neurons
-                parts["neurons"][new] = np.flatnonzero(old)[order]
-            for name in ("ups", "gate_shift", "up_shift", "down_shift"):
-                if (numbers := getattr(given, name)) is not None:
-                    parts[name] = np.full(len(new), int(name == "ups"), dtype=numbers.dtype)
-                    parts[name][new] = numbers
-            for name in IDLE if not new.all() else ():
-                if (array := getattr(raw[1], name)) is not None:
-                    numbers = array[:, ~new] if name == "down" else array[~new]
-                    parts |= {f"idle_{name}": numbers} if numbers.any() else {}
-        self._take(sum(array.nbytes for name, array in parts.items() if name.startswith("idle")))
-        pieces = [dict(block.present()) for block in raw]
-        alone = {
-            name: array for one, other in (pieces, pieces[::-1]) for name, array in one.items() if name not in other
-        }
-        lonely = min((name for name, array in alone.items() if not LAYER[name].added_to or array.any()), default="")
-        self._refuse(lonely and f"{len(self.layers)}.{lonely} is in one of the checkpoints only")
-        self._refuse(found.unread and f"{len(self.layers)}.{found.unread} {UNREAD}", found.why_not)
-        self.layers.append(replace(given, **parts))
+    def add_layer(self, symmetry: LayerSymmetry, idle: int, why_not: str) -> None:
+        """A layer, neurons that do nothing with the numbers of the second: as `layer_looked.py` tells it."""
+        self._take(idle)
+        self._refuse(why_not)
+        self.layers.append(symmetry)
 
     def made(self, exact: bool) -> Symmetry | None:
         """All of it, if it can be applied."""

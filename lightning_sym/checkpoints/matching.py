@@ -105,7 +105,7 @@ def _turned_scores(first: Folded, second: Folded, ratio: int, turned: int) -> Fl
     return np.asarray((products(first.query, second.query) * key.conj()).real.sum(axis=0))
 
 
-PAIRS = 2**22
+PAIRS = 2**18
 """Pairs of neurons that are all compared; of more, sketches are."""
 
 SKETCH, BLOCK = 48, 512

@@ -15,6 +15,7 @@ class Retyped:
     Attributes:
         checkpoint: the numbers.
         like: the types; an unembedding that was tied there has that of the embedding.
+        wider: each is the next wider type, `F32` or `F64`, which holds products of two numbers.
 
     Example:
         >>> from lightning_sym import LayerSymmetry, Symmetry, apply
@@ -27,6 +28,7 @@ class Retyped:
 
     checkpoint: Checkpoint
     like: Checkpoint
+    wider: bool = False
 
     @property
     def form(self) -> CheckpointForm:
@@ -49,12 +51,17 @@ class Retyped:
     def stored(self, piece: str) -> str:
         """The type that the other one's piece is stored in."""
         try:
-            return self.like.stored(piece)
+            kind = self.like.stored(piece)
         except BadInput:
             if piece != "unembedding":
                 raise
-            return self.like.stored("embedding")
+            kind = self.like.stored("embedding")
+        return WIDER.get(kind, "F64") if self.wider else kind
 
     def called(self, piece: str) -> str:
         """What the files call a piece."""
         return self.checkpoint.called(piece)
+
+
+WIDER = {"F16": "F32", "BF16": "F32"}
+"""Of the types that are no longer than half of another one, which that is; of the others it is `F64`."""

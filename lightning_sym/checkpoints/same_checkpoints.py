@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.atlas.workers import spread_over
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
 from lightning_sym.checkpoints.diagnosis import diagnose
 from lightning_sym.checkpoints.edited import Edited
@@ -28,7 +30,7 @@ from lightning_sym.checkpoints.identity import (
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.overlap import Overlap, overlap
-from lightning_sym.checkpoints.pieces import SHAPELESS
+from lightning_sym.checkpoints.pieces import SHAPELESS, table
 from lightning_sym.checkpoints.prompts import past_windows, prompt_of, prompts_for
 from lightning_sym.checkpoints.reduced import reduced_pair
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
@@ -46,6 +48,7 @@ def same_checkpoints(
     ids: Sequence[int] = (),
     units: float = DEFAULT_UNITS,
     work: float = DEFAULT_WORK,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> CheckpointComparison:
     """Compare two checkpoints: is the second what a symmetry makes of the first, exactly, or up to rounding?
@@ -60,10 +63,12 @@ def same_checkpoints(
         ids: token ids of the prompt for which logits are compared; without them, a few of the vocabulary.
         units: how far a tensor may be off, in units in the last place of the type it is stored in, to count as rounded.
         work: seconds, by a rough estimate, that the search for known mistakes may take where the two are not the same.
+        scheduler: the address of a Dask scheduler whose workers look at the layers, from files at the same paths.
         progress: is told of what is done.
 
     Raises:
-        BadInput: an id is in none of their vocabularies.
+        BadInput: an id is in none of their vocabularies, or no scheduler with workers is at the address.
+        MissingExtra: a scheduler is named, and Dask is not installed.
 
     Example:
         >>> import numpy as np
@@ -88,18 +93,25 @@ def same_checkpoints(
     for form in forms:
         require_form(form, Walker.COMPARISON)
     if forms[0].vocabulary != forms[1].vocabulary:
-        return _of_fewer_ids(first, second, ids=ids, units=units, work=work, progress=progress)
+        asked = {"ids": ids, "units": units, "work": work, "scheduler": scheduler, "progress": progress}
+        return _of_fewer_ids(first, second, **asked)
     prompt = prompt_of(ids, forms)
     tell: Progress = progress or unheard
     reasons = unlike(*forms, units, number_type(first, second))
-    found = Searched(first, second, units, tell) if reasons else _searched(first, second, units, tell)
+    found = Searched(first, second, units, tell)
+    if not reasons:
+        found = _searched(first, second, units, tell, scheduler)
     left = None if _explained_by_symmetry(found) else reduced_pair(first, second)
-    if left is not None and _explained_by_symmetry(met := _searched(left[0], left[1], units, tell)):
-        return replace(_answered(met, prompt, (), work), reduced=left[2])
-    return _answered(found, prompt, tuple(reasons), work)
+    if left is not None:
+        met = _searched(left[0], left[1], units, tell, scheduler)
+        if _explained_by_symmetry(met):
+            return replace(_answered(met, prompt, (), work, ids=ids), reduced=left[2])
+    return _answered(found, prompt, tuple(reasons), work, ids=ids)
 
 
-def _searched(first: Checkpoint, second: Checkpoint, units: float, tell: Progress) -> Searched:
+def _searched(
+    first: Checkpoint, second: Checkpoint, units: float, tell: Progress, scheduler: str | None = None
+) -> Searched:
     """What is found of two checkpoints of one form: the identity first, then every symmetry."""
     found = Searched(first, second, units, tell)
     if unlike(first.form, second.form, units, number_type(first, second)):
@@ -109,7 +121,8 @@ def _searched(first: Checkpoint, second: Checkpoint, units: float, tell: Progres
         nothing = under_identity(first, second, units)
         if nothing.within(units):
             return rounded_at_most(found, nothing)
-        found.compare()
+        with spread_over(scheduler) as found.spread:
+            found.compare()
     return found
 
 
@@ -153,7 +166,29 @@ UNEXPLAINED = (CheckpointAnswer.DIFFERENT, CheckpointAnswer.UNDECIDED)
 """Answers behind which known mistakes are searched."""
 
 
-def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...], work: float) -> CheckpointComparison:
+LOGITS = 2**28
+"""Numbers of a checkpoint up to which logits are bounded where nobody asks for them, and they decide nothing."""
+
+
+def numbers_of(form: CheckpointForm) -> int:
+    """How many numbers the matrices of a checkpoint have.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> numbers_of(small_checkpoint("llama").form)
+        5120
+    """
+    layer, ends = (
+        sum(prod(piece.shape) for piece in pieces.values() if piece.columns)
+        for pieces in (table(form).layer, table(form).ends)
+    )
+    return form.layers * layer + ends
+
+
+def _answered(
+    found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...], work: float, *, ids: Sequence[int] = ()
+) -> CheckpointComparison:
+    """The answer that follows from what was found; `ids` are those that were asked for."""
     residuals, description = found.residuals_in_order(), found.description()
     complete = _complete(found)
     largest = max((each.units for each in residuals), default=0.0)
@@ -179,11 +214,14 @@ def _answered(found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...]
     elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and one_form(found.first, found.second))):
         residuals, description = _accounted(found)
     named.append(beyond(residuals, found.units))
-    if answer is not CheckpointAnswer.SAME:
+    asked = bool(ids) or numbers_of(found.second.form) <= LOGITS
+    if answer is CheckpointAnswer.ROUNDING and not asked:
+        tried = (*tried, f"logits: of more than {LOGITS:,} numbers they are bounded where token ids are given")
+    elif answer is not CheckpointAnswer.SAME:
         context = min(found.first.form.context, found.second.form.context)
         prompts = prompts_for(prompt, (named[0], named[1]), context)
-        for ids in (*prompts, *past_windows(prompt, (found.first.form, found.second.form))):
-            logits, failed = _logits(found, ids)
+        for read in (*prompts, *past_windows(prompt, (found.first.form, found.second.form))):
+            logits, failed = _logits(found, read)
             tried = (*tried, *failed)
             if logits is None or logits.apart is not None:
                 break

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from lightning_sym.atlas.workers import Spread
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.comparison import FoundSymmetry
 from lightning_sym.checkpoints.ends_accounts import EndsFound, compare_ends
-from lightning_sym.checkpoints.folded import alive, whole
 from lightning_sym.checkpoints.found_symmetry import Gathered, stream_of
-from lightning_sym.checkpoints.found_text import layer_words, stream_words
+from lightning_sym.checkpoints.found_text import stream_words
 from lightning_sym.checkpoints.identity import Identity, beyond, called_by, stored_type
-from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, off_at_best
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.layer_looked import LayerLooked, LayerWork
+from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
+from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import NUMBERS, Residual, Worst, form_residual, number_type
 from lightning_sym.checkpoints.walk import Stream, off
 from lightning_sym.limits import Progress, unheard
@@ -31,6 +29,7 @@ class Searched:
 
     def __init__(self, first: Checkpoint, second: Checkpoint, units: float, tell: Progress) -> None:
         self.first, self.second, self.units, self.tell = first, second, units, tell
+        self.spread: Spread = map
         self.residuals: list[Residual] = []
         self.words: list[tuple[str, ...]] = []
         self.tried: list[str] = []
@@ -99,11 +98,14 @@ class Searched:
             self._add(piece, worst, ends.exact)
         self.gathered = Gathered(stream, self.first, self.second)
         self.gathered.add_ends(ends)
-        for layer in range(form.layers if layers is None else layers):
+        if exactly and not (self.exact and self.equal):
+            return
+        work = LayerWork(self.first, self.second, stream, self.units)
+        for looked in self.spread(work, range(form.layers if layers is None else layers)):
+            self._take_layer(looked)
+            self.tell(f"layer {looked.layer}", looked.layer + 3, form.layers + 2)
             if exactly and not (self.exact and self.equal):
                 return
-            self.tell(f"layer {layer}", layer + 2, form.layers + 2)
-            self._layer(layer, stream)
 
     def residuals_in_order(self) -> tuple[Residual, ...]:
         """What is off most comes first."""
@@ -154,87 +156,18 @@ class Searched:
             called, stored = called_by(self.first, self.second, piece), self.stored(piece)
             self.residuals.append(worst.residual(piece, called, stored, self.second.form, exact))
 
-    def _layer(self, layer: int, stream: Stream) -> None:
-        """A layer of both, with equally many groups and neurons."""
-        forms = self.first.form.at(layer), self.second.form.at(layer)
-        blocks = tuple(block_of(each, layer, Walker.COMPARISON) for each in (self.first, self.second))
-        found, kept, counts = layer_found(
-            (blocks[0], blocks[1]), forms, stream, lambda name: self.stored(f"{layer}.{name}"), self.units
-        )
-        if lost := counts[0] != counts[1]:
+    def _take_layer(self, looked: LayerLooked) -> None:
+        """Keep what was found in a layer of both."""
+        counts, layer = looked.counts, looked.layer
+        if counts[0] != counts[1]:
             self.tried.append(f"layer {layer}: {counts[0]} and {counts[1]} neurons of the MLP do something")
-            self.exact = False
-        self.words.append(layer_words(found.symmetry, found.guess.words.values(), forms[0].groups != forms[1].groups))
-        self.exact &= found.exact
-        self.equal &= found.equal
-        self.fitted |= bool(found.guess.fitted)
-        for name, worst in found.tensors.items():
-            if lost and name in ("down", "up", "gate"):
-                worst.units = float("inf")
-            self._add(f"{layer}.{name}", worst, found.exact)
+        self.words.append(looked.words)
+        self.exact &= looked.exact
+        self.equal &= looked.equal
+        self.fitted |= looked.fitted
+        self.residuals += looked.residuals
         if self.gathered is not None:
-            self.gathered.add_layer(found, blocks, kept)  # type: ignore[arg-type]
-
-
-def layer_found(
-    blocks: tuple[Block, Block],
-    forms: tuple[CheckpointForm, CheckpointForm],
-    stream: Stream,
-    stored: Callable[[str], str],
-    units: float,
-) -> tuple[LayerFound, list[Any], list[int]]:
-    """A layer of both compared, keys and values written out, neurons that do nothing left out.
-
-    Where more neurons do something in one of them, its last ones are left out too.
-
-    Args:
-        blocks: the layer of both.
-        forms: of both.
-        stream: what was done to the stream.
-        stored: by piece, the coarser of the types that it is stored in.
-        units: up to which a difference counts as rounding.
-
-    Returns:
-        What was found, of both which neurons were compared, and how many do something.
-    """
-    first, second, form, kept, counts = _alike(blocks, forms)
-    return compare_layer(first, second, form, stream, stored, units), kept, counts
-
-
-def layer_off(
-    blocks: tuple[Block, Block],
-    forms: tuple[CheckpointForm, CheckpointForm],
-    stream: Stream,
-    stored: Callable[[str], str],
-    units: float,
-) -> frozenset[str]:
-    """The pieces that no symmetry of `layer_found` explains, in units alone, for the many that are tried."""
-    first, second, form, _, counts = _alike(blocks, forms)
-    found = off_at_best(first, second, form, stream, stored, units)
-    return found | ({"down"} if counts[0] != counts[1] else set())
-
-
-def _alike(
-    blocks: tuple[Block, Block], forms: tuple[CheckpointForm, CheckpointForm]
-) -> tuple[Block, Block, CheckpointForm, list[Any], list[int]]:
-    """The layer of both with equally many groups and neurons, its form, and what `layer_found` says of neurons."""
-    kept = [alive(block) for block in blocks]
-    counts = [int(each.sum()) for each in kept]
-    for each in kept:
-        each[np.flatnonzero(each)[min(counts) :]] = False
-    groups = max(form.groups for form in forms)
-    lacking: dict[str, Any] = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
-    pair = (whole(b, form, groups, k) for b, form, k in zip(blocks, forms, kept, strict=True))
-    first, second = (_as_read(replace(block, **lacking), raw) for block, raw in zip(pair, blocks, strict=True))
-    return first, second, replace(forms[1], inner=len(second.up), groups=groups), kept, counts
-
-
-def _as_read(block: Block, raw: Block) -> Block:
-    """A layer with what nobody here knows how to move as it was read."""
-    return replace(block, **{name: array for name, array in raw.present() if getattr(block, name) is None})
-
-
-BIASES = tuple(each.name for each in fields(Block) if each.name.endswith("_bias"))
+            self.gathered.add_layer(looked.symmetry, looked.idle, looked.why_not)
 
 
 def stream_as_it_is(first: Checkpoint, second: Checkpoint) -> Stream:

@@ -15,6 +15,17 @@ KINDS = kinds(Symmetry) | kinds(LayerSymmetry)
 """Of every part that is made of numbers, of the whole or of a layer, what it is made of."""
 
 
+def allowed(name: str, form: CheckpointForm) -> bool:
+    """Whether a part is a symmetry of this kind of network.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> [allowed(name, small_checkpoint("llama").form) for name in ("turns", "queries")]
+        [True, False]
+    """
+    return all(need.holds(form) for need in KINDS[name].needs)
+
+
 def sizes_of(form: CheckpointForm) -> dict[str, int]:
     """The numbers that the letters of parts stand for."""
     found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}

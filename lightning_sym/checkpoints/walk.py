@@ -17,7 +17,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
-from lightning_sym.checkpoints.exact_arrays import Exact
+from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
 from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
@@ -66,6 +66,10 @@ class Stream:
     map: StreamMap
     fits: tuple[tuple[Any, Fitted], ...] = ()
 
+    def __reduce__(self) -> Any:
+        """What another process needs of it; what it does in the rings of this one is made anew there."""
+        return type(self), (self.symmetry, self.form, self.map, self.fits)
+
     @property
     def exact(self) -> bool:
         """All its numbers are exact ones."""
@@ -104,7 +108,7 @@ class Settled:
     why_not: str = ""
 
 
-def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Ring, symmetry: Symmetry) -> Rewritten:
+def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Arithmetic, symmetry: Symmetry) -> Rewritten:
     """A layer, or ends, rewritten in a ring; nothing is asked of the numbers of the symmetry."""
     forms = Configurations(part.form, part.form, part.form)
     return Rewritten(part.form, part, symmetry, ring, stream, forms)

@@ -26,6 +26,7 @@ def assert_same_checkpoint(
     rounding: str | None = None,
     units: float = DEFAULT_UNITS,
     ids: Sequence[int] = (),
+    layouts: tuple[str | None, str | None] = (None, None),
     progress: Progress | None = None,
 ) -> CheckpointComparison:
     """Fail unless the second checkpoint is a rewriting of the first: turned, permuted, folded, but the same function.
@@ -34,7 +35,8 @@ def assert_same_checkpoint(
         first, second: folders, `.gguf` files, or checkpoints that were opened or made.
         rounding: `None`: exactly. Else the coarsest type that tensors may have been rounded to, such as `"bf16"`.
         units: how far a tensor may be off then, in units in the last place of the type it is stored in.
-        ids: token ids of a prompt whose logits are compared.
+        ids: token ids of a prompt whose logits are compared; of large checkpoints none are unless they decide.
+        layouts: of folders and files, how their pieces are named, where the names do not show it.
         progress: is told of what is done.
 
     Returns:
@@ -55,7 +57,7 @@ def assert_same_checkpoint(
     """
     __tracebackhide__ = True
     allowed = None if rounding is None else _allowed(rounding)
-    pair = (each if not isinstance(each, (str, os.PathLike)) else open_checkpoint(each) for each in (first, second))
+    pair = (_opened(each, layout) for each, layout in zip((first, second), layouts, strict=True))
     found = same_checkpoints(*pair, ids=ids, units=units, progress=progress)
     names = f"{found.first} and {found.second}"
     if found.answer is CheckpointAnswer.DIFFERENT:
@@ -68,6 +70,19 @@ def assert_same_checkpoint(
             what = "exactly" if allowed is None else f"up to rounding to {shown(rounding)} or finer"
             raise Mismatch(told(f"{names} must compute the same function {what}", _lines(found)))
     return found
+
+
+def _opened(model: Model, layout: str | None) -> Checkpoint:
+    """Return the checkpoint.
+
+    Raises:
+        BadInput: it was opened already, so that a layout says nothing of it.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        return open_checkpoint(model, layout=layout)
+    if layout is not None:
+        raise BadInput(f"a layout must go with a folder or a file, got {shown(layout)} with a checkpoint")
+    return model
 
 
 def _allowed(rounding: str) -> tuple[str, ...]:

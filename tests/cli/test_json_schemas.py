@@ -36,6 +36,8 @@ HIDDEN_SHAPE = ("--widths", "2,2,1", "--tokens", "2", "--bound", "8")
 
 # the schema, and the words that give an answer of that kind; together they show every kind of value a field can have
 ANSWERS: list[tuple[str, tuple[str, ...]]] = [
+    ("align", ("align", "{llama}", "--to", "{llama}", "-o", "{written}")),
+    ("canonical-checkpoint", ("canonical", "{llama}", "-o", "{written}")),
     ("apply", ("apply", "{symmetry}", "{llama}", "-o", "{written}")),
     ("atlas", ("atlas", "{atlas}", "--conjecture", "l*a*(2*d-a) + d*d - l", "--most", "3")),
     ("atlas", ("atlas", "{atlas}", "--where", "status = 'refused'", "--conjecture", "P")),
@@ -191,6 +193,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         name for name in COMMANDS if any("--json" in parameter.opts for parameter in module_of(name).command.params)
     }
     assert with_json | {
+        "canonical-checkpoint",
         "coefficient-path",
         "config",
         "fingerprint",

@@ -17,12 +17,13 @@ from lightning_sym import Weights, save_weights
 READ = {
     "baseline of check",  # written only where there is none
     "config_file of dimension", "weight_file of conserved", "weight_file of phi", "weights of explain",
-    "against of circuits", "scan of circuits", "adapter of same", "tokenizer_a of same",
-    "tokenizer_b of same",
+    "against of circuits", "scan of circuits", "adapter of same", "tokenizer_a of same", "tokenizer_b of same",
+    "second of align",
 }  # fmt: skip
-FOLDERS = {"report of check", "certificates of check", "output of apply", "output of convert"}
+FOLDERS = {"report of check", "certificates of check", "output of align", "output of apply", "output of convert"}
 ENDINGS = {"canonical": ".json", "recover": ".json", "circuits": ".png", "figure": ".svg"}
 WORDS = {  # enough to be read; nothing of it is there
+    "align": "none --to none -o none",
     "atlas": "none.sqlite", "canonical": "none.json", "check": "none", "circuits": "none", "coefficient": "--of x",
     "equations": "",
     "dimension": "", "fiber": "none.json", "figure": "1", "page": "figure-1", "recover": "none.json",
@@ -48,7 +49,7 @@ WRITTEN = files()
 
 def test_all_commands_that_write_are_asked() -> None:
     assert {name for name, _ in WRITTEN} == WORDS.keys()
-    assert len(WRITTEN) == 16  # `same` has three
+    assert len(WRITTEN) == 18  # `same` has three, `canonical` two
 
 
 @pytest.fixture

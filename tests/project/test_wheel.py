@@ -32,5 +32,5 @@ def test_schemas_by_name() -> None:
     for name in schema_names():
         assert schema(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     for wrong in ("", "nothing", "../schemas/sweep", None, 1, ["sweep"]):
-        with pytest.raises(BadInput, match=r"a schema must be one of apply, atlas|name must be text"):
+        with pytest.raises(BadInput, match=r"a schema must be one of align, apply|name must be text"):
             schema(wrong)  # type: ignore[arg-type]

@@ -100,6 +100,7 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
         "first": small_checkpoint("llama", layers=1),
         "second": small_checkpoint("llama", layers=1),
     },
+    "align": lambda: {name: small_checkpoint("llama", layers=1) for name in ("first", "second")},
     "open_checkpoint": lambda: {"path": CHECKPOINT.name},
     "checkpoint_of": lambda: {
         "weights": load_file(Path(CHECKPOINT.name) / "model.safetensors"),

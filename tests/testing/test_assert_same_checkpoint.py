@@ -115,3 +115,12 @@ def test_the_entry_for_pre_commit_is_a_command() -> None:
     assert run.returncode == 2
     assert b"converted" in run.stderr
     assert hook["additional_dependencies"] == ["lightning-sym[checkpoints,gguf]"]
+
+
+def test_layouts_that_names_do_not_show(model: MadeCheckpoint, tmp_path: Path) -> None:
+    save_checkpoint(model, tmp_path / "trained", layout="megatron")
+    assert assert_same_checkpoint(model, tmp_path / "trained", layouts=(None, "megatron")).answer.value == "same"
+    with pytest.raises(BadInput, match="the layout"):
+        assert_same_checkpoint(model, tmp_path / "trained", layouts=(None, "meta"))
+    with pytest.raises(BadInput, match=r"^a layout must go with a folder or a file, got 'hf' with a checkpoint$"):
+        assert_same_checkpoint(model, model, layouts=("hf", None))

@@ -1,0 +1,300 @@
+"""One form for all members of an orbit, and the symmetry that makes it: for diffs, for merging, for a name.
+
+What is done is a symmetry, so the form is a member of the orbit itself, whatever was computed on the way. It is put
+together in the order in which a symmetry is: what the norms have, the stream, what is inside of heads and neurons, and
+last the orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.canonical_balanced import balanced_gauge, balanced_keys, balanced_stream
+from lightning_sym.checkpoints.canonical_exact import exact_gauge, exact_keys, exact_stream, ordered
+from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
+from lightning_sym.checkpoints.pieces import HALVES, LAYER
+from lightning_sym.checkpoints.rewritings import Rewritten, apply
+from lightning_sym.checkpoints.stream import StreamAction
+from lightning_sym.checkpoints.stream_fit import CHUNK
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry_sizes import KINDS, allowed
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
+from lightning_sym.checkpoints.walk import rewritten
+from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.limits import Progress, unheard
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CanonicalCheckpoint(Result):
+    """The one form of all members of an orbit.
+
+    Attributes:
+        checkpoint: it, rewritten layer by layer when it is asked for.
+        symmetry: what makes it of the one that was given.
+        exact: only orders, signs, powers of two and gains were brought into one form, and no number was rounded.
+        closest: the least relative distance of two lengths by which something was ordered; 1 where it is `exact`.
+            What rounding changes by more may stand in another order.
+        left: what was left as it was, and why.
+    """
+
+    checkpoint: Rewritten
+    symmetry: Symmetry
+    exact: bool
+    closest: float
+    left: tuple[str, ...] = ()
+
+    def lines(self) -> Lines:
+        """Which form it is, and what it does not bring into one."""
+        said = "orders, signs, powers of two and gains, exactly" if self.exact else "every symmetry, in float64"
+        lines = [("form", said)]
+        if not self.exact:
+            lines.append(("ordered", f"by lengths; the nearest two differ by {self.closest:.1g} of themselves"))
+        return [*lines, *(("left" if number == 0 else "", each) for number, each in enumerate(self.left))]
+
+    def _latex(self) -> str:
+        return latex_words("; ".join(said for _, said in self.lines()))
+
+
+class _Way(NamedTuple):
+    """How the one form is found.
+
+    Attributes:
+        ring: of its numbers.
+        stream: what is done to the stream.
+        gauge: what is done inside of heads and neurons.
+        keys: what groups, heads and neurons are ordered by.
+    """
+
+    ring: Exact | Rounded
+    stream: Callable[[Ends, CheckpointForm], dict[str, Any]]
+    gauge: Callable[[Block, CheckpointForm], dict[str, Any]]
+    keys: Callable[[Block, int], tuple[Any, Any, Any]]
+
+
+EXACT = _Way(Exact(), exact_stream, exact_gauge, exact_keys)
+ROUNDED = _Way(Rounded(), balanced_stream, balanced_gauge, balanced_keys)
+
+
+def canonical_checkpoint(
+    checkpoint: Checkpoint, *, exact: bool = False, progress: Progress | None = None
+) -> CanonicalCheckpoint:
+    """Bring a checkpoint into the one form that all members of its orbit have.
+
+    In float64 every listed symmetry is taken out: scale of the stream (exactly), its rotation, gains and biases of
+    norms, matrices and turns of heads, scales of neurons, the orders of groups, heads and neurons, with LayerNorm what
+    is added along ones; the unembedding gets its own matrix, since tied ones allow no rotation. Two members have one
+    form up to what their own roundings become; lengths that are as near to each other may change places.
+
+    Exactly, only orders, signs, powers of two, with RMSNorm gains, and rational scales of the stream are: then members
+    that differ by these have one form, number for number.
+
+    Args:
+        checkpoint: from `open_checkpoint`, or made.
+        exact: whether no number may be rounded.
+        progress: is told of each layer.
+
+    Raises:
+        BadInput: a piece or a part of the form is not known, or a checkpoint in memory has fractions.
+        TooLarge: exact numbers that are no floats of 64 bits, and too many of them.
+
+    Example:
+        >>> from lightning_sym import apply
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama")
+        >>> two = apply(Symmetry((LayerSymmetry(neurons=np.arange(24)[::-1]), LayerSymmetry())), one)
+        >>> first, second = (canonical_checkpoint(each, exact=True).checkpoint for each in (one, two))
+        >>> bool((first.block(0).gate == second.block(0).gate).all())
+        True
+    """
+    require_arguments(canonical_checkpoint, locals())
+    require_checkpoint(checkpoint)
+    form, tell = checkpoint.form, progress or unheard
+    require_form(form, Walker.REWRITING)
+    way, left = EXACT if exact else ROUNDED, list[str]()
+    tell("the residual stream", 0, form.layers + 1)
+    parts = _whole(checkpoint, way, left)
+    prepared = apply(Symmetry((LayerSymmetry(),) * form.layers, **parts), checkpoint, exact=exact)
+    layers, closest = list[LayerSymmetry](), 1.0
+    for layer in range(form.layers):
+        tell(f"layer {layer}", layer + 1, form.layers + 1)
+        norms, kept = _norms(block_of(checkpoint, layer, Walker.REWRITING), form, way)
+        left += [f"layer {layer}: {each}" for each in kept]
+        found, near = _layer(_with(prepared, layer, norms), prepared.form, way)
+        layers.append(LayerSymmetry(**norms, **found))
+        closest = min(closest, near)
+        if not exact and "values" not in found:
+            left.append(f"layer {layer}: values and outputs of its heads have not full rank")
+    parts |= {} if exact else _along_ones(prepared)
+    symmetry = Symmetry(tuple(layers), **parts)
+    return CanonicalCheckpoint(apply(symmetry, checkpoint, exact=exact), symmetry, exact, closest, tuple(left))
+
+
+def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]:
+    """What is done to the stream and to the final norm."""
+    form, exact = checkpoint.form, way is EXACT
+    ends = ends_of(checkpoint, Walker.REWRITING)
+    parts: dict[str, Any] = {} if (scale := scale_to_one(form.epsilon)) == 1 else {"scale": scale}
+    if form.tied and not exact:
+        parts["tied"] = False
+    if not exact or (form.norm == "rms" and not form.tied):
+        if exact and not _are_floats(ends.unembedding, ends.final_gain):
+            left.append(f"gains of the final norm{LONG}")
+        else:
+            parts["final_gain"] = np.ones(form.width)
+    found = way.stream(ends, form)
+    if not found:
+        left.append("the residual stream: the rows of the embedding do not fill it")
+    return parts | found
+
+
+LONG = ", which times weights are no floats of 64 bits"
+
+
+def _are_floats(rows: Any, gain: Any) -> bool:
+    """Whether rows times gains are floats of 64 bits, exactly."""
+    ring = Exact(0)
+    try:
+        for start in range(0, len(rows), CHUNK):
+            ring.times(ring.numbers(rows[start : start + CHUNK]), ring.numbers(gain))
+    except TooLarge:
+        return False
+    return True
+
+
+def scale_to_one(epsilon: Fraction) -> Fraction:
+    """The scale of the stream that takes an epsilon to that of its class: those times the squares of fractions.
+
+    It is a number without square factors over a million, such as 1/10^5 and 1/10^6, which stay; where that is large,
+    divided by a power of four.
+
+    Example:
+        >>> scale_to_one(Fraction(1, 10**5)), scale_to_one(Fraction(9, 4 * 10**5)), scale_to_one(Fraction(4, 10**6))
+        (Fraction(1, 1), Fraction(2, 3), Fraction(1, 2))
+    """
+    if epsilon <= 0:
+        return Fraction(1)
+    rest, free, divisor = epsilon.numerator * epsilon.denominator, 1, 2
+    while divisor * divisor <= rest and divisor < LARGEST:
+        while rest % (divisor * divisor) == 0:
+            rest //= divisor * divisor
+        if rest % divisor == 0:
+            free, rest = free * divisor, rest // divisor
+        divisor += 1
+    free *= 1 if isqrt(rest) ** 2 == rest else rest
+    wanted = Fraction(free, 10**6)
+    while wanted > Fraction(1, 10**4):
+        wanted /= 4
+    square = wanted / epsilon
+    return Fraction(isqrt(square.numerator), isqrt(square.denominator))
+
+
+LARGEST = 2**20
+"""Divisors of an epsilon that are looked for; what is left is a prime, or the square of one, for epsilons in files."""
+
+
+def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any], list[str]]:
+    """Norms of a layer that do nothing, no biases that another one takes up; and which norms are left as they are."""
+    parts, left = dict[str, Any](), list[str]()
+    if way is EXACT and form.norm == "layer":
+        return parts, left
+    for half in HALVES.values():
+        number, (gain, bias) = half.norm[-1], (getattr(block, name) for name in half.norms)
+        maps = (getattr(block, name) for name, piece in half.maps.items() if piece.norm and not piece.added_to)
+        if way is EXACT and not all(_are_floats(rows, gain) for rows in maps if rows is not None):
+            left.append(f"gains of norm {number}{LONG}")
+            continue
+        parts[f"gain{number}"] = np.ones(len(gain))
+        if bias is not None:
+            parts[f"bias{number}"] = np.zeros(len(bias))
+    for name, taken in () if way is EXACT else (("key_bias", block.key_bias), ("value_bias", block.output_bias)):
+        if allowed(name, form) and taken is not None and (bias := getattr(block, name)) is not None:
+            parts[name] = np.zeros(bias.shape)
+    return parts, left
+
+
+def _with(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
+    """A layer of a checkpoint whose stream is as it will be, its norms too."""
+    layers = (LayerSymmetry(**norms),) * prepared.form.layers  # of which this one alone is looked at
+    made = replace(prepared, symmetry=replace(prepared.symmetry, layers=layers))
+    block = block_of(made, layer, Walker.REWRITING)
+    if long := next((name for name, array in block.present() if array.dtype == object), ""):
+        raise BadInput(f"an exact form must be made of floats of 64 bits, got fractions in {layer}.{long}")
+    return block
+
+
+def _layer(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any], float]:
+    """What is done inside of a layer whose norms and stream are as they will be, and how near two lengths are."""
+    share = form.heads // form.groups
+    flat = block if form.norm == "rms" or way is EXACT else _centred(block)
+    gauge = way.gauge(flat, form)
+    groups, heads, neurons = way.keys(changed(flat, form, way.ring, **gauge), share)
+    order = ordered(groups)
+    inside = [group * share + ordered(heads[group * share : (group + 1) * share]) for group in order]
+    found = {"heads": np.concatenate(inside), "neurons": ordered(neurons)}
+    moved = {"values": order, "queries": order, "turns": order, "ups": found["neurons"]}
+    found |= {name: part[moved[name]] if name in moved else part for name, part in gauge.items()}
+    if way is EXACT:
+        return found, 1.0
+    if form.norm == "layer":
+        found |= _shifts(changed(block, form, way.ring, **found))
+    ways = (groups, neurons, *(heads[group * share : (group + 1) * share] for group in range(form.groups)))
+    return found, min(_nearest(each[:, 0]) for each in ways)
+
+
+def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, **parts: Any) -> Block:
+    """A layer under parts of a symmetry of it, the stream as it is."""
+    alone = replace(form, layers=1)
+    part = MadeCheckpoint(alone, None, (block,))  # type: ignore[arg-type]
+    return rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry(**parts),))).block(0)
+
+
+def _nearest(lengths: Any) -> float:
+    """The least relative distance of two of some lengths."""
+    sizes = np.sort(np.abs(lengths))
+    return float((np.diff(sizes) / np.maximum(sizes[1:], 1e-300)).min(initial=1.0))
+
+
+def _centred(block: Block) -> Block:
+    """A layer without what its maps have along the vector of ones."""
+    found: dict[str, Any] = {}
+    for name, array in block.present():
+        axis = LAYER[name].place("stream")
+        if axis is not None and not name.startswith("norm"):
+            found[name] = array - array.mean(axis=axis, keepdims=True)
+    return replace(block, **found)
+
+
+def _shifts(block: Block) -> dict[str, Any]:
+    """What is added along ones, so that nothing is left of it."""
+    found: dict[str, Any] = {}
+    for name, array in block.present():
+        axis = LAYER[name].place("stream")
+        if axis is not None and f"{name}_shift" in KINDS:
+            mean = -array.mean(axis=axis)
+            found[f"{name}_shift"] = mean if mean.shape else float(mean)
+    return found
+
+
+def _along_ones(prepared: Rewritten) -> dict[str, Any]:
+    """What is added to rows of embedding and positions: so that means are 0, of a row only with LayerNorm."""
+    form, ends = prepared.form, ends_of(prepared, Walker.REWRITING)
+    found: dict[str, Any] = {}
+    moved: Any = 0.0
+    if allowed("moved", form) and ends.positions is not None:
+        found["moved"] = moved = -ends.embedding.mean(axis=0)
+    if form.norm == "layer":
+        found["embedding_shift"] = -(ends.embedding + moved).mean(axis=1)
+        if ends.positions is not None:
+            found["positions_shift"] = -(ends.positions - moved).mean(axis=1)
+        if ends.unembedding is not None and ends.final_bias is not None and not ends.final_bias.any():
+            found["unembedding_shift"] = -ends.unembedding.mean(axis=1)
+    return found

@@ -1,0 +1,201 @@
+"""A layer of two checkpoints, looked at by whoever has hands: here, in another process, on another machine.
+
+Layers are independent of each other once it is known what was done to the stream. What is sent back is small: words,
+residuals, the numbers of the symmetry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.configurations import IDLE
+from lightning_sym.checkpoints.folded import alive, whole
+from lightning_sym.checkpoints.found_text import layer_words
+from lightning_sym.checkpoints.identity import called_by, stored_type
+from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, off_at_best
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.symmetry import LayerSymmetry
+from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.checkpoints.units import Residual
+from lightning_sym.checkpoints.walk import Stream
+
+UNREAD = "of the second checkpoint has numbers that nothing depends on"
+
+
+@dataclass(frozen=True, eq=False)
+class LayerLooked:
+    """What was found in a layer of both.
+
+    Attributes:
+        layer: from 0.
+        counts: of both, how many neurons do something.
+        words: what was done, in words.
+        exact: it was compared exactly.
+        equal: nothing differs.
+        fitted: some number of it was fitted.
+        residuals: of the pieces that differ.
+        symmetry: what was done, neurons that do nothing with the numbers of the second.
+        idle: bytes of those.
+        why_not: why the symmetry cannot be written down, in one line.
+    """
+
+    layer: int
+    counts: tuple[int, int]
+    words: tuple[str, ...]
+    exact: bool
+    equal: bool
+    fitted: bool
+    residuals: tuple[Residual, ...]
+    symmetry: LayerSymmetry
+    idle: int
+    why_not: str
+
+
+@dataclass(frozen=True, eq=False)
+class LayerWork:
+    """What is done to each layer of two checkpoints: called with its number.
+
+    Attributes:
+        first, second: the checkpoints; those in files are opened again where the work is done.
+        stream: what was done to the stream.
+        units: up to which a difference counts as rounding.
+    """
+
+    first: Checkpoint
+    second: Checkpoint
+    stream: Stream
+    units: float
+
+    def __call__(self, layer: int) -> LayerLooked:
+        forms = self.first.form.at(layer), self.second.form.at(layer)
+        old, new = (block_of(each, layer, Walker.COMPARISON) for each in (self.first, self.second))
+        found, kept, counts = layer_found(
+            (old, new), forms, self.stream, lambda name: self._stored(f"{layer}.{name}"), self.units
+        )
+        lost = counts[0] != counts[1]
+        for name in ("down", "up", "gate") if lost else ():
+            if name in found.tensors:
+                found.tensors[name].units = float("inf")
+        symmetry, idle = _with_idle(found.symmetry, (old, new), kept)
+        return LayerLooked(
+            layer,
+            (counts[0], counts[1]),
+            layer_words(found.symmetry, found.guess.words.values(), forms[0].groups != forms[1].groups),
+            found.exact and not lost,
+            found.equal,
+            bool(found.guess.fitted),
+            tuple(self._residuals(layer, found)),
+            symmetry,
+            idle,
+            _why_not(layer, found, (old, new)),
+        )
+
+    def _stored(self, piece: str) -> str:
+        """The coarser of the types that a tensor is stored in."""
+        return stored_type(self.first, self.second, piece)
+
+    def _residuals(self, layer: int, found: LayerFound) -> list[Residual]:
+        """What is told of pieces that differ."""
+        told = []
+        for name, worst in found.tensors.items():
+            if worst.units > 0 or worst.differing:
+                piece = f"{layer}.{name}"
+                called, stored = called_by(self.first, self.second, piece), self._stored(piece)
+                told.append(worst.residual(piece, called, stored, self.second.form, found.exact))
+        return told
+
+
+def _with_idle(given: LayerSymmetry, raw: tuple[Block, Block], kept: Any) -> tuple[LayerSymmetry, int]:
+    """The symmetry of a layer with neurons that do nothing, which have the numbers of the second; and their bytes."""
+    old, new = kept
+    parts: dict[str, Any] = {}
+    if not (old.all() and new.all()):
+        parts["neurons"] = np.full(len(new), -1)
+        if old.any() and new.any():
+            order = np.arange(int(new.sum())) if given.neurons is None else given.neurons
+            parts["neurons"][new] = np.flatnonzero(old)[order]
+        for name in ("ups", "gate_shift", "up_shift", "down_shift"):
+            if (numbers := getattr(given, name)) is not None:
+                parts[name] = np.full(len(new), int(name == "ups"), dtype=numbers.dtype)
+                parts[name][new] = numbers
+        for name in IDLE if not new.all() else ():
+            if (array := getattr(raw[1], name)) is not None:
+                numbers = array[:, ~new] if name == "down" else array[~new]
+                parts |= {f"idle_{name}": numbers} if numbers.any() else {}
+    return replace(given, **parts), sum(array.nbytes for name, array in parts.items() if name.startswith("idle"))
+
+
+def _why_not(layer: int, found: LayerFound, raw: tuple[Block, Block]) -> str:
+    """Return the first reason why the symmetry of a layer cannot be written down; nothing if there is none."""
+    pieces = [dict(block.present()) for block in raw]
+    alone = {name: array for one, other in (pieces, pieces[::-1]) for name, array in one.items() if name not in other}
+    lonely = min((name for name, array in alone.items() if not LAYER[name].added_to or array.any()), default="")
+    if lonely:
+        return f"{layer}.{lonely} is in one of the checkpoints only"
+    return f"{layer}.{found.unread} {UNREAD}" if found.unread else found.why_not
+
+
+def layer_found(
+    blocks: tuple[Block, Block],
+    forms: tuple[CheckpointForm, CheckpointForm],
+    stream: Stream,
+    stored: Callable[[str], str],
+    units: float,
+) -> tuple[LayerFound, list[Any], list[int]]:
+    """A layer of both compared, keys and values written out, neurons that do nothing left out.
+
+    Where more neurons do something in one of them, its last ones are left out too.
+
+    Args:
+        blocks: the layer of both.
+        forms: of both.
+        stream: what was done to the stream.
+        stored: by piece, the coarser of the types that it is stored in.
+        units: up to which a difference counts as rounding.
+
+    Returns:
+        What was found, of both which neurons were compared, and how many do something.
+    """
+    first, second, form, kept, counts = _alike(blocks, forms)
+    return compare_layer(first, second, form, stream, stored, units), kept, counts
+
+
+def layer_off(
+    blocks: tuple[Block, Block],
+    forms: tuple[CheckpointForm, CheckpointForm],
+    stream: Stream,
+    stored: Callable[[str], str],
+    units: float,
+) -> frozenset[str]:
+    """The pieces that no symmetry of `layer_found` explains, in units alone, for the many that are tried."""
+    first, second, form, _, counts = _alike(blocks, forms)
+    found = off_at_best(first, second, form, stream, stored, units)
+    return found | ({"down"} if counts[0] != counts[1] else set())
+
+
+def _alike(
+    blocks: tuple[Block, Block], forms: tuple[CheckpointForm, CheckpointForm]
+) -> tuple[Block, Block, CheckpointForm, list[Any], list[int]]:
+    """The layer of both with equally many groups and neurons, its form, and what `layer_found` says of neurons."""
+    kept = [alive(block) for block in blocks]
+    counts = [int(each.sum()) for each in kept]
+    for each in kept:
+        each[np.flatnonzero(each)[min(counts) :]] = False
+    groups = max(form.groups for form in forms)
+    lacking: dict[str, Any] = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
+    pair = (whole(b, form, groups, k) for b, form, k in zip(blocks, forms, kept, strict=True))
+    first, second = (_as_read(replace(block, **lacking), raw) for block, raw in zip(pair, blocks, strict=True))
+    return first, second, replace(forms[1], inner=len(second.up), groups=groups), kept, counts
+
+
+def _as_read(block: Block, raw: Block) -> Block:
+    """A layer with what nobody here knows how to move as it was read."""
+    return replace(block, **{name: array for name, array in raw.present() if getattr(block, name) is None})
+
+
+BIASES = tuple(each.name for each in fields(Block) if each.name.endswith("_bias"))

@@ -1,0 +1,172 @@
+"""One form of an orbit: all members have it, it is a member, and another function has another one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lightning_sym import LayerSymmetry, Symmetry, apply, compare_logits, same_checkpoints
+from lightning_sym.checkpoints.canonical_balanced import balanced
+from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint, scale_to_one
+from lightning_sym.checkpoints.canonical_exact import ordered
+from lightning_sym.checkpoints.comparison import CheckpointAnswer
+from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.model import Checkpoint
+from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
+from lightning_sym.errors import BadInput
+from lightning_sym.testing import small_checkpoint
+
+FAMILIES = ("gpt2", "llama", "qwen2", "qwen3")
+SMALL: dict[str, Any] = {"layers": 1, "vocabulary": 24, "inner": 6}
+
+
+def distance(first: Checkpoint, second: Checkpoint) -> float:
+    """The largest difference of two numbers at one place, over the largest number of its piece."""
+    assert first.form == second.form
+    worst = 0.0
+    pairs: list[Any] = [(first.ends(), second.ends())]
+    pairs += [(first.block(layer), second.block(layer)) for layer in range(first.form.layers)]
+    for old, new in pairs:
+        for (name, mine), (_, theirs) in zip(old.present(), new.present(), strict=True):
+            apart = np.abs(np.asarray(mine, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)).max()
+            size = 1.0 if name.endswith("bias") else np.abs(np.asarray(mine, dtype=np.float64)).max()
+            worst = max(worst, float(apart / max(size, 1e-300)))
+    return worst
+
+
+def exact_symmetry(checkpoint: Checkpoint, seed: int) -> Symmetry:
+    """Orders, signs and powers of two in every part that may have them."""
+    form, random = checkpoint.form, np.random.default_rng(seed)
+    groups, a, share = form.groups, form.head_width, form.heads // form.groups
+
+    def powers(*shape: int) -> Any:
+        return random.choice([-1, 1], shape) * 2.0 ** random.integers(-3, 4, shape)
+
+    def matrices() -> Any:
+        return np.stack([np.diag(powers(a))[random.permutation(a)] for _ in range(groups)])
+
+    layers = []
+    for layer in range(form.layers):
+        parts: dict[str, Any] = {"values": matrices(), "neurons": random.permutation(form.inner)}
+        parts["heads"] = np.concatenate([g * share + random.permutation(share) for g in random.permutation(groups)])
+        if checkpoint.block(layer).gate is not None:
+            parts["ups"] = powers(form.inner)
+        if form.head_norms is not None:
+            factors = np.tile(2.0 ** random.integers(-3, 4, a // 2), 2)
+            parts["gain_factors"] = np.stack([factors, 1 / factors]) * random.choice([-1, 1], (2, a))
+        elif form.theta is None:
+            parts["queries"] = matrices()
+        else:
+            quarters = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])[random.integers(4, size=(groups, a // 2))]
+            parts["turns"] = quarters * 2.0 ** random.integers(-3, 4, (groups, a // 2, 1))
+        if form.norm == "rms":
+            parts |= {"gain1": powers(form.width), "gain2": powers(form.width)}
+        layers.append(LayerSymmetry(**parts))
+    signs = random.choice([-1, 1], form.width) if form.norm == "rms" else np.full(form.width, -1)
+    whole = {"order": random.permutation(form.width), "signs": signs, "scale": Fraction(3, 4)}
+    return Symmetry(tuple(layers), **whole)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_members_by_orders_signs_and_powers_have_one_form_number_for_number(family: str, tied: bool) -> None:
+    one = small_checkpoint(family, tied=tied, biases=True, **SMALL)
+    other = apply(exact_symmetry(one, 1), one)
+    forms = [canonical_checkpoint(each, exact=True) for each in (one, other)]
+    assert distance(one, other.original) == 0 < distance(one, apply(replaced_scale(exact_symmetry(one, 1)), one))
+    assert distance(forms[0].checkpoint, forms[1].checkpoint) == 0
+    assert all((form.exact, form.left) == (True, ()) for form in forms)
+    assert same_checkpoints(one, forms[0].checkpoint).answer is CheckpointAnswer.SAME
+
+
+def replaced_scale(symmetry: Symmetry) -> Symmetry:
+    """The same without what changes the form."""
+    return Symmetry(symmetry.layers, order=symmetry.order, signs=symmetry.signs)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_kind_of_symmetry_is_taken_out(family: str) -> None:
+    one = small_checkpoint(family, tied=False, biases=True, **SMALL)
+    form = canonical_checkpoint(one)
+    seen = 0
+    for kind in (*KINDS, None):
+        symmetry = random_symmetry(one, KINDS if kind is None else [kind], seed=1)
+        if not symmetry.parts():
+            continue
+        seen += 1
+        assert distance(form.checkpoint, canonical_checkpoint(apply(symmetry, one)).checkpoint) < 1e-10, kind
+    assert seen >= 8
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_it_is_a_member_and_another_function_has_another_form(family: str) -> None:
+    one = small_checkpoint(family, biases=True, **SMALL)
+    form = canonical_checkpoint(one)
+    assert form.checkpoint.form.tied is False
+    assert same_checkpoints(one, form.checkpoint).answer is CheckpointAnswer.ROUNDING
+    assert distance(form.checkpoint, apply(form.symmetry, one, exact=False)) == 0
+    again = canonical_checkpoint(form.checkpoint).checkpoint
+    assert distance(form.checkpoint, again) < 1e-10
+    ends = one.ends()
+    rows = np.array(ends.embedding)
+    rows[0, 0] += 1
+    changed = Edited.with_ends(one, type(ends)(**vars(ends) | {"embedding": rows}))
+    assert distance(form.checkpoint, canonical_checkpoint(changed).checkpoint) > 1e-3
+
+
+def test_what_has_no_form_is_left_and_named() -> None:
+    few = small_checkpoint("llama", vocabulary=3, layers=1, tied=False)
+    assert canonical_checkpoint(few).left == ("the residual stream: the rows of the embedding do not fill it",)
+    one = small_checkpoint("llama", tied=False, **SMALL)
+    block = one.block(0)
+    blocks = (type(block)(**vars(block) | {"value": block.value * 0}),)
+    flat = canonical_checkpoint(type(one)(one.form, one.ends(), blocks))
+    assert flat.left == ("layer 0: values and outputs of its heads have not full rank",)
+    assert compare_logits(flat.checkpoint.original, flat.checkpoint, [1, 2, 3]).bound < Fraction(1, 10**12)
+
+
+def test_gains_of_too_many_digits_are_left_and_fractions_refused() -> None:
+    one = small_checkpoint("llama", stored="F64", **SMALL)
+    left = canonical_checkpoint(one, exact=True).left
+    assert left[0] == "gains of the final norm, which times weights are no floats of 64 bits"
+    assert left[1] == "layer 0: gains of norm 1, which times weights are no floats of 64 bits"
+    thirds = apply(Symmetry((LayerSymmetry(ups=np.full(6, Fraction(1, 3), dtype=object)),)), one)
+    with pytest.raises(BadInput, match=r"^an exact form must be made of floats of 64 bits, got fractions in 0\."):
+        canonical_checkpoint(thirds, exact=True)
+
+
+@settings(max_examples=50)
+@given(st.fractions(Fraction(1, 10**7), 1, max_denominator=10**7), st.fractions(Fraction(1, 9), 9, max_denominator=60))
+def test_epsilons_of_one_class_become_one(epsilon: Fraction, scale: Fraction) -> None:
+    made = [each * scale_to_one(each) ** 2 for each in (epsilon, epsilon * scale**2)]
+    assert made[0] == made[1]
+
+
+def test_ordinary_epsilons_stay() -> None:
+    assert {scale_to_one(Fraction(1, 10**power)) for power in (5, 6)} == {1}
+    assert scale_to_one(Fraction(0)) == 1
+
+
+def test_rows_in_order_though_they_begin_alike() -> None:
+    rows = np.zeros((3, 40))
+    rows[0, 39], rows[1, 38] = 1, 1
+    assert ordered(rows).tolist() == [2, 0, 1]
+
+
+def test_balanced_matrices() -> None:
+    random = np.random.default_rng(0)
+    rows, columns = random.standard_normal((3, 7)), random.standard_normal((8, 3))
+    g = balanced(rows, columns)
+    assert g is not None
+    new, written = g @ rows, columns @ np.linalg.inv(g)
+    assert np.allclose(new @ new.T, written.T @ written)
+    assert np.allclose(new @ new.T, np.diag(np.diagonal(new @ new.T)))
+    assert (np.diff(np.diagonal(new @ new.T)) < 0).all()
+    assert ((new**3).sum(axis=1) > 0).all()
+    assert balanced(rows, columns * [1, 1, 0]) is None
+    assert balanced(rows[:, :2], columns) is None
