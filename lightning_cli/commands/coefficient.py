@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ PATH = json_answer(
 )
 
 ANSWERS = (ANSWER, PATH)
+
+FILE_NAME = re.compile(r"[^\s,]*(?:\.[A-Za-z]\w*|[/\\][^\s,0-9][^\s,]*|[/\\])")
+"""What is no polynomial, with an ending or in a folder."""
 
 LARGEST_IDEAL = 2**20
 """Bytes of a file of polynomials."""
@@ -144,15 +148,17 @@ def command(
             raise click.UsageError("--steps is of two FILES, which are not given")
         for option in options.typed(["tokens", *asked["form"]]).values():
             raise click.UsageError(f"{option} is of FILES, which are not given")
+        limits = {name: asked[name] for name in ("work", "memory")}
         (width,) = _sizes("--teacher", teacher, "E0") if teacher is not None else (None,)
         if ideal is not None:
-            found = ideals.polynomial_coefficient(_ideal(ideal), at)
+            with progress_bar() as progress:
+                found = ideals.polynomial_coefficient(_ideal(ideal), at, progress=progress, **limits)
         elif linear_attention is not None:
             words, own = _sizes(given[0], linear_attention, "V,E")
-            found = linear.linear_attention_coefficient(words, own, width)
+            found = linear.linear_attention_coefficient(words, own, width, **limits)
         else:
             words, tokens, own = _sizes(given[0], one_head, "V,T,E")
-            found = heads.one_head_coefficient(words, tokens, own, width)
+            found = heads.one_head_coefficient(words, tokens, own, width, **limits)
         return _answer(found, certificate, as_json=as_json)
     if certificate is not None:
         raise click.UsageError(
@@ -213,6 +219,8 @@ def _ideal(text: str) -> str:
         is_file = Path(text).is_file()
     except (OSError, ValueError):  # too long for a name
         is_file = False
+    if not is_file and FILE_NAME.fullmatch(text):
+        raise BadInput(f"--of must be polynomials, or a file of them that exists, got {text}")
     if not is_file:
         return text
     try:

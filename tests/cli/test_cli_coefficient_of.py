@@ -97,3 +97,26 @@ def test_large_sizes_are_answered_without_a_certificate() -> None:
     found = linear_attention_coefficient(10**6, 10**6)
     assert found.certified
     assert found.certificate is None
+
+
+LIMITED = [
+    (("--of", "missing.txt"), "--of must be polynomials, or a file of them that exists, got missing.txt"),
+    (("--of", "folder/ideal"), "--of must be polynomials, or a file of them that exists, got folder/ideal"),
+    (
+        ("--of", "*".join(f"x{i}" for i in range(30)) + " - 1", "--at", ",".join(f"x{i}=1" for i in range(30))),
+        "the point as the origin must fit into",
+    ),
+    (("--one-head", "900,2,900", "--teacher", "1", "--work", "0.5"), "exact work must take at most 0.5 s"),
+    (("--linear-attention", "200,200", "--work", "0.1"), "exact work must take at most 0.1 s"),
+    (("--linear-attention", "200,200", "--memory", "0.001"), "a certificate must fit into"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), LIMITED, ids=[said for _, said in LIMITED])
+def test_work_and_memory_are_bounded_before(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "coefficient", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
