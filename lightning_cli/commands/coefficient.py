@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lightning_cli import options
-from lightning_cli.numbers import Size, SizeList
+from lightning_cli.numbers import Integer, Size, SizeList
 from lightning_cli.writing.fields import field, group, json_answer, natural, optional
 from lightning_cli.writing.output import progress_bar, write, write_certificate
 from lightning_cli.writing.shared_fields import NUMBER, PROOF, TRIED
@@ -19,6 +19,7 @@ from lightning_sym.lazy import lazy_imports
 with lazy_imports(__name__):
     from lightning_sym.coefficients import at_weights, line, path_files
     from lightning_sym.coefficients import coefficient as coefficients
+    from lightning_sym.coefficients import deep_linear as products
     from lightning_sym.coefficients import linear_attention as linear
     from lightning_sym.coefficients import one_head as heads
     from lightning_sym.coefficients import polynomials as ideals
@@ -57,6 +58,8 @@ ANSWERS = (ANSWER, PATH)
 FILE_NAME = re.compile(r"[^\s,]*(?:\.[A-Za-z]\w*|[/\\][^\s,0-9][^\s,]*|[/\\])")
 """What is no polynomial, with an ending or in a folder."""
 
+NO_CERTIFICATE = "a certificate is written of smaller sizes only, and of no theorem that is cited"
+
 LARGEST_IDEAL = 2**20
 """Bytes of a file of polynomials."""
 
@@ -87,6 +90,7 @@ Examples:
   lightning-sym coefficient --of "x^2 - 1, x*y" --at x=1 --certificate coefficient.json
   lightning-sym coefficient --linear-attention 2,6
   lightning-sym coefficient --one-head 3,2,4 --teacher 1 --json
+  lightning-sym coefficient --deep-linear 4,3,3,5 --rank 1
 
 \b
 Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
@@ -98,6 +102,8 @@ Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
 @click.option("--at", type=Point(), help="The point, where all of them are zero; what is not named is 0.")
 @click.option("--linear-attention", type=SizeList(), metavar="V,E", help="Linear attention: words, and width.")
 @click.option("--one-head", type=SizeList(), metavar="V,T,E", help="One softmax head: words, tokens, and width.")
+@click.option("--deep-linear", type=SizeList(), metavar="W0,...,WL", help="A product of matrices: all widths.")
+@click.option("--rank", type=Integer(0), help="Of --deep-linear: the rank of the true map; 0 if not given.")
 @click.option(
     "--teacher",
     type=SizeList(),
@@ -118,6 +124,8 @@ def command(
     at: dict[str, str] | None,
     linear_attention: tuple[int, ...] | None,
     one_head: tuple[int, ...] | None,
+    deep_linear: tuple[int, ...] | None,
+    rank: int | None,
     teacher: tuple[int, ...] | None,
     certificate: str | None,
     as_json: bool,
@@ -132,9 +140,11 @@ def command(
     and --steps: along the line between them; for one lightning layer also all weights of the line where the coefficient
     is another one. With a folder: at each weight file in it, by name.
 
-    Without: of the squares of polynomials (--of), or of a model by its sizes (--linear-attention, --one-head).
+    Without: of the squares of polynomials (--of), or of a model by its sizes (--linear-attention, --one-head, and as a
+    reference --deep-linear, by a theorem that is cited).
     """
     models = {"--of": ideal, "--linear-attention": linear_attention, "--one-head": one_head}
+    models["--deep-linear"] = deep_linear
     given = [name for name, value in models.items() if value is not None]
     if len(given) + bool(files) != 1:
         said = " and ".join([*["FILES"] * bool(files), *given]) or "none"
@@ -143,6 +153,8 @@ def command(
         raise click.UsageError("--at is a point of --of, which is not given")
     if teacher is not None and linear_attention is None and one_head is None:
         raise click.UsageError("--teacher is of --linear-attention or --one-head, which are not given")
+    if rank is not None and deep_linear is None:
+        raise click.UsageError("--rank is of --deep-linear, which is not given")
     if not files:
         if steps is not None:
             raise click.UsageError("--steps is of two FILES, which are not given")
@@ -156,6 +168,8 @@ def command(
         elif linear_attention is not None:
             words, own = _sizes(given[0], linear_attention, "V,E")
             found = linear.linear_attention_coefficient(words, own, width, **limits)
+        elif deep_linear is not None:
+            found = products.deep_linear_coefficient(deep_linear, rank or 0)
         else:
             words, tokens, own = _sizes(given[0], one_head, "V,T,E")
             found = heads.one_head_coefficient(words, tokens, own, width, **limits)
@@ -201,7 +215,7 @@ def _answer(found: coefficients.LearningCoefficient, certificate: str | None, *,
     """Write an answer, and its certificate where one is asked for."""
     if certificate is not None:
         if found.certificate is None:
-            raise BadInput("a certificate is written of smaller sizes only")
+            raise BadInput(NO_CERTIFICATE)
         write_certificate(certificate, found.certificate)
     return write(ANSWER, found, "coefficient", as_json=as_json, holds=found.certified or None)
 
