@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import click
 
 from lightning_cli import options
-from lightning_cli.numbers import Size, SizeList
+from lightning_cli.numbers import Integer, Size, SizeList
 from lightning_cli.writing.fields import field, group, json_answer, natural, optional
 from lightning_cli.writing.output import progress_bar, write, write_certificate
 from lightning_cli.writing.shared_fields import NUMBER, PROOF, TRIED
@@ -18,6 +19,7 @@ from lightning_sym.lazy import lazy_imports
 with lazy_imports(__name__):
     from lightning_sym.coefficients import at_weights, line, path_files
     from lightning_sym.coefficients import coefficient as coefficients
+    from lightning_sym.coefficients import deep_linear as products
     from lightning_sym.coefficients import linear_attention as linear
     from lightning_sym.coefficients import one_head as heads
     from lightning_sym.coefficients import polynomials as ideals
@@ -53,6 +55,11 @@ PATH = json_answer(
 
 ANSWERS = (ANSWER, PATH)
 
+FILE_NAME = re.compile(r"[^\s,]*(?:\.[A-Za-z]\w*|[/\\][^\s,0-9][^\s,]*|[/\\])")
+"""What is no polynomial, with an ending or in a folder."""
+
+NO_CERTIFICATE = "a certificate is written of smaller sizes only, and of no theorem that is cited"
+
 LARGEST_IDEAL = 2**20
 """Bytes of a file of polynomials."""
 
@@ -83,6 +90,7 @@ Examples:
   lightning-sym coefficient --of "x^2 - 1, x*y" --at x=1 --certificate coefficient.json
   lightning-sym coefficient --linear-attention 2,6
   lightning-sym coefficient --one-head 3,2,4 --teacher 1 --json
+  lightning-sym coefficient --deep-linear 4,3,3,5 --rank 1
 
 \b
 Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
@@ -94,6 +102,8 @@ Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
 @click.option("--at", type=NamedCoordinates(), help="The point, where all of them are zero; what is not named is 0.")
 @click.option("--linear-attention", type=SizeList(), metavar="V,E", help="Linear attention: words, and width.")
 @click.option("--one-head", type=SizeList(), metavar="V,T,E", help="One softmax head: words, tokens, and width.")
+@click.option("--deep-linear", type=SizeList(), metavar="W0,...,WL", help="A product of matrices: all widths.")
+@click.option("--rank", type=Integer(0), help="Of --deep-linear: the rank of the true map; 0 if not given.")
 @click.option(
     "--teacher",
     type=SizeList(),
@@ -114,6 +124,8 @@ def command(
     at: dict[str, str] | None,
     linear_attention: tuple[int, ...] | None,
     one_head: tuple[int, ...] | None,
+    deep_linear: tuple[int, ...] | None,
+    rank: int | None,
     teacher: tuple[int, ...] | None,
     certificate: str | None,
     as_json: bool,
@@ -128,9 +140,11 @@ def command(
     and --steps: along the line between them; for one lightning layer also all weights of the line where the coefficient
     is another one. With a folder: at each weight file in it, by name.
 
-    Without: of the squares of polynomials (--of), or of a model by its sizes (--linear-attention, --one-head).
+    Without: of the squares of polynomials (--of), or of a model by its sizes (--linear-attention, --one-head, and as a
+    reference --deep-linear, by a theorem that is cited).
     """
     models = {"--of": ideal, "--linear-attention": linear_attention, "--one-head": one_head}
+    models["--deep-linear"] = deep_linear
     given = [name for name, value in models.items() if value is not None]
     if len(given) + bool(files) != 1:
         said = " and ".join([*["FILES"] * bool(files), *given]) or "none"
@@ -139,20 +153,26 @@ def command(
         raise click.UsageError("--at is a point of --of, which is not given")
     if teacher is not None and linear_attention is None and one_head is None:
         raise click.UsageError("--teacher is of --linear-attention or --one-head, which are not given")
+    if rank is not None and deep_linear is None:
+        raise click.UsageError("--rank is of --deep-linear, which is not given")
     if not files:
         if steps is not None:
             raise click.UsageError("--steps is of two FILES, which are not given")
         for option in options.typed(["tokens", *asked["form"]]).values():
             raise click.UsageError(f"{option} is of FILES, which are not given")
+        limits = {name: asked[name] for name in ("work", "memory")}
         (width,) = _sizes("--teacher", teacher, "E0") if teacher is not None else (None,)
         if ideal is not None:
-            found = ideals.polynomial_coefficient(_ideal(ideal), at)
+            with progress_bar() as progress:
+                found = ideals.polynomial_coefficient(_ideal(ideal), at, progress=progress, **limits)
         elif linear_attention is not None:
             words, own = _sizes(given[0], linear_attention, "V,E")
-            found = linear.linear_attention_coefficient(words, own, width)
+            found = linear.linear_attention_coefficient(words, own, width, **limits)
+        elif deep_linear is not None:
+            found = products.deep_linear_coefficient(deep_linear, rank or 0)
         else:
             words, tokens, own = _sizes(given[0], one_head, "V,T,E")
-            found = heads.one_head_coefficient(words, tokens, own, width)
+            found = heads.one_head_coefficient(words, tokens, own, width, **limits)
         return _answer(found, certificate, as_json=as_json)
     if certificate is not None:
         raise click.UsageError(
@@ -195,7 +215,7 @@ def _answer(found: coefficients.LearningCoefficient, certificate: str | None, *,
     """Write an answer, and its certificate where one is asked for."""
     if certificate is not None:
         if found.certificate is None:
-            raise BadInput("a certificate is written of smaller sizes only")
+            raise BadInput(NO_CERTIFICATE)
         write_certificate(certificate, found.certificate)
     return write(ANSWER, found, "coefficient", as_json=as_json, holds=found.certified or None)
 
@@ -213,6 +233,8 @@ def _ideal(text: str) -> str:
         is_file = Path(text).is_file()
     except (OSError, ValueError):  # too long for a name
         is_file = False
+    if not is_file and FILE_NAME.fullmatch(text):
+        raise BadInput(f"--of must be polynomials, or a file of them that exists, got {text}")
     if not is_file:
         return text
     try:

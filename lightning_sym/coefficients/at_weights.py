@@ -260,7 +260,7 @@ def learning_coefficient(
     """
     require_arguments(learning_coefficient, locals())
     if not isinstance(weights, Weights):
-        return polynomial_coefficient(weights, at)
+        return polynomial_coefficient(weights, at, work=work, memory=memory, progress=progress)
     if at is not None:
         raise BadInput("a point is given for polynomials; weights are one themselves")
     require_integer(seed, "the seed")

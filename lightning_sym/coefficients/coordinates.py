@@ -11,18 +11,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
-from typing import Any
 
+from lightning_sym.coefficients.composition import (
+    Allowance,
+    Polynomial,
+    Price,
+    composition_price,
+    homogeneously,
+    total_degree,
+)
 from lightning_sym.exact.rational import rank
-from lightning_sym.limits import Work
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import RationalMatrix
 
-Polynomial = Any
-"""One of flint's, in the ring of the coordinates."""
-
-CHANGE = 3e-6
-"""Seconds that a change of coordinates takes, about, for each term, degree and variable."""
+CHANGE = 5e-7
+"""Seconds that a look for new coordinates takes, about, for each term, degree and variable."""
 
 LARGEST_POLYNOMIAL, LARGEST_UNIT = 120, 4
 """Terms of a polynomial in new coordinates, and of a unit; with more of them the old ones are kept."""
@@ -62,6 +65,10 @@ class Coordinates:
         """Whether they are others than the variables."""
         return self.numerators != self.ring.generators or self.denominator != self.ring.constant(1)
 
+    def price_of_change(self, numerators: Sequence[Polynomial], denominator: Polynomial) -> Price:
+        """Return what `changed` takes."""
+        return composition_price((*self.numerators, self.denominator, *self.generators), numerators, denominator)
+
     def changed(self, numerators: Sequence[Polynomial], denominator: Polynomial, seen: dict[int, int]) -> Coordinates:
         """Return coordinates of these coordinates."""
 
@@ -85,6 +92,11 @@ class Coordinates:
             found.append(g if k in self.seen else self.ring.from_terms(kept))
         return Coordinates(self.ring, self.numerators, self.denominator, tuple(found), self.seen)
 
+    def price_of_these(self, polynomials: Sequence[Polynomial]) -> Price:
+        """Return what `of_these` takes."""
+        unseen = (f for k, f in enumerate(polynomials) if k not in self.seen)
+        return composition_price(unseen, self.numerators, self.denominator)
+
     def of_these(self, polynomials: Sequence[Polynomial]) -> Coordinates:
         """Return the same coordinates, with the generators that a checker computes, less multiples of those seen."""
         found = [
@@ -103,36 +115,15 @@ def _without_unit(polynomial: Polynomial, unit: Polynomial) -> Polynomial:
     return polynomial
 
 
-def total_degree(polynomial: Polynomial) -> int:
-    """The largest degree of a term; 0 of zero."""
-    return max((sum(map(int, exponents)) for exponents in polynomial.to_dict()), default=0)
-
-
-def homogeneously(
-    ring: PolynomialRing, polynomial: Polynomial, tops: Sequence[Polynomial], low: Polynomial, degree: int
-) -> Polynomial:
-    """`low^degree` times the polynomial at `tops / low`."""
-    if low == ring.constant(1):
-        return ring.substituted(polynomial, tops)
-    total = ring.constant(0)
-    for part in range(degree + 1):
-        terms = {e: c for e, c in polynomial.to_dict().items() if sum(map(int, e)) == part}
-        if terms:
-            total += ring.substituted(ring.from_terms(terms), tops) * low ** (degree - part)
-    return total
-
-
-def straightened(start: Coordinates, work: Work) -> Coordinates:
+def straightened(start: Coordinates, allowed: Allowance) -> Coordinates:
     """Take generators for coordinates, then what variables are multiplied with, while one is linear up to a unit.
 
-    It stops where the work that is left does not allow for more.
+    It stops where what is allowed does not suffice for more, also for `of_these` generators of the start.
     """
     found, taken = start, set(start.seen.values())
     while True:
-        cost = CHANGE * len(start.numerators) * sum(total_degree(g) * len(g) for g in found.generators)
-        if not work.allows(cost):
+        if not allowed.begins(Price(look_price(found)), "new coordinates"):
             return found
-        work.spend(cost, "new coordinates")
         step = next(_eliminations(found, taken), None)
         if step is None:
             return found
@@ -141,6 +132,8 @@ def straightened(start: Coordinates, work: Work) -> Coordinates:
         own = ring.generators[variable]
         numerators = [own - rest if i == variable else unit * u for i, u in enumerate(ring.generators)]
         seen = found.seen if generator is None else found.seen | {generator: variable}
+        if not allowed.begins(found.price_of_change(numerators, unit), "new coordinates"):
+            return found
         following = found.changed(numerators, unit, seen)
         if max(map(len, (*following.generators, *following.numerators, following.denominator))) > LARGEST_POLYNOMIAL:
             return found
@@ -148,8 +141,15 @@ def straightened(start: Coordinates, work: Work) -> Coordinates:
         if generator is not None:
             as_coordinate[generator] = own  # it is this coordinate times a power of the unit
         taken.add(variable)
-        found = Coordinates(ring, following.numerators, following.denominator, tuple(as_coordinate), seen)
-        found = found.without_seen()
+        settled = Coordinates(ring, following.numerators, following.denominator, tuple(as_coordinate), seen)
+        if not allowed.allows(settled.price_of_these(start.generators)):
+            return found
+        found = settled.without_seen()
+
+
+def look_price(found: Coordinates) -> float:
+    """Seconds that a look at all generators takes."""
+    return CHANGE * len(found.numerators) * sum(total_degree(g) * len(g) for g in found.generators)
 
 
 def _eliminations(found: Coordinates, taken: set[int]) -> Iterator[tuple[int | None, int, Polynomial, Polynomial]]:
@@ -189,7 +189,7 @@ def _linear_in(
             yield i, found.ring.from_terms(unit), found.ring.from_terms(rest)
 
 
-def linear_changes(start: Coordinates) -> Iterator[Coordinates]:
+def linear_changes(start: Coordinates, allowed: Allowance) -> Iterator[Coordinates]:
     """Yield the coordinates themselves, and those in which linear factors of generators are coordinates."""
     yield start
     ring, size = start.ring, len(start.ring.names)
@@ -216,6 +216,8 @@ def linear_changes(start: Coordinates) -> Iterator[Coordinates]:
                 sum((ring.constant(x) * u for x, u in zip(row, ring.generators, strict=True)), ring.constant(0))
                 for row in back.fractions()
             ]
+            if not allowed.begins(start.price_of_change(numerators, ring.constant(1)), "new coordinates"):
+                return
             yield start.changed(numerators, ring.constant(1), {})
             tried += 1
             if tried == MOST_CHANGES:

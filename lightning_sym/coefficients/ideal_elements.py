@@ -11,11 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from math import inf
 from typing import Any
 
 from lightning_sym.coefficients.newton import Exponents
+from lightning_sym.rings.rationals import as_fmpq, as_fraction
 
 Terms = dict[Exponents, Fraction]
+
+LONG = 200
+"""Bits of a factor with which a sum takes twice as long as with a short one."""
+
+_Row = dict[Exponents, Any]
+"""By monomial a number of flint's, which is quicker than a fraction."""
 
 MOST_ROWS, MOST_TERMS = 150, 3000
 """Multiples of the generators among which elements are looked for, and terms of all of them."""
@@ -73,8 +81,27 @@ def shortest(generators: dict[int, Terms]) -> dict[int, Terms]:
     return {k: terms for k, terms in generators.items() if k in kept}
 
 
+class Sums:
+    """A count of sums of numbers, longer ones more, and how many there may be.
+
+    Attributes:
+        left: how many more.
+    """
+
+    def __init__(self, most: float) -> None:
+        self.left = most
+
+    def counted(self, numbers: int, factor: Any) -> None:
+        """Count as many sums, with multiples by this factor."""
+        self.left -= numbers * (1 + (factor.p.bit_length() + factor.q.bit_length()) / LONG)
+
+
 def elements(
-    generators: dict[int, Terms], order: Sequence[int], degree: int, variables: Sequence[int]
+    generators: dict[int, Terms],
+    order: Sequence[int],
+    degree: int,
+    variables: Sequence[int],
+    sums: Sums | None = None,
 ) -> list[IdealElement]:
     """Elements of the ideal with different initial monomials.
 
@@ -83,9 +110,10 @@ def elements(
         order: the weight of each variable.
         degree: generators are taken times monomials up to this degree.
         variables: of these monomials.
+        sums: how many there may be; any number if not given.
 
     Returns:
-        The elements; where there would be too many rows those among the first ones.
+        The elements; where there would be too many rows, or sums, those among the first ones.
 
     Example:
         >>> f, g = {(1, 0): Fraction(1), (0, 2): Fraction(1)}, {(1, 1): Fraction(1)}
@@ -98,21 +126,22 @@ def elements(
     def weight(exponents: Exponents) -> tuple[int, Exponents]:
         return sum(a * b for a, b in zip(exponents, order, strict=True)), exponents
 
-    pivots: dict[Exponents, tuple[Terms, Terms]] = {}
+    sums = Sums(inf) if sums is None else sums
+    pivots: dict[Exponents, tuple[_Row, _Row]] = {}
     rows = terms = 0
     for shift in shifts:
         for k, generator in generators.items():
             rows, terms = rows + 1, terms + len(generator)
-            if rows > MOST_ROWS or terms > MOST_TERMS:
+            if rows > MOST_ROWS or terms > MOST_TERMS or sums.left < 0:
                 continue
-            row = {tuple(a + b for a, b in zip(e, shift, strict=True)): c for e, c in generator.items()}
-            made: Terms = {(k, *shift): Fraction(1)}
-            while row:
+            row = {tuple(a + b for a, b in zip(e, shift, strict=True)): as_fmpq(c) for e, c in generator.items()}
+            made = {(k, *shift): as_fmpq(1)}
+            while row and sums.left >= 0:
                 lead = min(row, key=weight)
                 if lead not in pivots:
                     pivots[lead] = row, made
                     break
-                _subtract(row, made, lead, pivots[lead])
+                _subtract(row, made, lead, pivots[lead], sums)
     found = []
     for lead, (row, made) in pivots.items():
         strict = all(weight(e)[0] > weight(lead)[0] for e in row if e != lead)
@@ -121,12 +150,12 @@ def elements(
         row, made = dict(row), dict(made)
         for _ in range(len(pivots)):  # of the other terms as many as can be taken away
             other = next((e for e in row if e != lead and e in pivots and not _divides(lead, e)), None)
-            if other is None:
+            if other is None or sums.left < 0:
                 break
-            _subtract(row, made, other, pivots[other])
+            _subtract(row, made, other, pivots[other], sums)
         combination: dict[int, Terms] = {}
         for (k, *by), c in made.items():
-            combination.setdefault(k, {})[tuple(by)] = c
+            combination.setdefault(k, {})[tuple(by)] = as_fraction(c)
         found.append(IdealElement(lead, combination, all(_divides(lead, e) for e in row)))
     return found
 
@@ -135,12 +164,13 @@ def _divides(first: Exponents, second: Exponents) -> bool:
     return all(a <= b for a, b in zip(first, second, strict=True))
 
 
-def _subtract(row: Terms, made: Terms, lead: Exponents, pivot: tuple[Terms, Terms]) -> None:
+def _subtract(row: _Row, made: _Row, lead: Exponents, pivot: tuple[_Row, _Row], sums: Sums) -> None:
     """Take a multiple of a pivot off a row, so that a term is gone, and off what made the row."""
     factor = row[lead] / pivot[0][lead]
+    sums.counted(len(pivot[0]) + len(pivot[1]), factor)
     for target, source in zip((row, made), pivot, strict=True):
         for key, c in source.items():
-            value = target.get(key, Fraction(0)) - factor * c
+            value = target[key] - factor * c if key in target else -factor * c
             if value:
                 target[key] = value
             else:

@@ -15,17 +15,27 @@ from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.numbers import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.errors import BadInput
-from lightning_sym.limits import require_integer
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Work, require_integer, require_memory
 
 PAGE = "docs/learning-coefficients-linear-attention.md"
 
 LARGEST_SIZE, LARGEST_WRITTEN = 10**6, 200
 """Of a vocabulary or a width; and of those of which a certificate is written."""
 
+COUNT, WEIGHT_BYTES = 2e-5, 1000
+"""Seconds that a weight and a multiplier take, about, and bytes."""
+
 ABOUT = "of the mean squared error over all strings of one length, two tokens or more"
 
 
-def linear_attention_coefficient(vocabulary: int, width: int, teacher: int | None = None) -> LearningCoefficient:
+def linear_attention_coefficient(
+    vocabulary: int,
+    width: int,
+    teacher: int | None = None,
+    *,
+    work: float = DEFAULT_WORK,
+    memory: int = DEFAULT_MEMORY,
+) -> LearningCoefficient:
     """The learning coefficient of linear attention over strings of words, trained with squared error.
 
     Args:
@@ -33,6 +43,8 @@ def linear_attention_coefficient(vocabulary: int, width: int, teacher: int | Non
         width: `e`, of the embedding; weights are E (v x e), Q (e x e), U (e x v).
         teacher: the width of the embedding of a generic teacher, less than `width`, padded with zeros; the zero
             function at zero weights if not given.
+        work: seconds that it may take, by a rough estimate.
+        memory: bytes that the certificate may take.
 
     Returns:
         The coefficient where it is proved, else bounds: for teachers with `teacher <= v - 2` and
@@ -40,6 +52,7 @@ def linear_attention_coefficient(vocabulary: int, width: int, teacher: int | Non
 
     Raises:
         BadInput: a size is none.
+        TooLarge: estimates exceed `work` or `memory`.
 
     Example:
         >>> found = linear_attention_coefficient(2, 6)
@@ -49,6 +62,10 @@ def linear_attention_coefficient(vocabulary: int, width: int, teacher: int | Non
     require_arguments(linear_attention_coefficient, locals())
     require_sizes(vocabulary, width, teacher)
     of = {"model": "linear attention", "vocabulary": vocabulary, "width": width, "teacher": teacher, "tokens": None}
+    pivots = min(vocabulary, width)
+    written = pivots**2 if teacher is None and _small(vocabulary, width) else 0
+    require_memory(WEIGHT_BYTES * (1 + written), memory, "a certificate")
+    Work(work).spend(COUNT * (written + (pivots if teacher is not None else 0)), "weights and multipliers")
     if teacher is None:
         return _of_zero(vocabulary, width, of)
     return _of_teacher(vocabulary, width, teacher, of)

@@ -16,10 +16,16 @@ from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.linear_attention import LARGEST_WRITTEN, PAGE, require_sizes
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.rational import rank
-from lightning_sym.limits import require_integer
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Work, require_integer, require_memory
 
 LARGEST_HEAD = 1000
 """Of a vocabulary or a width, less that of the teacher: the minimum is over some two million chains."""
+
+CHAIN = 2e-6
+"""Seconds that the exponent of a chain takes, about."""
+
+CERTIFICATE_BYTES = 10_000
+"""Of a certificate that names sizes alone."""
 
 ABOUT = "of the Kullback-Leibler divergence over all strings of one length, two tokens or more"
 
@@ -27,7 +33,15 @@ Chain = tuple[int, int, int]
 """How many entries of a chain are 0, how many 1/2, and how many 1, in this order."""
 
 
-def one_head_coefficient(vocabulary: int, tokens: int, width: int, teacher: int | None = None) -> LearningCoefficient:
+def one_head_coefficient(
+    vocabulary: int,
+    tokens: int,
+    width: int,
+    teacher: int | None = None,
+    *,
+    work: float = DEFAULT_WORK,
+    memory: int = DEFAULT_MEMORY,
+) -> LearningCoefficient:
     """The learning coefficient of one softmax head over strings of words, trained with cross-entropy.
 
     Args:
@@ -36,10 +50,12 @@ def one_head_coefficient(vocabulary: int, tokens: int, width: int, teacher: int 
         width: `e`, of the embedding; weights are E (v x e), Q (e x e), U (e x v).
         teacher: the width of the embedding of a generic teacher, less than `width`, padded with zeros; the uniform
             distribution at zero weights if not given.
+        work: seconds that the minimum may take, by a rough estimate.
+        memory: bytes that the certificate may take.
 
     Raises:
         BadInput: a size is none.
-        TooLarge: the vocabulary or the width is too large.
+        TooLarge: the vocabulary or the width is too large, or estimates exceed `work` or `memory`.
 
     Example:
         >>> found = one_head_coefficient(2, tokens=2, width=2, teacher=1)
@@ -49,10 +65,12 @@ def one_head_coefficient(vocabulary: int, tokens: int, width: int, teacher: int 
     require_arguments(one_head_coefficient, locals())
     require_sizes(vocabulary, width, teacher)
     require_integer(tokens, "tokens", 2)
-    v, e = vocabulary, width
+    v, e, budget = vocabulary, width, Work(work)
+    require_memory(CERTIFICATE_BYTES, memory, "a certificate")
     of = {"model": "one head", "vocabulary": v, "width": e, "teacher": teacher, "tokens": tokens}
     ranks: dict[str, int] = {}
     if teacher is None:
+        budget.spend(CHAIN * min(v, e), "counts of singular values")
         two, m, theorem = *_of_uniform(v, e), "Theorem 6"
     elif teacher >= v:
         two, m, theorem = Fraction(2 * v * (v - 1)), 1, "Theorem 7"
@@ -60,6 +78,7 @@ def one_head_coefficient(vocabulary: int, tokens: int, width: int, teacher: int 
         p, h = v - teacher, e - teacher
         if min(p, h) > LARGEST_HEAD:
             raise TooLarge(f"a vocabulary or a width must be at most {LARGEST_HEAD:,} larger than the teacher's")
+        budget.spend(CHAIN * (min(p, h) + min(p - 1, h) + 2) ** 2 / 2, "chains of singular values")
         best, chains = _least_chains(p, h, v - 1, teacher)
         two, m, theorem = teacher * (2 * v - 1) + best, _dimension(chains) + 1, "Theorem 7"
         ranks = {"tokens beside the teacher's": p, "width beside the teacher's": h}

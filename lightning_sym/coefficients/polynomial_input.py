@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from lightning_sym.arguments import shown
+from lightning_sym.coefficients.composition import Allowance, composition_price
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.polynomial_map import PolynomialMap
@@ -45,16 +46,23 @@ class GivenIdeal:
     of_a_map: bool
 
 
-def ideal_of(polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any]) -> GivenIdeal:
+def ideal_of(polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any], allowed: Allowance) -> GivenIdeal:
     """Read polynomials and a point.
+
+    Args:
+        polynomials: as text, SymPy's, or the map of a network.
+        at: coordinates of the point by name.
+        allowed: for making the point the origin.
 
     Raises:
         BadInput: there is no polynomial, one is none with rational coefficients or is not zero at the point, or the
             point names a variable that is not there.
-        TooLarge: there are too many variables, polynomials or terms, or a degree is too high.
+        TooLarge: there are too many variables, polynomials or terms, a degree is too high, or with the point as the
+            origin they are more than is allowed.
 
     Example:
-        >>> ideal_of("x^2 - 1, x*y", {"x": 1}).generators
+        >>> from lightning_sym.limits import Work
+        >>> ideal_of("x^2 - 1, x*y", {"x": 1}, Allowance(Work(1), 1000)).generators
         (x^2 + 2*x, x*y + y)
     """
     is_map = isinstance(polynomials, PolynomialMap)
@@ -71,7 +79,11 @@ def ideal_of(polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, 
     ring = PolynomialRing(names)
     point = tuple(_rational(at.get(name, 0), name) for name in ring.names)
     moved = [u + ring.constant(x) for u, x in zip(ring.generators, point, strict=True)]
-    flints = [ring.substituted(ring.from_terms({e: ring.number(c) for e, c in p.items()}), moved) for p in given]
+    flints = [ring.from_terms({e: ring.number(c) for e, c in p.items()}) for p in given]
+    if any(point):
+        price = composition_price(flints, moved, ring.constant(1))
+        allowed.require(price, "polynomials with the point as the origin")
+        flints = [ring.substituted(p, moved) for p in flints]
     origin = (0,) * len(ring.names)
     values = [Fraction(str(g.to_dict().get(origin, 0))) for g in flints]
     if is_map:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import comb
 from random import Random
 from typing import Any
 
@@ -21,22 +20,35 @@ from lightning_sym.certificates.coefficients import coefficient_certificate, coo
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.numbers import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
-from lightning_sym.coefficients.coordinates import CHANGE, Coordinates, linear_changes, straightened, total_degree
-from lightning_sym.coefficients.ideal_elements import MOST_ROWS, IdealElement, elements, shortest, terms_of
+from lightning_sym.coefficients.composition import Allowance, Price, composition_price
+from lightning_sym.coefficients.coordinates import Coordinates, linear_changes, look_price, straightened
+from lightning_sym.coefficients.ideal_elements import IdealElement, Sums, Terms, elements, shortest, terms_of
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
+from lightning_sym.coefficients.newton_faces import FaceProof, Sign, both_signs, by_faces
 from lightning_sym.coefficients.polynomial_input import GivenIdeal, ideal_of, point_text
-from lightning_sym.limits import Work
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.polynomial_map import PolynomialMap
 
 PROOF = "docs/learning-coefficients-linear-attention.md"
+
+PROVED = {
+    (False, False): "Propositions 1 and 2",
+    (False, True): "Propositions 1 and 8",
+    (True, False): "Propositions 9 and 2",
+    (True, True): "Propositions 9 and 8",
+}
+"""What proves both bounds: whether that from above is by signs, and that from below by faces."""
 
 MOST_ZEROS = 60
 """Zeros near the point that are tried for a smaller bound from above."""
 
 DEFAULT_WORK = 15.0
 
-ELIMINATION = 8e-5
-"""Seconds that elimination takes, about, for a pair of rows."""
+SUM, MOST_SUMS = 5e-7, 10**7
+"""Seconds that a sum of an elimination takes, about, and how many one may have."""
+
+STEP = 1.2e-7
+"""Seconds that a step of a linear program takes, about, for each number that it looks at."""
 
 MOST_DEGREE, ORDERS = 3, 6
 """Generators are taken times monomials of at most this degree, and orders that are tried."""
@@ -50,9 +62,13 @@ class _Above:
     coordinates: Coordinates
     weights: tuple[Fraction, ...]
     zero: tuple[int, ...] | None
+    signs: tuple[Sign, Sign] | None = None
+    """What proves it instead of weights."""
 
     def document(self) -> Document:
         """Return what a certificate says of it."""
+        if self.signs is not None:
+            return {"signs": [each.document() for each in self.signs]}
         return {
             "zero": None if self.zero is None else list(self.zero),
             "coordinates": _coordinates(self.coordinates),
@@ -71,10 +87,20 @@ class _Below:
     """Those with a positive multiplier."""
     monomials: tuple[Exponents, ...]
     """All elements that are monomials times units."""
+    faces: FaceProof | None = None
+    """What proves it instead of elements."""
 
     def document(self) -> Document:
         """Return what a certificate says of it."""
         count = len(self.coordinates.generators)
+        if self.faces is not None:
+            hidden, size = _hidden(self.coordinates), len(self.coordinates.numerators)
+
+            def widened(short: Exponents) -> Exponents:
+                own = dict(zip(hidden, short, strict=True))
+                return tuple(own.get(i, 0) for i in range(size))
+
+            return {"coordinates": _coordinates(self.coordinates), "fan": self.faces.document(widened)}
         return {
             "coordinates": _coordinates(self.coordinates),
             "order": list(self.order),
@@ -89,12 +115,29 @@ class _Below:
         }
 
 
+def _hidden(coordinates: Coordinates) -> list[int]:
+    """Return the variables that are no generators."""
+    seen = set(coordinates.seen.values())
+    return [i for i in range(len(coordinates.numerators)) if i not in seen]
+
+
+def _unseen(coordinates: Coordinates) -> dict[int, Terms]:
+    """Return the generators that are no variables, but zero ones and too long ones."""
+    terms = {k: terms_of(g) for k, g in enumerate(coordinates.generators) if k not in coordinates.seen}
+    return shortest({k: own for k, own in terms.items() if own})
+
+
 def _coordinates(found: Coordinates) -> Document:
     return coordinates_document([terms_of(p) for p in found.numerators], terms_of(found.denominator), found.seen)
 
 
 def polynomial_coefficient(
-    polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any] | None = None, *, work: float = DEFAULT_WORK
+    polynomials: PolynomialMap | str | Iterable[Any],
+    at: Mapping[str, Any] | None = None,
+    *,
+    work: float = DEFAULT_WORK,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
 ) -> LearningCoefficient:
     r"""The learning coefficient of the sum of squares of polynomials, at a point where all of them are zero.
 
@@ -103,13 +146,15 @@ def polynomial_coefficient(
             letters for weights: then its coefficients in the inputs, less their values at the point.
         at: rational coordinates of the point by name; those that are not given are 0.
         work: seconds after which, by rough estimates, no better bounds are looked for.
+        memory: bytes that a step may take; better bounds that need more are not looked for.
+        progress: called with stage, steps done and steps in all.
 
     Returns:
         The bounds of the coefficient, with a certificate for both.
 
     Raises:
         BadInput: it is no polynomial with rational coefficients, or one is not zero at the point.
-        TooLarge: there are too many variables, polynomials or terms.
+        TooLarge: there are too many variables, polynomials or terms, or `work` or `memory` suffice for no bounds.
 
     Example:
         >>> found = polynomial_coefficient("x*y, x^2")
@@ -117,14 +162,15 @@ def polynomial_coefficient(
         (Fraction(1, 2), 2)
     """
     require_arguments(polynomial_coefficient, locals())
-    ideal = ideal_of(polynomials, at or {})
+    allowed = Allowance(Work(work, progress), memory)
+    ideal = ideal_of(polynomials, at or {}, allowed)
     if not ideal.generators:
         zero = Fraction(0)
         return LearningCoefficient(zero, zero, 1, f"{PROOF}, section 1: the zero ideal", _about(ideal))
     start = Coordinates.of(ideal.ring, ideal.generators)
-    half = Work(work).left / 2
-    above = _best_above(start, Work(half))
-    below = _best_below(start, above, Work(half))
+    half = allowed.half
+    above = _with_signs(start, _best_above(start, half), half)
+    below = _best_below(start, above, allowed.half)
     certificate = coefficient_certificate(
         {"polynomials": [terms_document(p) for p in ideal.given], "point": [number_document(x) for x in ideal.point]},
         below.value / 2, above.value / 2, above.document(), below.document(),
@@ -133,7 +179,7 @@ def polynomial_coefficient(
         below.value / 2,
         above.value / 2,
         _multiplicity(above, below),
-        f"{PROOF}, Propositions 1 and 2",
+        f"{PROOF}, {PROVED[above.signs is not None, below.faces is not None]}",
         _about(ideal),
         {"variables": len(ideal.ring.names), "polynomials": len(ideal.generators),
          "rank of the differential": len(below.coordinates.seen)},
@@ -146,28 +192,47 @@ def _about(ideal: GivenIdeal) -> str:
     return f"of the {what} at {point_text(ideal)}"
 
 
-def _best_above(start: Coordinates, work: Work) -> _Above:
+def _best_above(start: Coordinates, allowed: Allowance) -> _Above:
     """Return the smallest bound from above that is found."""
+    allowed.require(program_price(start), "a bound from above")
     plain = best_weights(_monomials(start), len(start.numerators))
     best = _Above(plain.value, start, plain.weights, None)
-    for zero, there in _zeros(start):
-        for changed in linear_changes(there):
-            cost = CHANGE * len(start.numerators) * sum(total_degree(g) * len(g) for g in there.generators)
-            if not work.allows(2 * cost):
+    for zero, there in _zeros(start, allowed):
+        for changed in linear_changes(there, allowed):
+            price = look_price(there)
+            if not (allowed.allows(Price(2 * price)) and allowed.begins(Price(price), "a bound from above")):
                 return best
-            work.spend(cost, "a bound from above")
-            settled = straightened(changed, work).of_these(there.generators)
+            settled = straightened(changed, allowed)
+            if not allowed.begins(settled.price_of_these(there.generators), "a bound from above"):
+                continue
+            settled = settled.of_these(there.generators)
+            if not allowed.begins(program_price(settled), "a bound from above"):
+                return best
             found = best_weights(_monomials(settled), len(start.numerators))
             if found.value < best.value:
                 best = _Above(found.value, settled, found.weights, zero)
     return best
 
 
+def _with_signs(start: Coordinates, best: _Above, allowed: Allowance) -> _Above:
+    """Return the bound 1 where it is better: the zeros of one polynomial with both signs are of codimension one."""
+    if best.value <= 1 or len(start.generators) > 1:
+        return best
+    signs = both_signs(terms_of(start.generators[0]), len(start.numerators), allowed)
+    return best if signs is None else _Above(Fraction(1), best.coordinates, best.weights, best.zero, signs)
+
+
+def program_price(coordinates: Coordinates) -> Price:
+    """What the program of all terms of the generators takes: about one step for each variable."""
+    size, count = len(coordinates.numerators), sum(map(len, coordinates.generators))
+    return Price(2e-8 * count**2 + size * STEP * (size * count + 20 * size**2), 16 * size * count)
+
+
 def _monomials(coordinates: Coordinates) -> list[Exponents]:
     return smallest(e for g in coordinates.generators for e in terms_of(g))
 
 
-def _zeros(start: Coordinates) -> Iterator[tuple[tuple[int, ...] | None, Coordinates]]:
+def _zeros(start: Coordinates, allowed: Allowance) -> Iterator[tuple[tuple[int, ...] | None, Coordinates]]:
     """Yield the point, and, of homogeneous generators, other zeros: multiples of them are as near as one likes."""
     yield None, start
     if any(len({sum(e) for e in terms_of(g)}) > 1 for g in start.generators):
@@ -180,29 +245,55 @@ def _zeros(start: Coordinates) -> Iterator[tuple[tuple[int, ...] | None, Coordin
                 return
             zero = tuple(int(i in ones) for i in range(size))
             moved = [u + ring.constant(x) for u, x in zip(ring.generators, zero, strict=True)]
+            if not allowed.begins(composition_price(start.generators, moved, ring.constant(1)), "other zeros"):
+                return
             there = [ring.substituted(g, moved) for g in start.generators]
             if all((0,) * size not in terms_of(g) for g in there):
                 tried += 1
                 yield zero, Coordinates.of(ring, there)
 
 
-def _best_below(start: Coordinates, above: _Above, work: Work) -> _Below:
-    """Return the largest bound from below that is found, until it meets the one from above."""
-    settled = straightened(start, work).of_these(start.generators)
+def _best_below(start: Coordinates, above: _Above, allowed: Allowance) -> _Below:
+    """Return the largest bound from below that is found, until it meets the one from above with a multiplicity."""
+    settled = straightened(start, allowed.half)
+    can = allowed.half.begins(settled.price_of_these(start.generators), "a bound from below")
+    settled = settled.of_these(start.generators) if can else start
     roads = [settled] if above.zero is not None or above.coordinates == settled else [above.coordinates, settled]
+    best = _by_elements(roads, above, allowed)
+    for coordinates in roads:
+        if best.value == above.value and _multiplicity(above, best) is not None:
+            break
+        found = _by_faces(coordinates, allowed)
+        gains = found is not None and (found.value, _multiplicity(above, found) or 0) > (best.value, 0)
+        best = found if found is not None and gains else best
+    return best
+
+
+def _by_faces(coordinates: Coordinates, allowed: Allowance) -> _Below | None:
+    """Return the bound that the faces of the Newton polyhedron prove, if they do."""
+    hidden, unseen = _hidden(coordinates), _unseen(coordinates)
+    short = {k: {tuple(e[i] for i in hidden): c for e, c in terms.items()} for k, terms in unseen.items()}
+    found = by_faces(short, len(hidden), allowed) if short else None
+    if found is None:
+        return None
+    return _Below(len(coordinates.seen) + found.value, coordinates, (), (), (), found)
+
+
+def _by_elements(roads: Sequence[Coordinates], above: _Above, allowed: Allowance) -> _Below:
+    """Return the largest bound that initial monomials of elements of the ideal prove."""
     best: _Below | None = None
     for coordinates in roads:
-        hidden = [i for i in range(len(start.numerators)) if i not in coordinates.seen.values()]
-        unseen = shortest(
-            {k: t for k, g in enumerate(coordinates.generators) if k not in coordinates.seen and (t := terms_of(g))}
-        )
+        hidden, unseen = _hidden(coordinates), _unseen(coordinates)
+        least = 0.0  # sums that the elimination before took
         for degree in range(MOST_DEGREE + 1):
-            for order in _orders(above, len(start.numerators)):
-                cost = ELIMINATION * min(MOST_ROWS, len(unseen) * comb(len(hidden) + degree, degree)) ** 2
-                if best is not None and not work.allows(cost):
+            for order in _orders(above, len(coordinates.numerators)):
+                most = min(MOST_SUMS, allowed.work.left / SUM)
+                if best is not None and most < least:
                     return best
-                work.spend(min(cost, work.left), "a bound from below")
-                found = elements(unseen, order, degree, hidden)
+                sums = Sums(most)
+                found = elements(unseen, order, degree, hidden, sums)
+                least = most - sums.left
+                allowed.work.spend(min(least * SUM, allowed.work.left), "a bound from below")
                 bound = _bound_of(found, coordinates, order)
                 if best is None or bound.value > best.value:
                     best = bound
@@ -240,9 +331,13 @@ def _bound_of(found: Sequence[IdealElement], coordinates: Coordinates, order: tu
 
 def _multiplicity(above: _Above, below: _Below) -> int | None:
     """Return the order of the pole, where monomials in the ideal and monomials of its generators have the same."""
+    if below.value != above.value:
+        return None
+    if below.faces is not None:
+        return below.faces.order
     size = len(above.weights)
     inside, outside = smallest(below.monomials), _monomials(above.coordinates)
-    if below.value != above.value or above.zero is not None or not inside:
+    if above.signs is not None or above.zero is not None or not inside:
         return None
     if best_weights(inside, size).value != above.value:
         return None

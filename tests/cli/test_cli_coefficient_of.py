@@ -51,6 +51,13 @@ def test_a_point_and_a_certificate(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "proved: lambda = 1, for 2 polynomials in 2 variables" in out
 
 
+def test_deep_linear_networks_are_told_as_cited(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "coefficient", "--deep-linear", "4,3,3,5", "--rank", "1", "--json")
+    found = json.loads(out)
+    assert (code, found["lambda"], found["multiplicity"]) == (0, "6", 2)
+    assert found["proof"].startswith("Aoyagi (2024), cited in ")
+
+
 def test_one_head_prints_its_tokens_nowhere_else(capsys: pytest.CaptureFixture[str]) -> None:
     answers = [run(capsys, "coefficient", "--one-head", f"3,{t},4", "--teacher", "1") for t in (2, 7)]
     assert answers[0] == answers[1]
@@ -58,7 +65,7 @@ def test_one_head_prints_its_tokens_nowhere_else(capsys: pytest.CaptureFixture[s
 
 
 WRONG = [
-    ((), "give FILES of weights or one of --of, --linear-attention, --one-head, got none"),
+    ((), "give FILES of weights or one of --of, --linear-attention, --one-head, --deep-linear, got none"),
     (("--of", "x", "--linear-attention", "2,2"), "got --of and --linear-attention"),
     (("--linear-attention", "2"), "--linear-attention must be V,E, got 2"),
     (("--linear-attention", "2,2,2"), "--linear-attention must be V,E, got 2,2,2"),
@@ -68,6 +75,9 @@ WRONG = [
     (("--one-head", "2,2,2", "--teacher", "2"), "the width of the teacher must be less than the width, 2; got 2"),
     (("--one-head", "2,2,2", "--teacher", "1,1"), "--teacher must be E0, got 1,1"),
     (("--of", "x", "--teacher", "1"), "--teacher is of --linear-attention or --one-head, which are not given"),
+    (("--of", "x", "--rank", "1"), "--rank is of --deep-linear, which is not given"),
+    (("--deep-linear", "2,2", "--rank", "3"), "the rank must be at most the smallest width, 2; got 3"),
+    (("--deep-linear", "2,2", "--certificate", "c.json"), "and of no theorem that is cited"),
     (("--of", "x", "--tokens", "3"), "--tokens is of FILES, which are not given"),
     (("--linear-attention", "2,2", "--skip"), "--skip is of FILES, which are not given"),
     (("--linear-attention", "2,2", "--at", "x=0"), "--at is a point of --of, which is not given"),
@@ -97,3 +107,26 @@ def test_large_sizes_are_answered_without_a_certificate() -> None:
     found = linear_attention_coefficient(10**6, 10**6)
     assert found.certified
     assert found.certificate is None
+
+
+LIMITED = [
+    (("--of", "missing.txt"), "--of must be polynomials, or a file of them that exists, got missing.txt"),
+    (("--of", "folder/ideal"), "--of must be polynomials, or a file of them that exists, got folder/ideal"),
+    (
+        ("--of", "*".join(f"x{i}" for i in range(30)) + " - 1", "--at", ",".join(f"x{i}=1" for i in range(30))),
+        "the point as the origin must fit into",
+    ),
+    (("--one-head", "900,2,900", "--teacher", "1", "--work", "0.5"), "exact work must take at most 0.5 s"),
+    (("--linear-attention", "200,200", "--work", "0.1"), "exact work must take at most 0.1 s"),
+    (("--linear-attention", "200,200", "--memory", "0.001"), "a certificate must fit into"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), LIMITED, ids=[said for _, said in LIMITED])
+def test_work_and_memory_are_bounded_before(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "coefficient", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1

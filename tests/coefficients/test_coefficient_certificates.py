@@ -22,6 +22,7 @@ VALIDATOR = Draft202012Validator(schema("certificate"))
 
 IDEALS = [
     "x*y, x^2", "x*y, z", "x^2 + y^3", "x + y^2, x*y", "x^2 - 2*x*y + y^2, y*z", "x + x^2*y + z^2, y*z",
+    "y^2 - 2*x^2*y + x^4 + x^5", "x^2 + y^2 - z^3", "x^4 + 2*x^2*y^3 + y^6", "x^2 - y*z, y^2 - x*z",
     "x, y - x", "x - y^2, y, x^2", "a*c + b*d, a*e + b*f", "x*a + y*b, x*c + y*d, z*a + w*b, z*c + w*d",
 ]  # fmt: skip
 """The last one needs another zero, a denominator and coordinates that are seen."""
@@ -183,7 +184,27 @@ REASONS: list[tuple[str, str, Any, str]] = [
     ("x*y, x^2", "above.weights.0", 0, "every term must have weight 1 or more"),
     ("x*y, x^2", "below.elements.0.multiplier", 3, "multipliers must add up to at most 1 for every variable"),
     ("x*y, x^2", "below.elements.0.monomial", [0, 0], "the monomial of an element must be one of its terms"),
-    ("x^2 + y^3", "below.elements.0.monomial", [0, 3], "the monomial must be the initial one"),
+    ("y^2 - 2*x^2*y + x^4 + x^5", "below.elements.0.monomial", [5, 0], "the monomial must be the initial one"),
+    ("x^2 + y^3", "below.fan.level", "1/2", "the bounds must be 1/4 and 5/12"),
+    ("x^2 + y^3", "below.fan.level", None, "derivatives must be of an order that the level allows"),
+    ("x^2 + y^3", "below.fan.level", 0, "the level must be a rank, or 1 / an order"),
+    ("x^4 + 2*x^2*y^3 + y^6", "below.fan.level", 1, "derivatives must be of an order that the level allows"),
+    ("x^2 - y*z, y^2 - x*z", "below.fan.level", 3, "minors must be of the size of the level"),
+    ("x^2 + y^3", "below.fan.faces", [], "of every face a proof must be given"),
+    (
+        "x^2 + y^3",
+        "below.fan.faces.0.terms",
+        [[[0], [], [[1, [0, 0]]]]],
+        "must have one sign off the coordinate planes",
+    ),
+    ("x^2 + y^3", "below.fan.cones", [[0, 2]], "a wall that is not at the boundary must be between two cones"),
+    ("x^2 + y^3", "below.fan.cones", [[0, 1]], "the same exponent must be the smallest"),
+    ("x^2 + y^3", "below.fan.cones", [[0, 0], [1, 2]], "a cone must have independent rays"),
+    ("x^2 + y^3", "below.fan.rays.2", [1, 1], "must have one sign off the coordinate planes"),
+    ("x^2 + y^3", "below.fan.multipliers.0.1", 1, "multipliers must add up to at most 1 for every variable"),
+    ("x^2 + y^3", "below.fan.multipliers.0.0", [1, 1], "multipliers must be of terms, and not negative"),
+    ("x^2 + y^2 - z^3", "above.signs.1.point", [1, 1, -1], "must be positive at one point"),
+    ("x^2 + y^2 - z^3", "above.signs.0.weights", [0, 1, 1], "must be an integer from 1"),
     ("x^2 + y^3", "above.zero", [0, 0], "with another zero the polynomials must be homogeneous"),
     ("x*y, z", "below.coordinates.seen", [[0, 2]], "must be a generator, up to a unit and coordinates seen before"),
     ("x, y - x", "below.coordinates.seen", [[1, 1], [0, 0]], "up to a unit and coordinates seen before"),

@@ -5,12 +5,14 @@ fractions: a sum of weights is twice a bound from above, a sum of multipliers tw
 sizes are in models.py. What stands where is in docs/certificate.md.
 """
 
-import itertools
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 from proofs_check.checker.kinds.coefficient.models import MODEL, proved
-from proofs_check.checker.kinds.coefficient.numbers import bits, independent, paid, total
+from proofs_check.checker.kinds.coefficient.newton import by_faces
+from proofs_check.checker.kinds.coefficient.numbers import independent, total
+from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, add, at, polynomial, times, weight
 from proofs_check.checker.verify import (
     COUNT,
     INTEGER,
@@ -18,7 +20,6 @@ from proofs_check.checker.verify import (
     RATIONAL,
     SOME,
     Later,
-    keep,
     need,
     rational,
     scratch,
@@ -26,66 +27,13 @@ from proofs_check.checker.verify import (
     take,
 )
 
-VARIABLES, DEGREES, TERMS = range(1, 257), range(257), 10**5
-Polynomial = dict[tuple[int, ...], Fraction]
-
-# ---- polynomials, by their exponents
-
-
-def polynomial(n: int) -> Any:
-    """Return the form of a polynomial in n variables: a list of terms, a coefficient and exponents."""
-
-    def form(value: Any) -> Polynomial:
-        found: Polynomial = {}
-        for term in take(value, "a polynomial", [object]):
-            c, exponents = take(term, "a term", [object, 2])
-            key = tuple(take(exponents, "exponents", [DEGREES, n]))
-            need(key not in found, "a polynomial must have each monomial once")
-            found[key] = rational(c)
-        return {key: c for key, c in found.items() if c}
-
-    return form
-
-
-def times(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return the product."""
-    found: Polynomial = {}
-    spend(1 + 40 * len(a) * len(b))
-    with scratch():
-        for (x, c), (y, d) in itertools.product(a.items(), b.items()):
-            paid(c, d)
-            add(found, {tuple(map(sum, zip(x, y, strict=True))): c * d})
-            need(len(found) <= TERMS, f"polynomials must have at most {TERMS:,} terms")
-    return {key: c for key, c in found.items() if c}
-
-
-def add(found: Polynomial, other: Polynomial) -> None:
-    """Add another polynomial."""
-    for key, c in other.items():
-        old = found.get(key, Fraction(0))
-        paid(old, c)
-        keep((bits(old + c) - bits(old)) // 7 + 300 * (key not in found))
-        found[key] = old + c
-
-
-def at(f: Polynomial, tops: list[Polynomial], low: Polynomial, n: int) -> Polynomial:
-    """Return low^D f(tops / low), where D is the degree of f."""
-    degree, found = max(map(sum, f), default=0), dict[tuple[int, ...], Fraction]()
-    for key, c in f.items():
-        term: Polynomial = {(0,) * n: c}
-        for factor, power in zip((*tops, low), (*key, degree - sum(key)), strict=True):
-            for _ in range(power):
-                term = times(term, factor)
-        add(found, term)
-    return {key: c for key, c in found.items() if c}
-
-
-def weight(weights: list[Any], key: tuple[int, ...]) -> Any:
-    """Return the weight of a monomial."""
-    return total(w * x for w, x in zip(weights, key, strict=True) if x)
-
-
-# ---- bounds of polynomials
+PROVED = {
+    (False, False): "Propositions 1 and 2",
+    (False, True): "Propositions 1 and 8",
+    (True, False): "Propositions 9 and 2",
+    (True, True): "Propositions 9 and 8",
+}
+VARIABLES = range(1, 257)
 
 
 class ZeroPoint:
@@ -118,12 +66,12 @@ class ZeroPoint:
 
 def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
     """Return twice a bound: the sum of weights with which every term has weight 1 or more."""
+    if "signs" in take(data, "above", dict):
+        return by_signs(polynomials, point, data)
     n, form = len(point), {"zero": ([rational, len(point)],), "coordinates": object, "weights": [rational, len(point)]}
     zero, coordinates, weights = take(data, "above", form)
     if zero is not None:  # of homogeneous polynomials: multiples of it are as near to the point as one likes
-        origin, units = (0,) * n, [tuple(int(i == j) for j in range(n)) for i in range(n)]
-        tops: list[Polynomial] = [{unit: Fraction(1), origin: x} for unit, x in zip(units, point, strict=True)]
-        here = [at(f, tops, {origin: Fraction(1)}, n) for f in polynomials]
+        here = moved_to(polynomials, point)
         need(all(len(set(map(sum, f))) <= 1 for f in here), "with another zero the polynomials must be homogeneous")
         point = [x + z for x, z in zip(point, zero, strict=True)]
     there = ZeroPoint(polynomials, point, coordinates)
@@ -133,9 +81,39 @@ def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     return total(weights)
 
 
+def moved_to(polynomials: list[Polynomial], point: list[Fraction]) -> list[Polynomial]:
+    """Return polynomials with a point as the origin."""
+    n = len(point)
+    origin, units = (0,) * n, [tuple(int(i == j) for j in range(n)) for i in range(n)]
+    tops: list[Polynomial] = [{unit: Fraction(1), origin: x} for unit, x in zip(units, point, strict=True)]
+    return [at(f, tops, {origin: Fraction(1)}, n) for f in polynomials]
+
+
+def by_signs(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
+    """Return twice a bound of one polynomial that has both signs near the point: the codimension of its zeros, 1."""
+    sign = {"weights": [range(1, LONG), len(point)], "point": [range(-1, 2), len(point)]}
+    (signs,) = take(data, "above", {"signs": [sign, 2]})
+    need(len(polynomials) == 1, "signs must be of one polynomial")
+    (f,) = moved_to(polynomials, point)
+    need(f and (0,) * len(point) not in f, "the polynomial must be 0 at the point, and not zero")
+    spend(4 * len(point) * len(f))
+    found = []
+    for weights, p in signs:
+        least = min(weight(weights, key) for key in f)
+        first = [(key, c) for key, c in f.items() if weight(weights, key) == least]
+        found.append(total(c * prod(map(pow, p, key)) for key, c in first))
+    positive, negative = found
+    need(negative < 0 < positive, "terms of smallest weight must be positive at one point, and negative at the other")
+    return Fraction(1)
+
+
 def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
-    """Return twice a bound: coordinates that are seen, and the sum of multipliers of initial monomials."""
+    """Return twice a bound: coordinates that are seen, and the sum of multipliers of initial monomials, or of faces."""
     n, count = len(point), len(polynomials)
+    if "fan" in take(data, "below", dict):
+        coordinates, fan = take(data, "below", {"coordinates": object, "fan": object})
+        here = Point(polynomials, point, coordinates)
+        return len(here.seen) + by_faces(here.rest, [i for i in range(n) if i not in here.seen], n, fan)
     of_element = {"monomial": [DEGREES, n], "combination": [polynomial(n), count], "multiplier": rational}
     form = {"coordinates": object, "order": [range(1, LONG), n], "elements": [of_element]}
     coordinates, order, elements = take(data, "below", form)
@@ -168,7 +146,8 @@ def prove(of: dict[str, Any], lower: Fraction, upper: Fraction, above: Any, belo
         need(len(point) in VARIABLES, f"there must be at most {VARIABLES[-1]} variables")
         given = take(given, "polynomials", [polynomial(len(point))])
         low, high = from_below(given, point, below), from_above(given, point, above)
-        about, theorem = f"{len(given)} polynomials in {len(point)} variables", "Propositions 1 and 2"
+        about = f"{len(given)} polynomials in {len(point)} variables"
+        theorem = PROVED["signs" in above, "fan" in below]
     need(lower == low / 2 and upper == high / 2, f"the bounds must be {low / 2} and {high / 2}")
     claim = f"lambda = {lower}" if lower == upper else f"{lower} <= lambda <= {upper}"
     return f"{claim}, for {about}, by docs/learning-coefficients-linear-attention.md, {theorem}"

@@ -1,0 +1,174 @@
+"""Polynomials at quotients of polynomials, and what that takes: counted by terms before any is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+from lightning_sym.limits import Work, require_memory
+from lightning_sym.rings.polynomials import PolynomialRing
+
+Polynomial = Any
+"""One of flint's."""
+
+PRODUCT, WORD, TERM = 3e-8, 3e-9, 2e-6
+"""Seconds that a product of two terms takes, about, more for each 64 bits of a coefficient, and to read a term."""
+
+FREE = 0.05
+"""Seconds of a step that is a moment."""
+
+MOST_COUNTED = 10**15
+"""Products of terms beyond which no count goes on: nothing allows for so many."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a step takes, by a rough estimate.
+
+    Attributes:
+        seconds: of work.
+        held: bytes that are held at once.
+    """
+
+    seconds: float
+    held: int = 0
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """Work and bytes that steps may take.
+
+    Attributes:
+        work: the budget that steps are paid from.
+        memory: bytes of each step.
+
+    Example:
+        >>> some = Allowance(Work(2), 100)
+        >>> some.begins(Price(1.0, 10), "a step"), some.begins(Price(1.0, 1000), "a step")
+        (True, False)
+    """
+
+    work: Work
+    memory: int
+
+    @property
+    def half(self) -> Allowance:
+        """Half of the work that is left, by itself."""
+        return Allowance(Work(self.work.left / 2), self.memory)
+
+    def allows(self, price: Price) -> bool:
+        """Whether a step can be begun."""
+        return price.held <= self.memory and self.work.allows(price.seconds)
+
+    def begins(self, price: Price, what: str) -> bool:
+        """Begin a step that an answer can do without, if it is allowed; return whether it is."""
+        if not self.allows(price):
+            return False
+        self.require(price, what)
+        return True
+
+    def require(self, price: Price, what: str) -> None:
+        """Begin a step that an answer cannot do without; one of a moment is never refused.
+
+        Raises:
+            TooLarge: work or memory do not allow for it.
+        """
+        require_memory(price.held, self.memory, what)
+        self.work.spend(price.seconds if price.seconds > FREE else min(price.seconds, self.work.left), what)
+
+
+def total_degree(polynomial: Polynomial) -> int:
+    """The largest degree of a term; 0 of zero."""
+    return max((sum(map(int, exponents)) for exponents in polynomial.to_dict()), default=0)
+
+
+def coefficient_bits(polynomials: Iterable[Polynomial]) -> int:
+    """The length of the longest numerator or denominator among the coefficients.
+
+    Example:
+        >>> x, = PolynomialRing(["x"]).generators
+        >>> coefficient_bits([5 * x, x / 16])
+        5
+    """
+    return max(
+        (max(int(c.p).bit_length(), int(c.q).bit_length()) for p in polynomials for c in p.to_dict().values()),
+        default=0,
+    )
+
+
+def products_of(polynomial: Polynomial, lengths: Sequence[int], low: int, degree: int) -> int:
+    """How many terms `low^degree f(tops / low)` has before like ones are added.
+
+    Args:
+        polynomial: `f`.
+        lengths: the terms of each polynomial that is put for a variable; -1 for a variable times the denominator.
+        low: the terms of the denominator.
+        degree: at least that of `f`.
+
+    Example:
+        >>> x, y = PolynomialRing(["x", "y"]).generators
+        >>> products_of(x**2 * y, [2, 3], 1, 3), products_of(x**2 * y, [-1, 3], 2, 3)
+        (9, 9)
+    """
+    total = 0
+    for exponents in polynomial.to_dict():
+        count, others = 1, 0
+        for power, length in zip(map(int, exponents), lengths, strict=True):
+            if length >= 0:
+                others += power
+                count *= comb(power + length - 1, length - 1) if length else not power
+            if count > MOST_COUNTED:
+                return MOST_COUNTED
+        total += count * comb(degree - others + low - 1, low - 1)
+    return min(total, MOST_COUNTED)
+
+
+def _length(top: Polynomial, low: Polynomial) -> int:
+    """Return how many terms a polynomial has; -1 where its terms are those of the denominator times a variable."""
+    if not 1 < len(low) == len(top):
+        return len(top)
+    firsts, seconds = (sorted(tuple(map(int, e)) for e in p.to_dict()) for p in (top, low))
+    shifts = {tuple(a - b for a, b in zip(e, f, strict=True)) for e, f in zip(firsts, seconds, strict=True)}
+    return -1 if len(shifts) == 1 else len(top)
+
+
+def composition_price(
+    polynomials: Iterable[Polynomial], tops: Sequence[Polynomial], low: Polynomial, degrees: Iterable[int] | None = None
+) -> Price:
+    """Seconds and bytes for all `low^degree f(tops / low)`, each of its own degree if none is given.
+
+    Example:
+        >>> ring = PolynomialRing(["x", "y"])
+        >>> x, y = ring.generators
+        >>> composition_price([x * y], [x + 1, y + 1], ring.constant(1)).seconds < 0.001
+        True
+    """
+    listed = list(polynomials)
+    degrees = [total_degree(f) for f in listed] if degrees is None else list(degrees)
+    lengths, size = [_length(top, low) for top in tops], len(tops)
+    inside, outside = coefficient_bits([*tops, low]), coefficient_bits(listed)
+    largest = max(map(total_degree, [*tops, low]), default=0)
+    seconds, held = 0.0, 0
+    for f, degree in zip(listed, degrees, strict=True):
+        count = products_of(f, lengths, len(low), degree)
+        words = 1 + (degree * inside + outside) // 64
+        kept = min(count, comb(size + degree * largest, size))
+        seconds += count * (PRODUCT + WORD * words) + kept * TERM
+        held += kept * (8 * size + 32 + 16 * words)
+    return Price(seconds, held)
+
+
+def homogeneously(
+    ring: PolynomialRing, polynomial: Polynomial, tops: Sequence[Polynomial], low: Polynomial, degree: int
+) -> Polynomial:
+    """`low^degree` times the polynomial at `tops / low`."""
+    if low == ring.constant(1):
+        return ring.substituted(polynomial, tops)
+    total = ring.constant(0)
+    for part in range(degree + 1):
+        terms = {e: c for e, c in polynomial.to_dict().items() if sum(map(int, e)) == part}
+        if terms:
+            total += ring.substituted(ring.from_terms(terms), tops) * low ** (degree - part)
+    return total

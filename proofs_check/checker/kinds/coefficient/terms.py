@@ -1,0 +1,64 @@
+"""Polynomials by their exponents, whose sums and products say before they are made how much work they are."""
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+from proofs_check.checker.kinds.coefficient.numbers import bits, paid, total
+from proofs_check.checker.verify import keep, need, rational, scratch, spend, take
+
+DEGREES, TERMS = range(257), 10**5
+Polynomial = dict[tuple[int, ...], Fraction]
+
+
+def polynomial(n: int) -> Any:
+    """Return the form of a polynomial in n variables: a list of terms, a coefficient and exponents."""
+
+    def form(value: Any) -> Polynomial:
+        found: Polynomial = {}
+        for term in take(value, "a polynomial", [object]):
+            c, exponents = take(term, "a term", [object, 2])
+            key = tuple(take(exponents, "exponents", [DEGREES, n]))
+            need(key not in found, "a polynomial must have each monomial once")
+            found[key] = rational(c)
+        return {key: c for key, c in found.items() if c}
+
+    return form
+
+
+def times(a: Polynomial, b: Polynomial) -> Polynomial:
+    """Return the product."""
+    found: Polynomial = {}
+    spend(1 + 40 * len(a) * len(b))
+    with scratch():
+        for (x, c), (y, d) in itertools.product(a.items(), b.items()):
+            paid(c, d)
+            add(found, {tuple(map(sum, zip(x, y, strict=True))): c * d})
+            need(len(found) <= TERMS, f"polynomials must have at most {TERMS:,} terms")
+    return {key: c for key, c in found.items() if c}
+
+
+def add(found: Polynomial, other: Polynomial) -> None:
+    """Add another polynomial."""
+    for key, c in other.items():
+        old = found.get(key, Fraction(0))
+        paid(old, c)
+        keep((bits(old + c) - bits(old)) // 7 + 300 * (key not in found))
+        found[key] = old + c
+
+
+def at(f: Polynomial, tops: list[Polynomial], low: Polynomial, n: int) -> Polynomial:
+    """Return low^D f(tops / low), where D is the degree of f."""
+    degree, found = max(map(sum, f), default=0), dict[tuple[int, ...], Fraction]()
+    for key, c in f.items():
+        term: Polynomial = {(0,) * n: c}
+        for factor, power in zip((*tops, low), (*key, degree - sum(key)), strict=True):
+            for _ in range(power):
+                term = times(term, factor)
+        add(found, term)
+    return {key: c for key, c in found.items() if c}
+
+
+def weight(weights: list[Any], key: tuple[int, ...]) -> Any:
+    """Return the weight of a monomial."""
+    return total(w * x for w, x in zip(weights, key, strict=True) if x)
