@@ -29,7 +29,8 @@ def _cost(first: Integers, second: Integers, scale: int, a: int, b: int, multipl
     p^(scale + a) q_1 is divisible by p^first, p^scale (p^(a + multiple) q_1 + p^b q_2) by p^second.
     """
     one, two, three = first - scale - a, second - scale - a - multiple, second - scale - b
-    return np.maximum.reduce([np.zeros_like(one + two), one + 0 * two, two + 0 * one, three + 0 * one, one + three])
+    every = np.broadcast_arrays(np.zeros_like(one), one, two, three, one + three)
+    return np.asarray(np.maximum.reduce(every), dtype=np.int64)
 
 
 def _given_orders(k: int, p: int, a: int, b: int, multiple: int) -> float:

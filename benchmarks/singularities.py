@@ -31,7 +31,7 @@ CASES: list[Case] = json.loads((HERE / "examples" / "calibration" / "cases.json"
 
 def _softmax(scores: Floats, axis: int) -> Floats:
     powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return powers / powers.sum(axis=axis, keepdims=True)
+    return np.asarray(powers / powers.sum(axis=axis, keepdims=True))
 
 
 def _attention(weights: dict[str, Floats], x: Floats, case: Case) -> Floats:
@@ -39,18 +39,18 @@ def _attention(weights: dict[str, Floats], x: Floats, case: Case) -> Floats:
     stream = x[None] if "E" not in weights else weights["E"][:, None] @ x
     depth = max(int(name[1:].split(".")[0]) for name in weights if name[0] == "Q")
     for layer in range(1, depth + 1):
-        total = stream if case["form"].get("skip") else 0.0
+        total: Floats | float = stream if case["form"].get("skip") else 0.0
         for name in (name[1:] for name in weights if name[0] == "Q" and int(name[1:].split(".")[0]) == layer):
             query, key, value = (weights[letter + name][:, None] for letter in "QKV")
             scores = np.swapaxes(key @ stream, -1, -2) @ (query @ stream)
             written = value @ (stream @ (_softmax(scores, -2) if _is_softmax(case) else scores))
             total = total + (weights["O" + name][:, None] @ written if "O" + name in weights else written)
-        stream = total
+        stream = np.asarray(total)
     return stream if "U" not in weights else weights["U"][:, None] @ stream
 
 
 def _is_softmax(case: Case) -> bool:
-    return case["model"] == "one head" or case.get("form", {}).get("normalization") == "softmax"
+    return bool(case["model"] == "one head" or case.get("form", {}).get("normalization") == "softmax")
 
 
 def _over_strings(weights: dict[str, Floats], x: npt.NDArray[Any], case: Case) -> Floats:
@@ -58,7 +58,7 @@ def _over_strings(weights: dict[str, Floats], x: npt.NDArray[Any], case: Case) -
     words = weights["E"][:, x]
     scores = np.einsum("nsi,nij,nstj->nst", words[:, :, -1], weights["Q"], words)
     pattern = _softmax(scores, -1) if _is_softmax(case) else scores / x.shape[1]
-    return np.einsum("nst,nsti,niv->nsv", pattern, words, weights["U"])
+    return np.asarray(np.einsum("nst,nsti,niv->nsv", pattern, words, weights["U"]))
 
 
 def _product(weights: dict[str, Floats], x: Floats, case: Case) -> Floats:

@@ -1,7 +1,7 @@
 """An estimator of learning coefficients against thirty exact ones.
 
     python examples/calibrate.py [--estimator devinterp] [--output measured.json]
-    python examples/calibrate.py --picture measured.json calibration.svg
+    python examples/calibrate.py --picture sgld.json devinterp.json calibration.svg
 
 Each case of examples/calibration/cases.json becomes a PyTorch model at its weights. An estimator samples weights near
 them, at inverse temperature n beta, and answers n beta times the mean of the loss. It needs the package torch; the
@@ -220,37 +220,37 @@ def measure(given):
     print(f"{time.perf_counter() - began:.0f} s")
     if given.output:
         settings = {name: getattr(given, name) for name in SETTINGS}
-        document = {"measured": str(date.today()), "estimator": given.estimator, **settings, "rows": rows}
-        Path(given.output).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        head = json.dumps({"measured": str(date.today()), "estimator": given.estimator, **settings})
+        lines = ",\n".join(map(json.dumps, rows))
+        Path(given.output).write_text(f'{head[:-1]}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
-def draw_picture(source, target):
-    """Estimate against truth, one colour for each multiplicity."""
-    from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, image, plain_axes
+def draw_picture(sources, target):
+    """Estimate against truth, a panel for each file that was measured, one colour for each multiplicity."""
+    from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, grey_legend, image, plain_axes, write_caption
 
-    measured = json.loads(Path(source).read_text(encoding="utf-8"))
+    every = [json.loads(Path(source).read_text(encoding="utf-8")) for source in sources]
     styles = {1: (BLUE, "o", "m = 1"), 2: (ORANGE, "s", "m = 2")}
-    expected = 1 / math.log(measured["nbeta"])
 
     def drawn(figure):
-        from lightning_cli.pictures.drawing import grey_legend
+        for place, measured in enumerate(every, 1):
+            axes = plain_axes(figure, "", (1, len(every), place))
+            rows = [{**each, "exact": float(Fraction(each["lambda"]))} for each in measured["rows"]]
+            most = max(max(each["exact"], each["estimate"]) for each in rows) + 0.4
+            axes.plot([0, most], [0, most], color=GREY, linewidth=1)
+            for m, (colour, shape, label) in styles.items():
+                across, up, errors = zip(
+                    *((r["exact"], r["estimate"], r["error"]) for r in rows if r["m"] == m), strict=True
+                )
+                axes.errorbar(across, up, errors, color=colour, marker=shape, linestyle="", markersize=5, label=label)
+            axes.set_title(f"{measured['estimator']}, {measured['steps']:,} steps")
+            axes.set_xlabel("learning coefficient, exact")
+            axes.set_ylabel("estimate")
+            axes.set_aspect("equal")
+            grey_legend(axes, loc="upper left")
+        write_caption(figure, "Exact: the places across. Up: estimates in floats, with a standard error over chains.")
 
-        axes = plain_axes(figure, "Exact: places across. Up: an estimate, with its standard error over chains.")
-        most = max(float(Fraction(each["lambda"])) for each in measured["rows"]) + 0.4
-        axes.plot([0, most], [0, most], color=GREY, linewidth=1)
-        axes.plot([expected, most], [0, most - expected], color=GREY, linewidth=1, linestyle=":")
-        for m, (colour, shape, label) in styles.items():
-            chosen = [each for each in measured["rows"] if each["m"] == m]
-            axes.errorbar(
-                [float(Fraction(each["lambda"])) for each in chosen], [each["estimate"] for each in chosen],
-                [each["error"] for each in chosen], color=colour, marker=shape, linestyle="", markersize=5, label=label,
-            )  # fmt: skip
-        axes.set_xlabel("learning coefficient, exact")
-        axes.set_ylabel("estimate")
-        axes.set_aspect("equal")
-        grey_legend(axes, loc="upper left")
-
-    Path(target).write_bytes(image(drawn, (5.6, 5.2), Path(target).suffix[1:]))
+    Path(target).write_bytes(image(drawn, (4.4 * len(every), 4.4), Path(target).suffix[1:]))
 
 
 SETTINGS = {
@@ -267,12 +267,12 @@ def main():
     asked.add_argument("--estimator", choices=sorted(ESTIMATORS), default="sgld")
     asked.add_argument("--only", default="", help="cases with this in their name")
     asked.add_argument("--output", help="also write the figures to this file")
-    asked.add_argument("--picture", nargs=2, metavar=("MEASURED", "FILE"), help="draw what was measured")
+    asked.add_argument("--picture", nargs="+", metavar="FILE", help="draw files that were measured; the last is drawn")
     for name, (value, said) in SETTINGS.items():
         asked.add_argument(f"--{name}", type=type(value), default=value, help=f"{said}; {value} if not given")
     given = asked.parse_args()
     if given.picture:
-        draw_picture(*given.picture)
+        draw_picture(given.picture[:-1], given.picture[-1])
     else:
         measure(given)
 

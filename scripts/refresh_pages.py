@@ -35,6 +35,8 @@ PICTURES = {
     "docs/pictures/fiber.svg": "lightning-sym figure fiber examples/rank_one.json --output",
     "docs/pictures/roots.svg": "lightning-sym figure roots --output",
     "docs/pictures/singular.svg": "lightning-sym figure singular --output",
+    "docs/pictures/calibration.svg": "python examples/calibrate.py --picture examples/calibration/sgld.json "
+    "examples/calibration/devinterp.json",
 }
 """Pictures of the pages, and the command that draws them."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import runpy
+import sys
 from fractions import Fraction
 
 import pytest
@@ -40,3 +42,33 @@ def test_a_wrong_number_would_be_seen() -> None:
     assert [each["name"] for each in held] == list(CASES)
     held[3]["lambda"] = str(Fraction(held[3]["lambda"]) + Fraction(1, 4))
     assert held != list(documents())
+
+
+MEASURED = sorted(FILE.parent.glob("[ds]*.json"))
+
+
+@pytest.mark.parametrize("package", ["torch", "devinterp"])
+def test_what_is_missing_is_named(
+    package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(
+        sys, "argv", ["calibrate.py", "--estimator", {"torch": "sgld"}.get(package, package), "--rate", "1"]
+    )
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_path(str(FILE.parents[1] / "calibrate.py"), run_name="__main__")
+    assert caught.value.code == 2
+    said = capsys.readouterr().err
+    assert f"install it into an environment of its own: pip install {package}" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_what_was_measured_is_of_these_cases() -> None:
+    assert [path.stem for path in MEASURED] == ["devinterp", "sgld"]
+    exact = [
+        (each["name"], each["lambda"], each["m"]) for each in json.loads(FILE.read_text(encoding="utf-8"))["cases"]
+    ]
+    for path in MEASURED:
+        rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+        assert [(each["name"], each["lambda"], each["m"]) for each in rows] == exact
+        assert all(each["error"] > 0 for each in rows)
