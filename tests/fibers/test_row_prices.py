@@ -144,12 +144,15 @@ def test_no_row_is_made_without_a_price() -> None:
         TheoremRow("a theorem", any_question, prove=lambda question: question)  # type: ignore[call-arg]
 
 
-BY_SIZES = {"COUNTS", "COMPUTED", "BY_LAYERS", "MODELS", "DEGREES", "HILBERT", "APART", "THEOREMS"}
+BY_SIZES = {"COUNTS", "COMPUTED", "BY_LAYERS", "BY_PLACES", "MODELS", "DEGREES", "HILBERT", "APART", "THEOREMS"}
 """Lists of rows that no budget is asked for, or whose questions come by chance; orbits have a test of their own."""
 
 
 def test_rows_of_every_list_are_followed() -> None:
-    for name in ("dimension.transformers", "varieties.degree", "varieties.hilbert_polynomial", "fibers.determined"):
+    for name in (
+        "dimension.transformers", "varieties.degree", "varieties.hilbert_polynomial", "fibers.determined",
+        "coefficients.at_weights",
+    ):  # fmt: skip
         import_module(f"lightning_sym.{name}")
     rows = {
         name: found
