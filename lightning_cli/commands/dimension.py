@@ -21,7 +21,7 @@ with lazy_imports(__name__):
     from lightning_sym.dimension import answer_text, certify, transformers
     from lightning_sym.network import architecture, model_config
 
-EVIDENCE = ("orbit", "factorization", "directions", "linear", "forms", "span", "products", "layers")
+EVIDENCE = ("orbit", "factorization", "directions", "linear", "forms", "span", "products", "layers", "narrow")
 
 FORMULA = group(
     field("source", str, of="formula.source"),

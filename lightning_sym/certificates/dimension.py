@@ -87,6 +87,8 @@ def _upper_bound(result: CertifiedDimension, modulo_2: Sequence[PrimeFieldMatrix
     for name, variety in _VARIETIES.items():
         if name in evidence:
             return {"kind": "factorization", "bound": upper, "variety": variety, "pieces": [upper]}
+    if Evidence.NARROW in evidence:
+        return {"kind": "narrow", "bound": upper}
     if Evidence.SPAN in evidence:
         return {"kind": "span", "bound": upper}
     if Evidence.DIRECTIONS in evidence:

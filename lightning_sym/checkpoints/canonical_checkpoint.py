@@ -128,7 +128,7 @@ def canonical_checkpoint(
         tell(f"layer {layer}", layer + 1, form.layers + 1)
         norms, kept = _norms(block_of(checkpoint, layer, Walker.REWRITING), form, way)
         left += [f"layer {layer}: {each}" for each in kept]
-        found, near = _layer(_with(prepared, layer, norms), prepared.form, way)
+        found, near = _layer(_with(prepared, layer, norms), prepared.form.at(layer), way)
         layers.append(LayerSymmetry(**norms, **found))
         closest = min(closest, near)
         if not exact and "values" not in found:

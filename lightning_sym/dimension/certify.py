@@ -30,6 +30,7 @@ from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
 from lightning_sym.dimension.blocks import certify, residual
 from lightning_sym.dimension.gauge import gauge_columns
 from lightning_sym.dimension.layers import BY_LAYERS, NetworkByLayers
+from lightning_sym.dimension.narrow import BY_PLACES
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.search import Search, bytes_needed, first_shape, orders_of, primes_for
 from lightning_sym.dimension.varieties import Evidence as Evidence
@@ -227,8 +228,7 @@ def _by_layers(
         return found.lower, found.upper
 
     found, short = ask(NetworkByLayers(architecture, one_layer, is_open), BY_LAYERS, Work(inf, progress))
-    if not is_open:
-        tried += short
+    tried += short
     if found is None:
         return None
     lower, upper = found
@@ -328,12 +328,17 @@ def certified_dimension(
             upper, waits, again = min(upper_bounds.values()), False, False
         if search.lower >= upper:
             break
-    if search.lower > upper:
-        raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
+    if search.lower < upper:
+        bound, short = ask(architecture, BY_PLACES, Work(inf, report))
+        tried.extend(short)
+        if bound is not None:
+            upper_bounds[Evidence.NARROW], upper = bound, min(bound, upper)
     if search.lower < upper:
         summed = _by_layers(architecture, upper_bounds, tried, seed, memory, progress, is_open=True)
         if summed is not None and summed.lower == summed.upper:
             return summed
+    if search.lower > upper:
+        raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
     return CertifiedDimension(
         architecture, search.lower, upper, upper_bounds, printed_formula(architecture), seed,
         search.prime, search.rows, search.order, tried=tuple(dict.fromkeys(tried)),

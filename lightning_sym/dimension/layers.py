@@ -132,19 +132,15 @@ THEOREM_2 = (
 )
 """The hypotheses of Theorem 2 on a shape."""
 
+
+def _is_asked(asked: NetworkByLayers) -> bool:
+    """Whether it is lightning with skip connections, and large enough, or its dimension is open."""
+    shape = asked.shape
+    large = asked.is_open or shape.parameter_count > LARGEST_WHOLE
+    return bool(shape.normalization is None and shape.skip and shape.depth > 1 and large)
+
+
 BY_LAYERS: tuple[TheoremRow[NetworkByLayers, tuple[int, int]], ...] = (
-    TheoremRow(
-        "Theorem 2 of docs/deep-lightning.md",
-        lambda asked: asked.shape.normalization is None and asked.shape.skip and asked.shape.depth > 1, paid_by_steps,
-        _summed,
-        needs=(
-            *THEOREM_2,
-            Need(
-                f"more than {LARGEST_WHOLE:,} parameters, or a dimension that a Jacobian of the whole leaves open",
-                lambda asked: asked.is_open or asked.shape.parameter_count > LARGEST_WHOLE,
-                lambda asked: f"{asked.shape.parameter_count:,}",
-            ),
-        ),
-    ),
-)  # fmt: skip
+    TheoremRow("Theorem 2 of docs/deep-lightning.md", _is_asked, paid_by_steps, _summed, needs=THEOREM_2),
+)
 """Both bounds of a whole network by its layers."""

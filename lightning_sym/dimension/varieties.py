@@ -42,6 +42,7 @@ class Evidence(StrEnum):
         "products",
         "products of keys and queries, of values and outputs, up to changes of basis of the stream",
     )
+    NARROW = "narrow", "compositions of forms at a narrow place of the stream"
     LAYERS = "layers", "the dimensions of all layers, each alone, and of both ends up to a change of basis"
 
 

@@ -72,8 +72,6 @@ class Comparison(Result):
         answer: same, different, or undecided.
         reason: what shows it.
         connection: for `SYMMETRY`, how one is mapped to the other.
-        stream: for `TENSORS`, by space the matrix G with second stream = G first stream, where all of the first is
-            reached.
         symmetry: for `STREAMS`, which heads go together, and the group element where there is one.
         input: for `INPUT` and `BALLS`, an input: integers, or rationals where balls decide, $n \times t$.
         outputs: the two outputs for it: exact, or for `BALLS` decimal balls that contain them.
@@ -90,13 +88,14 @@ class Comparison(Result):
         prefix: with a mask, and too many tokens: inputs and outputs are those of the first so many tokens alone.
         networks: the two networks, where the answer is one of `same_function`.
         tried: theorems that were asked before in vain, each with the reason.
+        stream: for `TENSORS`, by space the matrix G with second stream = G first stream, where all of the first is
+            reached.
     """
 
     answer: Answer
     reason: Reason
     connection: Connection | None = None
     symmetry: StreamSymmetry | None = None
-    stream: Mapping[int, ObjectArray] | None = None
     input: ObjectArray | None = None
     outputs: tuple[ObjectArray, ObjectArray] | None = None
     entry: tuple[int, int] | None = None
@@ -109,6 +108,7 @@ class Comparison(Result):
     prefix: int | None = None
     networks: tuple[Architecture, ...] = ()
     tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
+    stream: Mapping[int, ObjectArray] | None = None
 
     @property
     def because(self) -> str:

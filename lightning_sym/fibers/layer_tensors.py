@@ -37,8 +37,8 @@ TRIES = 4
 MOST_LINES = 40
 """Lines for one polynomial: a handful shows what can be shown, nearly always."""
 
-STEP = 4e-8
-"""Seconds for a product of residues, with what is around it."""
+PRODUCT, FACTORED = 2e-9, 6e-7
+"""Seconds for a product of residues in a matrix, and for factors of a polynomial by the square of its degree."""
 
 
 def ranks_bounding(shape: Architecture, background: int) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ def lines_price(shape: Architecture) -> float:
                 if degree > LARGEST_DEGREE:
                     continue
                 layers = (j - i + 1) * shape.heads * 2 * width**2 * (width + background) + width**3
-                total += MOST_LINES / 4 * (degree * layers + 40 * degree**2) * STEP
+                total += MOST_LINES / 4 * (degree * layers * PRODUCT + degree**2 * FACTORED)
     return total
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from bad_certificates import BAD, TEXTS
 from bad_fibers import FIBER_REASONS
+from bad_layers import LAYER_REASONS
 from checker import CORPUS, GOOD, REJECTED, SCHEMA, checked_alone, copied_checker, matches
 from made_pages import made
 
@@ -72,6 +73,7 @@ SAME_BY = (
 DIFFERENT_BY = '"by" of a proof of different functions must be one of visible weights, one layer, input, found'
 REASONS = {
     **FIBER_REASONS,
+    **LAYER_REASONS,
     "a_list": "a certificate must be of type dict",
     "another_point": "the minor must not be 0",
     "boolean_entry": "Q of layer 1 must be an integer from 0 to 4194300, found 'True'",
@@ -171,21 +173,6 @@ REASONS = {
     "form_unknown": "mask must be one of causal, none, found 'diagonal'",
     "form_missing_key": "'skip'",
     "form_in_words": "form must be an object with normalization, mask, skip",
-    "layers_one_too_many": "the dimension must be 103736688, it is 103736689",
-    "layers_and_one_more": "the dimension must be",
-    "layers_with_narrow_ends": "embed and unembed must reach the width",
-    "layers_without_room": "a layer of several heads is counted if",
-    "layers_trusted": "a layer of several heads is counted if",
-    "layer_of_other_rank": "the proof of a layer must be about it, and no more",
-    "layer_of_other_heads": "the proof of a layer must be about it, and no more",
-    "layer_with_values_of_its_own": "the proof of a layer must be about it, and no more",
-    "layer_left_open": "the bounds of a layer must meet",
-    "layer_with_a_proof_of_more": "the proof of a layer must be about it, and no more",
-    "layer_without_its_minor": "rows must be a list of",
-    "no_layers": "layers must be a list that is not empty",
-    "tensors_apart": "must agree on all that their streams have in common",
-    "tensors_of_two_tokens": "must agree on all that their streams have in common",
-    "tensors_with_softmax": "layer tensors are those of networks without normalization",
     "streams_apart": "must agree on all that their streams have in common",
     "streams_with_other_scores": "must agree on all that their streams have in common",
     "streams_with_more": "'hint'",

@@ -87,8 +87,7 @@ def outer(prime: int | None) -> Document:
 
 def virtual(d: int, step: Document) -> Document:
     """A form of d^2 numbers, of three rows."""
-    row = [[1] * d]
-    return same(weights((row, row, row)), weights((row, row, row)), step)
+    return same(*[weights([[[1] * d]] * 3)] * 2, step)
 
 
 def many_columns(count: int) -> Document:

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from bad_fibers import BAD_FIBERS
+from bad_layers import BAD_LAYERS, all_but_the_last, one_less, one_more
 from bad_levels import BAD_LEVELS
 
 Document = dict[str, Any]
@@ -31,18 +32,6 @@ def changed(document: Document, *changes: tuple[str, Any]) -> Document:
             place = place[step]
         place[last] = value(place.get(last) if isinstance(place, dict) else place[last]) if callable(value) else value
     return result
-
-
-def one_more(value: int) -> int:
-    return value + 1
-
-
-def one_less(value: int) -> int:
-    return value - 1
-
-
-def all_but_the_last(values: list[Any]) -> list[Any]:
-    return values[:-1]
 
 
 def with_its_first_again(values: list[Any]) -> list[Any]:
@@ -233,21 +222,6 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "equal_modulo_the_prime": ("different_modulo_a_prime", (("input", [[0, 0]]),)),
     "modulus_of_the_denominator": ("different", (("prime", 3),)),
     "layer_missing": ("different", (("first", without("K2")),)),
-    "layers_one_too_many": ("layers_counted", (("dimension", one_more),)),
-    "layers_and_one_more": ("layers_proved", (("layers.0.count", one_more),)),
-    "layers_with_narrow_ends": ("layers_counted", (("network.unembed", 767),)),
-    "layers_without_room": ("layers_counted", (("network.heads", 13),)),
-    "layers_trusted": ("layers_proved", (("layers.0.proof", None),)),
-    "layer_of_other_rank": ("layers_proved", (("layers.0.rank", 2),)),
-    "layer_of_other_heads": ("layers_proved", (("network.heads", 3),)),
-    "layer_with_values_of_its_own": ("layers_proved", (("layers.0.value_rank", 2),)),
-    "layer_left_open": ("layers_proved", (("layers.0.proof.lower", one_less),)),
-    "layer_with_a_proof_of_more": ("layers_proved", (("layers.0.proof.network.skip", True),)),
-    "layer_without_its_minor": ("layers_proved", (("layers.0.proof.lower_bound.rows", all_but_the_last),)),
-    "no_layers": ("layers_counted", (("layers", []),)),
-    "tensors_apart": ("tensors", (("second.V2", [[2, 2]]),)),
-    "tensors_of_two_tokens": ("tensors_of_one_token", (("tokens", 2),)),
-    "tensors_with_softmax": ("tensors", (("form.normalization", "softmax"),)),
     "large_one_too_high": ("gpt2_small", (("dimension", one_more),)),
     "large_one_too_low": ("tied_and_grouped", (("dimension", one_less),)),
     "large_of_another_width": ("gpt2_small", (("network.width", 767),)),
@@ -273,7 +247,7 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "streams_with_more": ("streams", (("proof.hint", 1),)),
     "streams_of_other_depth": ("visible_weights", (("proof.by", "streams"), ("second", one_layer_less))),
     "streams_for_different": ("streams", (("kind", "different"),)),
-    **BAD_LEVELS,
+    **BAD_LEVELS, **BAD_LAYERS,
     **BAD_FIBERS,
     "input_for_same": ("intervals", (("kind", "same"),)),
     "head_missing": ("streams", (("first", without("Q1.1")),)),

@@ -148,7 +148,7 @@ def test_no_row_is_made_without_a_price() -> None:
         TheoremRow("a theorem", any_question, prove=lambda question: question)  # type: ignore[call-arg]
 
 
-BY_SIZES = {"COUNTS", "COMPUTED", "BY_LAYERS", "MODELS", "DEGREES", "HILBERT", "APART", "THEOREMS"}
+BY_SIZES = {"COUNTS", "COMPUTED", "BY_LAYERS", "BY_PLACES", "MODELS", "DEGREES", "HILBERT", "APART", "THEOREMS"}
 """Lists of rows that no budget is asked for, or whose questions come by chance; orbits have a test of their own."""
 
 

@@ -1,0 +1,59 @@
+"""Certificates by layers and their tensors, one thing changed: the good one, and places with what is put there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def one_more(number: int) -> int:
+    return number + 1
+
+
+def one_less(number: int) -> int:
+    return number - 1
+
+
+def all_but_the_last(values: list[Any]) -> list[Any]:
+    return values[:-1]
+
+
+BAD_LAYERS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "narrow_too_low": ("narrow", (("upper_bounds.0.bound", one_less),)),
+    "narrow_of_another_network": ("two_layers", (("upper_bounds", [{"kind": "narrow", "bound": 13}]),)),
+    "layers_one_too_many": ("layers_counted", (("dimension", one_more),)),
+    "layers_and_one_more": ("layers_proved", (("layers.0.count", one_more),)),
+    "layers_with_narrow_ends": ("layers_counted", (("network.unembed", 767),)),
+    "layers_without_room": ("layers_counted", (("network.heads", 13),)),
+    "layers_trusted": ("layers_proved", (("layers.0.proof", None),)),
+    "layer_of_other_rank": ("layers_proved", (("layers.0.rank", 2),)),
+    "layer_of_other_heads": ("layers_proved", (("network.heads", 3),)),
+    "layer_with_values_of_its_own": ("layers_proved", (("layers.0.value_rank", 2),)),
+    "layer_left_open": ("layers_proved", (("layers.0.proof.lower", one_less),)),
+    "layer_with_a_proof_of_more": ("layers_proved", (("layers.0.proof.network.skip", True),)),
+    "layer_without_its_minor": ("layers_proved", (("layers.0.proof.lower_bound.rows", all_but_the_last),)),
+    "no_layers": ("layers_counted", (("layers", []),)),
+    "tensors_apart": ("tensors", (("second.V2", [[2, 2]]),)),
+    "tensors_of_two_tokens": ("tensors_of_one_token", (("tokens", 2),)),
+    "tensors_with_softmax": ("tensors", (("form.normalization", "softmax"),)),
+}
+
+LAYER_REASONS = {
+    "narrow_too_low": "the bound must be 13, it is 12",
+    "narrow_of_another_network": "the bound must be of one token, no skip",
+    "layers_one_too_many": "the dimension must be 103736688, it is 103736689",
+    "layers_and_one_more": "the dimension must be",
+    "layers_with_narrow_ends": "embed and unembed must reach the width",
+    "layers_without_room": "a layer of several heads is counted if",
+    "layers_trusted": "a layer of several heads is counted if",
+    "layer_of_other_rank": "the proof of a layer must be about it, and no more",
+    "layer_of_other_heads": "the proof of a layer must be about it, and no more",
+    "layer_with_values_of_its_own": "the proof of a layer must be about it, and no more",
+    "layer_left_open": "the bounds of a layer must meet",
+    "layer_with_a_proof_of_more": "the proof of a layer must be about it, and no more",
+    "layer_without_its_minor": "rows must be a list of",
+    "no_layers": "layers must be a list that is not empty",
+    "tensors_apart": "must agree on all that their streams have in common",
+    "tensors_of_two_tokens": "must agree on all that their streams have in common",
+    "tensors_with_softmax": "layer tensors are those of networks without normalization",
+}
+"""Why each is rejected."""
