@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lightning_cli.writing.fields import JsonAnswer, field, json_answer, natural
+from lightning_cli.writing.fields import JsonAnswer, JsonField, field, json_answer, natural
 
 
-def written_checkpoint(name: str) -> JsonAnswer:
-    """Return the fields of the answer of a command that writes a checkpoint."""
+def written_checkpoint(name: str, *more: JsonField) -> JsonAnswer:
+    """Return the fields of the answer of a command that writes a checkpoint, and what else it has."""
     return json_answer(
         name,
         field("checkpoint", str, "what was written", "name"),
@@ -17,4 +17,5 @@ def written_checkpoint(name: str) -> JsonAnswer:
         field("vocabulary", natural(1), "token ids", "form.vocabulary"),
         field("tied", bool, "whether the unembedding is the embedding", "form.tied"),
         field("stored", {str: natural(1)}, "how many tensors are stored in each type", "types"),
+        *more,
     )
