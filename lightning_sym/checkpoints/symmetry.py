@@ -78,7 +78,7 @@ def kinds(symmetry: type[Any]) -> dict[str, PartKind]:
 
     Example:
         >>> kinds(LayerSymmetry)["turns"].shape
-        ('G', 'a/2', '2')
+        ('G', 't/2', '2')
     """
     return {part.name: part.metadata["kind"] for part in fields(symmetry) if part.metadata}
 
