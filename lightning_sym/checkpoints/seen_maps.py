@@ -90,8 +90,10 @@ def seen_heads(block: Block, form: CheckpointForm) -> SeenHeads:
     if query_bias is not None:
         query = query.beside(query_bias)
     if key_bias is not None and form.turned:
-        seen_rows = np.arange(form.head_width)[:, None] < form.turned
-        key = key.beside(key_bias.times(near(seen_rows.astype(np.float64))))
+        if form.turned < form.head_width:
+            seen_rows = np.arange(form.head_width)[:, None] < form.turned
+            key_bias = key_bias.times(near(seen_rows.astype(np.float64)))
+        key = key.beside(key_bias)
     query, key = (
         part if gain is None else part.times(near(np.asarray(gain)[:, None]))
         for part, gain in ((query, block.query_norm_gain), (key, block.key_norm_gain))
