@@ -139,9 +139,13 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("neurons", np.random.Generator.permutation, {"neurons": ()}),
     ("ups", lambda random, size: random.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=size), {"ups": ()}),
     ("gains", lambda _, size: np.ones(size), {"gain1": (), "gain2": ()}),
-    ("gains", lambda _, size: np.zeros(size), {"bias1": ("norm1_bias",), "bias2": ("norm2_bias",)}),
+    (
+        "gains",
+        lambda _, size: np.zeros(size),
+        {"bias1": ("norm1_bias", "query_bias"), "bias2": ("norm2_bias", "up_bias")},
+    ),
     ("gains", lambda random, size: random.choice([-1.0, 1.0], size=size), {"behind1": (), "behind2": ()}),
-    ("ones", _short, dict.fromkeys(FOLDED, ()) | {"output_shift": (), "down_shift": ()}),
+    ("ones", _short, {name: (f"{name[:-6]}_bias",) for name in FOLDED} | {"output_shift": (), "down_shift": ()}),
     ("ones", _number, {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)}),
 )
 """By kind, how its parts are drawn, and by part the pieces that must be there; in the order of drawing."""
