@@ -217,3 +217,13 @@ def test_fingerprints_and_heads_know_it(label: str) -> None:
     tables = [circuits(each, conditions=False) for each in (one, replace(two, form=one.form))]
     assert [head.qk.rank for head in tables[0].heads] == [tables[0].heads[0].qk.rank] * 8
     assert tables[0].absent == tables[1].absent
+
+
+def test_a_layer_without_rotary_positions_that_fits_badly_is_no_crash() -> None:
+    """Several query heads share a key there; one wrong number, behind a symmetry, is another function."""
+    one = CHECKPOINTS["smollm3"]
+    key = np.array(one.block(1).key, dtype=np.float64)
+    key[0, 0, 0] *= -2
+    wrong = replace(one, blocks=(one.block(0), replace(one.block(1), key=key)))
+    for two in (wrong, apply(random_symmetry(wrong, seed=8), wrong)):
+        assert same_checkpoints(one, two).answer is CheckpointAnswer.DIFFERENT
