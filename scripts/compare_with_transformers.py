@@ -42,6 +42,15 @@ def _scaled(kind: str, factor: float, **more: Any) -> dict[str, Any]:
     return _SMALL | {"rope_parameters": {"rope_theta": 12345.5, "rope_type": kind, "factor": factor, **more}}
 
 
+_KINDS = ["sliding_attention", "full_attention", "sliding_attention"]
+_NEOX = {name: value for name, value in _SMALL.items() if name not in ("num_key_value_heads", "rope_parameters")} | {
+    "rope_parameters": {"rope_theta": 12345.5, "rope_type": "default", "partial_rotary_factor": 0.25},
+    "layer_norm_eps": 1e-3,
+}
+_OPT = {
+    "vocab_size": 97, "hidden_size": 48, "ffn_dim": 80, "num_hidden_layers": 3, "num_attention_heads": 6,
+    "max_position_embeddings": 64, "init_std": 0.2,
+}  # fmt: skip
 _LOCAL = {
     "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
     "sliding_attention": {"rope_type": "default", "rope_theta": 500.0},
@@ -80,6 +89,13 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "SmolLM3": ("SmolLM3", _SMALL | {"no_rope_layer_interval": 2, "pad_token_id": 0}),
     "Gemma": ("Gemma", _SMALL | {"head_dim": 10, "pad_token_id": 0}),
+    "Gemma 2": ("Gemma2", _SMALL | {"head_dim": 10, "pad_token_id": 0, "query_pre_attn_scalar": 24}),
+    "Gemma 2, a window": ("Gemma2", _SMALL | _WINDOW | {"attn_logit_softcapping": 3.0, "pad_token_id": 0}),
+    "Gemma 3 (text)": ("Gemma3Text", _SMALL | _WINDOW | {"rope_parameters": _LOCAL, "layer_types": _KINDS}),
+    "GPT-NeoX": ("GPTNeoX", _NEOX),
+    "GPT-NeoX, in sequence": ("GPTNeoX", _NEOX | {"use_parallel_residual": False, "attention_bias": False}),
+    "OPT": ("OPT", _OPT),
+    "OPT, gelu, untied": ("OPT", _OPT | {"activation_function": "gelu", "tie_word_embeddings": False}),
 }
 
 

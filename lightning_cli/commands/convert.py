@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import click
 
 from lightning_cli import options
 from lightning_cli.output_file import require_directory, require_output_file
+from lightning_cli.writing.fields import field
 from lightning_cli.writing.output import progress_bar, write
 from lightning_cli.writing.written_checkpoint import written_checkpoint
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.checkpoints import folders, writing
+    from lightning_sym.checkpoints import folders, units, writing
 
-ANSWER = written_checkpoint("convert")
+ANSWER = written_checkpoint(
+    "convert", field("rounded", [str], "the numbers of the configuration that a .gguf file holds in float32 only")
+)
 
 ANSWERS = (ANSWER,)
+
+
+class Converted(NamedTuple):
+    """What was written, in lines."""
+
+    text: tuple[tuple[str, str], ...]
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return them, label by label."""
+        return list(self.text)
 
 
 @click.command(
@@ -48,7 +63,8 @@ def command(
 
     CHECKPOINT is a folder as the transformers library, Meta, MLX or Megatron write it, or a .gguf file. Each tensor
     keeps its type, bit by bit, unless --stored rounds it; quantised tensors of a .gguf file become the floats that they
-    mean. Configurations and weights are written, tokenizers are not.
+    mean. A .gguf file holds epsilon, and other numbers of the configuration, in float32: where one of them is not that
+    number, the answer says that it was rounded. Configurations and weights are written, tokenizers are not.
     """
     if layout == "gguf":
         require_output_file("a checkpoint", output)
@@ -57,4 +73,9 @@ def command(
     with progress_bar() as progress:
         opened = folders.open_checkpoint(checkpoint, memory, source)
         writing.save_checkpoint(opened, output, stored, layout=layout, shard_size=shard_size, progress=progress)
-    return write(ANSWER, folders.open_checkpoint(output, memory, layout), as_json=as_json)
+    made = folders.open_checkpoint(output, memory, layout)
+    rounded = [units.NUMBERS[name] for name in units.NUMBERS if getattr(made.form, name) != getattr(opened.form, name)]
+    if as_json:
+        return write(ANSWER, made, as_json=True, rounded=rounded)
+    lines = (*made.lines(), *(("rounded", f"{name}, to float32") for name in rounded))
+    return write(ANSWER, Converted(lines), as_json=False)

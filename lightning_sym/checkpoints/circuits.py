@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.bounded import Balls, singular_values
+from lightning_sym.checkpoints.bounded import Balls, Near, singular_values
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.head_ranks import RankBounds, head_ranks
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
@@ -150,7 +150,8 @@ def circuits(
     for kind in (0, 1):
         values = _stacked([layer[kind] for layer in spectra])
         norms = _frobenius(values)
-        likeness = cosines([layer[kind][0] for layer in kept], [layer[kind][1] for layer in kept], norms, progress)
+        lefts, rights = ([layer[kind][side] for layer in kept] for side in (0, 1))
+        likeness = cosines(lefts, _of_one_width(rights), norms, progress)
         table.append([
             _matrix(i, [pair[kind] for pair in ranks], values, norms, likeness, form.heads) for i in range(len(ranks))
         ])  # fmt: skip
@@ -191,8 +192,15 @@ def _absent(checkpoint: Checkpoint) -> tuple[str, ...]:
     if any(b is not None for b in (block.query_bias, block.value_bias, block.output_bias)):
         found.append("biases")
     found += ["norms of queries and keys"] * (form.head_norms is not None)
+    found += ["attention and MLP side by side"] * (form.parallel is not None)
     found += ["norms behind attention and MLPs"] * (form.norms_behind is not None)
     return (*found, "learned positions" if form.theta is None else "rotary positions")
+
+
+def _of_one_width(layers: list[Near]) -> list[Near]:
+    """Return maps with columns of zeros in place of biases that are not seen in some of the layers."""
+    width = max(layer.value.shape[-1] for layer in layers)
+    return [Near(np.pad(x.value, ((0, 0), (0, 0), (0, width - x.value.shape[-1]))), x.error) for x in layers]
 
 
 def _stacked(layers: list[Balls]) -> Balls:

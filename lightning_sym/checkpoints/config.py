@@ -10,7 +10,7 @@ from lightning_sym.checkpoints.foreign_features import with_features
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.exact_json import said
 
-Activation = Literal["gelu", "gelu_new", "silu"]
+Activation = Literal["gelu", "gelu_new", "silu", "relu"]
 
 LARGEST_SIZE = 10**9
 _LEAST, _MOST = Fraction(1, 10**300), Fraction(10**300)
@@ -20,6 +20,8 @@ ACTIVATIONS: dict[str, Activation] = {
     "swish": "silu",
 }  # fmt: skip
 """The names of activations in configurations; `gelu_fast` has another constant."""
+UNGATED: dict[str, Activation] = ACTIVATIONS | {"relu": "relu"}
+"""Those of MLPs without a gate."""
 
 HARMLESS = frozenset((
     # where it comes from
@@ -114,16 +116,16 @@ class Config:
             refuse(f"{key} must be true or false, got {said(value)}")
         return value
 
-    def activation(self, key: str, default: str) -> Activation:
+    def activation(self, key: str, default: str, known: Mapping[str, Activation] = ACTIVATIONS) -> Activation:
         """The activation of the MLP.
 
         Raises:
             FileFormatError: it is not one that is known.
         """
         value = self.get(key, default)
-        if not isinstance(value, str) or value not in ACTIVATIONS:
-            refuse(f"{key} must be one of {', '.join(ACTIVATIONS)}, got {said(value)}")
-        return ACTIVATIONS[value]
+        if not isinstance(value, str) or value not in known:
+            refuse(f"{key} must be one of {', '.join(known)}, got {said(value)}")
+        return known[value]
 
     def require(self, key: str, *allowed: Any) -> None:
         """Refuse every value that would mean another function than that of the key's absence.

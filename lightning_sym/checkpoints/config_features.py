@@ -196,7 +196,11 @@ def query_scale(default: int) -> Feature:
         width = config.number("query_pre_attn_scalar", Fraction(default))
         return replace(form, score_width=None if width == form.head_width else width)
 
-    return Feature(read, lambda form: {"query_pre_attn_scalar": form.score_width or form.head_width})
+    def write(form: CheckpointForm) -> dict[str, Any]:
+        width = form.score_width or Fraction(form.head_width)
+        return {"query_pre_attn_scalar": width.numerator if width.denominator == 1 else width}
+
+    return Feature(read, write)
 
 
 def caps(scores: int | None, logits: int | None) -> Feature:

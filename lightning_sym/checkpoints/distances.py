@@ -16,6 +16,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bases import GAUGES
 from lightning_sym.checkpoints.explanation import tensors_called
 from lightning_sym.checkpoints.identity import called_by, stored_type
+from lightning_sym.checkpoints.layer_looked import layer_found
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured
 from lightning_sym.checkpoints.mistaken_numbers import QUARTER
 from lightning_sym.checkpoints.mistaken_scenes import wide
@@ -23,7 +24,6 @@ from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.not_moved import ends_behind
 from lightning_sym.checkpoints.overlap import overlap
 from lightning_sym.checkpoints.pieces import CheckpointPiece, table
-from lightning_sym.checkpoints.layer_looked import layer_found
 from lightning_sym.checkpoints.searched import Searched
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
 from lightning_sym.checkpoints.units import DEFAULT_UNITS

@@ -8,18 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
-from lightning_sym.checkpoints.config import Config, refuse
-from lightning_sym.checkpoints.layout import Biases, Layout, ModelFamily, Place
-from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.relatives import ATTENTION, MLP, RELATIVES
+from lightning_sym.checkpoints.layer_norm_families import AFFINE, LAYER_NORM, NORMS
+from lightning_sym.checkpoints.layout import Layout, ModelFamily, Place
+from lightning_sym.checkpoints.relatives import RELATIVES
 from lightning_sym.checkpoints.rotary_config import FACTORS
 
-NORMS = frozenset(("norm1", "norm2"))
 WITH_GAINS = NORMS | {"query_norm", "key_norm", "behind1", "behind2"}
-AFFINE = ATTENTION | MLP
 
 Names = Mapping[str, tuple[str, str]]
 """By norm, map or end, its name in folders and in GGUF files."""
@@ -80,50 +76,39 @@ GPT2_GGUF_KEYS = {
 }  # fmt: skip
 
 
-def _read_gpt2(config: Config) -> tuple[CheckpointForm, Biases]:
-    d, heads = config.size("n_embd"), config.size("n_head")
-    if d % heads:
-        refuse(f"n_embd must be a multiple of n_head, got {d} and {heads}")
-    config.require("scale_attn_weights", True)
-    for key in ("scale_attn_by_inverse_layer_idx", "add_cross_attention", "is_encoder_decoder", "quantization_config"):
-        config.require(key, False)
-    config.require("pruned_heads", {})
-    context = config.size("n_positions")
-    config.size("n_ctx", context)  # of old files; nothing has the size it states
-    form = CheckpointForm(
-        family="gpt2",
-        layers=config.size("n_layer"),
-        width=d,
-        heads=heads,
-        groups=heads,
-        head_width=d // heads,
-        inner=config.size("n_inner", 4 * d),
-        vocabulary=config.size("vocab_size"),
-        context=context,
-        norm="layer",
-        epsilon=config.number("layer_norm_epsilon", Fraction(1, 10**5)),
-        theta=None,
-        activation=(act := config.activation("activation_function", "gelu_new")),
-        tied=config.flag("tie_word_embeddings", True),
-        gated=False if act == "silu" else None,
-    )
-    return form, AFFINE | NORMS
+# ---- GPT-NeoX: queries, keys and values of a head together; OPT: two rows of positions that no token has
+
+NEOX_ENDS: Names = {
+    "embedding": ("gpt_neox.embed_in", "token_embd"), "final_gain": ("gpt_neox.final_layer_norm", "output_norm"),
+    "final_bias": ("gpt_neox.final_layer_norm", "output_norm"), "unembedding": ("embed_out", "output"),
+}  # fmt: skip
+NEOX_LAYER: Names = {
+    "norm1": ("input_layernorm", "attn_norm"),
+    **dict.fromkeys(("query", "key", "value"), ("attention.query_key_value", "attn_qkv")),
+    "output": ("attention.dense", "attn_output"), "norm2": ("post_attention_layernorm", "ffn_norm"),
+    "up": ("mlp.dense_h_to_4h", "ffn_up"), "down": ("mlp.dense_4h_to_h", "ffn_down"),
+}  # fmt: skip
+OPT_ENDS: Names = {
+    "embedding": ("model.decoder.embed_tokens", ""), "positions": ("model.decoder.embed_positions", ""),
+    "final_gain": ("model.decoder.final_layer_norm", ""), "final_bias": ("model.decoder.final_layer_norm", ""),
+    "unembedding": ("lm_head", ""),
+}  # fmt: skip
+OPT_LAYER: Names = {
+    "norm1": ("self_attn_layer_norm", ""), "query": ("self_attn.q_proj", ""), "key": ("self_attn.k_proj", ""),
+    "value": ("self_attn.v_proj", ""), "output": ("self_attn.out_proj", ""), "norm2": ("final_layer_norm", ""),
+    "up": ("fc1", ""), "down": ("fc2", ""),
+}  # fmt: skip
 
 
-def _write_gpt2(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
-    return {
-        "architectures": ["GPT2LMHeadModel"],
-        "model_type": "gpt2",
-        "activation_function": form.activation,
-        "layer_norm_epsilon": form.epsilon,
-        "n_embd": form.width,
-        "n_head": form.heads,
-        "n_inner": form.inner,
-        "n_layer": form.layers,
-        "n_positions": form.context,
-        "tie_word_embeddings": form.tied,
-        "vocab_size": form.vocabulary,
-    }
+def changed_places(layout: Layout, names: Collection[str], **changes: Any) -> Layout:
+    """The same places, some of them with changes, those of biases with their maps."""
+
+    def changed(part: Mapping[str, Place]) -> dict[str, Place]:
+        return {
+            name: replace(at, **changes) if name.removesuffix("_bias") in names else at for name, at in part.items()
+        }
+
+    return Layout(changed(layout.ends), changed(layout.block))
 
 
 # ---- Llama, and what has its layout; Phi-3 has queries, keys and values in one tensor, gate and up in another
@@ -179,12 +164,19 @@ _FREQUENCIES = re.compile(
 )
 """The frequencies of the rotations, as old files, Meta's and Megatron's repeat them: they follow from `rope_theta`."""
 
+_MASKS_AND_FREQUENCIES = re.compile(r"(gpt_neox\.)?layers\.[0-9]+\.attention\.((masked_)?bias|rotary_emb\.inv_freq)")
+"""Both, in old files of GPT-NeoX."""
+
 _GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=True)
+_NEOX, _ = layouts(NEOX_ENDS, NEOX_LAYER, "gpt_neox.layers.{}")
+_NEOX = changed_places(_NEOX, ("query", "key", "value"), by_group=True)
+_OPT, _ = layouts(OPT_ENDS, OPT_LAYER, "model.decoder.layers.{}")
+_OPT = changed_places(_OPT, ("positions",), skipped=2)
 _LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))
 _, _HALVES_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")  # as they are in folders
 _QWEN3, _QWEN3_GGUF = layouts(LLAMA_ENDS, QWEN3_LAYER, "model.layers.{}")
 _GEMMA2, _ = layouts(LLAMA_ENDS, GEMMA2_LAYER, "model.layers.{}")
-_GEMMA3, _ = layouts(LLAMA_ENDS, QWEN3_LAYER | GEMMA2_LAYER, "model.layers.{}")
+_GEMMA3, _ = layouts(LLAMA_ENDS, {**QWEN3_LAYER, **GEMMA2_LAYER}, "model.layers.{}")
 _PHI3, _PHI3_GGUF = layouts(LLAMA_ENDS, PHI3_LAYER, "model.layers.{}")
 
 
@@ -209,8 +201,8 @@ MEGATRON = frozenset(("megatron", "megatron-legacy"))
 _ROWS = (
     ModelFamily(
         "gpt2",
-        _read_gpt2,
-        _write_gpt2,
+        LAYER_NORM["gpt2"].read,
+        LAYER_NORM["gpt2"].write,
         _GPT2,
         biases=AFFINE | NORMS,
         prefix="transformer.",
@@ -220,6 +212,16 @@ _ROWS = (
         gguf_layout=_GPT2_GGUF,
         also=MEGATRON | {"mlx"},
     ),
+    ModelFamily(
+        "gpt_neox",
+        LAYER_NORM["gpt_neox"].read,
+        LAYER_NORM["gpt_neox"].write,
+        _NEOX,
+        biases=AFFINE | NORMS,
+        prefix="gpt_neox.",
+        ignored=_MASKS_AND_FREQUENCIES,
+    ),
+    ModelFamily("opt", LAYER_NORM["opt"].read, LAYER_NORM["opt"].write, _OPT, biases=AFFINE | NORMS, prefix="model."),
     relative(
         "llama", gguf=_LLAMA_GGUF, gguf_keys=LLAMA_GGUF_KEYS | {FACTORS: FACTORS}, also=MEGATRON | {"meta", "mlx"}
     ),

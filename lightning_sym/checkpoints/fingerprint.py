@@ -135,7 +135,7 @@ def fingerprint(
         _take(every, block)
         seen, neurons = seen_heads(block, form.at(layer)), seen_neurons(block, form)
         heads.append(_head_marks(seen, form.at(layer), root))
-        marks.append(_layer_marks(seen, neurons, root) | _marks_behind(block, root))
+        marks.append(_layer_marks(seen, neurons, root, parallel=bool(form.parallel)) | _marks_behind(block, root))
     if progress is not None:
         progress("embedding", form.layers, form.layers)
     ends = ends_of(checkpoint, Walker.FINGERPRINT)
@@ -187,11 +187,12 @@ def _padded(balls: Balls, size: int) -> Balls:
     return Balls(np.pad(balls.middle, missing), np.pad(balls.radius, missing))
 
 
-def _layer_marks(seen: SeenHeads, neurons: SeenNeurons, root: float) -> dict[str, Balls]:
+def _layer_marks(seen: SeenHeads, neurons: SeenNeurons, root: float, *, parallel: bool) -> dict[str, Balls]:
     down = neurons.down.norms().over(root)
     found: dict[str, Balls] = {}
     if neurons.gate is not None:
         found["gate"] = neurons.gate.norms().ordered()
+    if neurons.scaled:
         found["up x down"] = neurons.up.norms().times(down).ordered()
     else:
         found["up"] = neurons.up.norms().ordered()
@@ -199,7 +200,11 @@ def _layer_marks(seen: SeenHeads, neurons: SeenNeurons, root: float) -> dict[str
             bias = neurons.up_bias
             found["up bias"] = Balls(bias.value[:, 0, 0], bias.error).ordered()
         found["down"] = down.ordered()
-    for name, written_bias in (("attention bias", seen.bias), ("MLP bias", neurons.bias)):
+    biases = {"attention bias": seen.bias, "MLP bias": neurons.bias}
+    if parallel:  # only the sum of both is seen
+        there = [bias for bias in biases.values() if bias is not None]
+        biases = {"attention and MLP bias": there[0] if len(there) == 1 else there[0] + there[1]} if there else {}
+    for name, written_bias in biases.items():
         if written_bias is not None:
             found[name] = written_bias.norms().over(root)[None]
     return found

@@ -120,19 +120,20 @@ def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, numbe
 
     And how much a difference is off, from how much both are.
     """
-    width = first.shape[1]
+    width = min(first.shape[1], len(left))  # of the stream; several heads of a group stand side by side
     place = (number * 7) % width
     others = np.delete(np.arange(width), place)
 
     def columns(array: Floats) -> Floats:
-        return array[:, others] - array[:, place : place + 1]
+        blocks = array.reshape(len(array), -1, width)
+        return (blocks[:, :, others] - blocks[:, :, place : place + 1]).reshape(len(array), -1)
 
     def rows(array: Floats) -> Floats:
         blocks = array.reshape(-1, width, array.shape[1])
         return (blocks[:, others] - blocks[:, place : place + 1]).reshape(-1, array.shape[1])
 
     def of_columns(off: Floats) -> Floats:
-        return off[others]
+        return off.reshape(-1, width)[:, others].reshape(-1)
 
     def of_rows(off: Floats) -> Floats:
         return off.reshape(-1, width)[:, others].reshape(-1)

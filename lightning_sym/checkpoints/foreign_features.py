@@ -47,10 +47,9 @@ OF_TYPES: dict[str, tuple[str, ...]] = {
     RECURRENT: ("mamba", "mamba2", "rwkv", "jamba", "recurrent_gemma", "zamba", "qwen3_next", "falcon_mamba"),
     GAINS: ("qwen3_moe", "gemma3", "olmo2", "olmo3", "chameleon", "qwen3_next"),
     AFTER: ("gemma3", "olmo2", "olmo3", "glm4"),
-    BESIDE: ("gpt_neox", "gptj", "phi", "falcon", "cohere", "cohere2"),
-    PART: ("gpt_neox", "gptj", "phi", "stablelm", "glm", "nemotron", "persimmon"),
+    BESIDE: ("gptj", "phi", "falcon", "cohere", "cohere2"),
+    PART: ("gptj", "phi", "stablelm", "glm", "nemotron", "persimmon"),
     SLOPES: ("bloom", "mpt"),
-    "ReLU": ("opt",),
 }
 """By feature, the types that have it whatever their keys say."""
 

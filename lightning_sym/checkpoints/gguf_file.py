@@ -122,6 +122,18 @@ def read_gguf(path: Path) -> GgufFile:
     return GgufFile(values, found)
 
 
+GGUF_SCALING: dict[str, dict[str, str]] = {
+    "linear": {"rope.scaling.factor": "factor"},
+    "yarn": {
+        "rope.scaling.factor": "factor",
+        "rope.scaling.original_context_length": "original_max_position_embeddings",
+        "rope.scaling.yarn_beta_fast": "beta_fast",
+        "rope.scaling.yarn_beta_slow": "beta_slow",
+    },
+}
+"""By scaling of rotary frequencies, keys of a GGUF file without its architecture, and of a configuration."""
+
+
 def gguf_config(
     family: ModelFamily, values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, Any]:
@@ -138,10 +150,14 @@ def gguf_config(
     if shape := shapes.get(ends["embedding"].tensor):
         said["vocab_size"] = shape[0]
     start = f"{values.get('general.architecture')}."
-    for key, value in values.items():
-        if key.startswith(start):
-            said[family.gguf_keys.get(key.removeprefix(start), key)] = value
-    return said
+    own = {key.removeprefix(start): value for key, value in values.items() if key.startswith(start)}
+    kind = own.get("rope.scaling.type")
+    scaling = {"none": {}, **GGUF_SCALING}.get(kind) if isinstance(kind, str) else None
+    if scaling is not None and family.gguf_keys.get("rope.freq_base"):
+        there = {name: own.pop(key) for key, name in scaling.items() if key in own}
+        del own["rope.scaling.type"]
+        said |= {"rope_scaling": {"rope_type": kind, **there}} if scaling else {}
+    return said | {family.gguf_keys.get(key, f"{start}{key}"): value for key, value in own.items()}
 
 
 def numbers_of_config(family: ModelFamily, tensors: dict[str, StoredTensor]) -> dict[str, Any]:

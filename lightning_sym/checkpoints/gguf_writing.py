@@ -12,17 +12,20 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.gguf_file import gguf_config
+from lightning_sym.checkpoints.gguf_file import GGUF_SCALING, gguf_config
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
 from lightning_sym.checkpoints.stored_types import ON_DISK
+from lightning_sym.checkpoints.units import NUMBERS, form_residual
 from lightning_sym.errors import BadInput
 from lightning_sym.extras import import_extra
 from lightning_sym.network.readers.exact_json import said
 
-ROUNDED = ("epsilon", "theta")
+ROUNDED = tuple(NUMBERS)
 """Numbers that GGUF files hold in float32."""
+MOST_ROUNDED = 4
+"""Units in the last place of float32 by which a number may be off that is made of rounded ones, a square, say."""
 ELSEWHERE = ("family", *ROUNDED)
 
 
@@ -48,6 +51,7 @@ def gguf_values(
     if form.theta is not None:
         config = {**config, "v_head_dim": form.head_width, "rotary_dim": form.head_width}
     values: dict[str, Any] = {"general.architecture": name}
+    values |= {f"{name}.{key}": number for key, number in scaling_values(config).items()}
     for short, key in family.gguf_keys.items():
         value = config.get(key)
         if value is not None:
@@ -56,11 +60,26 @@ def gguf_values(
     back, biases = read.read(Config(gguf_config(read, values, shapes)))
     for each, value in vars(form).items():
         single = getattr(back, each) if each in ELSEWHERE else value
+        if each in ROUNDED and value != single:
+            there = None not in (value, single)
+            near = form_residual(each, form, back, "F32") if there else None
+            single = single if near is not None and near.units <= MOST_ROUNDED else value
         if getattr(back, each) != single:
             raise BadInput(f"{name} in GGUF files must have {each} = {said(getattr(back, each))}, got {said(value)}")
     if differ := read.parts(form, biases) ^ parts:
         raise BadInput(f"a block of {name} in GGUF files must have its pieces, they differ in {min(differ)}")
     return values
+
+
+def scaling_values(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys, without the name of the architecture, that state a scaling of rotary frequencies, if there are any."""
+    stated = config.get("rope_scaling") or {}
+    kind = stated.get("rope_type")
+    if kind not in GGUF_SCALING:
+        return {}
+    keys = {key: stated[name] for key, name in GGUF_SCALING[kind].items() if name in stated}
+    single = {key: Fraction(float(np.float32(float(x)))) if type(x) is Fraction else x for key, x in keys.items()}
+    return {"rope.scaling.type": kind, **single}
 
 
 def write_gguf(
@@ -83,6 +102,8 @@ def write_gguf(
         for key, value in values.items():
             if isinstance(value, Fraction):
                 writer.add_float32(key, float(value))
+            elif isinstance(value, str) and key != "general.architecture":
+                writer.add_string(key, value)
             elif isinstance(value, int):
                 writer.add_uint32(key, value)
         for tensor in tensors:

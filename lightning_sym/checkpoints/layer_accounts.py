@@ -46,6 +46,7 @@ CHOICES = {"bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"val
 """Biases that may be those of the second, and the pieces that tell so."""
 
 NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
+NORMS |= {"attention_bias": "output_bias"}
 """By part of a symmetry, the piece of the second that it is."""
 
 
@@ -321,7 +322,7 @@ def _parts(pair: LayerPair, settled: Settled) -> Iterator[tuple[str, Any]]:
     """The parts of the symmetry that were read off, without those that do nothing."""
     for name, part in settled.parts.items():
         if name == "key_bias":
-            yield name, pair.second.key_bias[..., pair.form.turned :]
+            yield name, np.asarray(pair.second.key_bias)[..., pair.form.turned :]
         elif not name.endswith("_shift"):
             yield name, getattr(pair.second, NORMS.get(name, name))
         elif (numbers := value_of(part) if isinstance(part, Measured) else part) is not None and (numbers != 0).any():

@@ -116,7 +116,8 @@ def fit_gauge(
         about: how many times as far off as fitted numbers short ones may be that are preferred to them.
     """
     order, heads = match_heads(old, new, form, groups)
-    neurons = match_neurons(old, new) if len(old.up) == len(new.up) else np.arange(len(new.up))
+    scaled = form.scales_neurons
+    neurons = match_neurons(old, new, scaled=scaled) if len(old.up) == len(new.up) else np.arange(len(new.up))
     parts: dict[str, Any] = {"heads": heads, "neurons": neurons}
     ratio = form.heads // groups
     weights = tuple(_weight(x) for x in (new.value, new.output))
@@ -129,7 +130,7 @@ def fit_gauge(
     parts["values"] = _stacked(made)
     parts |= _query_key(old, new, order, heads, form, rounds, about)
     parts |= _signs_behind(old, new)
-    return parts if new.gate is None else parts | {"ups": _ups(old, new, neurons, about)}
+    return parts | {"ups": _ups(old, new, neurons, form, about)} if scaled else parts
 
 
 def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
@@ -241,8 +242,8 @@ def _flat(turns: Floats) -> Floats:
     return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
-def _ups(old: Folded, new: Folded, neurons: Any, about: int) -> Any:
-    """The scale of each neuron of a gated MLP."""
+def _ups(old: Folded, new: Folded, neurons: Any, form: CheckpointForm, about: int) -> Any:
+    """The scale of each neuron; without a gate it is positive."""
     weight = (_weight(new.up), _weight(new.down))
     up, down = old.up[neurons], old.down[:, neurons]
 
@@ -258,7 +259,8 @@ def _ups(old: Folded, new: Folded, neurons: Any, about: int) -> Any:
         return np.asarray(np.maximum(above, below))
 
     c = fits.scales(up, new.up, down, new.down, weight)
-    return fits.nice_scales([lambda: c, counted], np.reciprocal, off, lambda: stored_ratios(*both), about)
+    found = fits.nice_scales([lambda: c, counted], np.reciprocal, off, lambda: stored_ratios(*both), about)
+    return found if form.has_gate or (floats(found) > 0).all() else np.ones(len(c))
 
 
 def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> Any:

@@ -29,6 +29,7 @@ class Place:
         interleaved: row `2i + s` of a head is row `s a/2 + i` of the piece.
         by_group: stacked group by group: the queries of a group, its key, its value, then those of the next one.
         less: the tensor is the piece less this number.
+        skipped: rows in front of those of the piece, which nothing reads; they are written as zeros.
     """
 
     tensor: str
@@ -36,6 +37,7 @@ class Place:
     interleaved: bool = False
     by_group: bool = False
     less: int = 0
+    skipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class ModelFamily:
 def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tuple[int, ...]:
     """The shape of a tensor that holds these pieces, stacked."""
     shapes = [pieces[name].matrix_shape for name in names]
-    shape = (sum(each[0] for each in shapes), *shapes[0][1:])
+    shape = (place.skipped + sum(each[0] for each in shapes), *shapes[0][1:])
     return shape[::-1] if place.turned else shape
 
 
@@ -152,7 +154,7 @@ def _plus(array: Array, number: int) -> Array:
 
 def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tensor: Array) -> Array:
     """A piece, out of the tensor that holds it with others."""
-    matrix = tensor.T if place.turned else tensor
+    matrix = (tensor.T if place.turned else tensor)[place.skipped :]
     piece = pieces[name]
     times, rows = _parts_of(pieces, names, place)
     first = sum(rows[: names.index(name)])
@@ -185,6 +187,8 @@ def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> 
         flat.append(matrix.reshape(times, count, *matrix.shape[1:]))
     stacked = flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
     matrix = stacked.reshape(-1, *stacked.shape[2:])
+    if place.skipped:
+        matrix = np.concatenate([np.zeros_like(matrix[:1]).repeat(place.skipped, axis=0), matrix])
     return matrix.T if place.turned else matrix
 
 

@@ -112,25 +112,30 @@ SKETCH, BLOCK = 48, 512
 """Numbers that stand for what a neuron reads, and for what it does; and rows that are compared at a time."""
 
 
-def match_neurons(first: Folded, second: Folded) -> Places:
+def match_neurons(first: Folded, second: Folded, *, scaled: bool | None = None) -> Places:
     """The old neuron at each new place.
+
+    Args:
+        first, second: layers.
+        scaled: what neurons read may be rescaled against what they write; `None`: where there is a gate.
 
     Of many neurons sketches are compared, random projections, which are equal where the neurons are; those that are
     nearest to more than one, copies and dead ones for example, are compared as they are.
     """
+    scaled = first.gate is not None if scaled is None else scaled
     old, new = _read_and_written(first), _read_and_written(second)
     if len(first.up) * len(second.up) <= PAIRS:
-        return assigned(_neuron_distances(old, new))
+        return assigned(_neuron_distances(old, new, scaled=scaled))
     random = np.random.default_rng(0)
     signs = {name: random.standard_normal((rows.shape[1], SKETCH)) for name, rows in new.items()}
-    best = _nearest(*(_sketches(rows, signs) for rows in (old, new)))
+    best = _nearest(*(_sketches(rows, signs, scaled=scaled) for rows in (old, new)))
     taken = np.bincount(best, minlength=len(first.up))
     left, open_places = np.flatnonzero(taken != 1), np.flatnonzero(taken[best] != 1)
     if len(open_places):
         some = (
             {name: rows[places] for name, rows in each.items()} for each, places in ((old, left), (new, open_places))
         )
-        best[open_places] = left[assigned(_neuron_distances(*some))]
+        best[open_places] = left[assigned(_neuron_distances(*some, scaled=scaled))]
     return best
 
 
@@ -148,15 +153,15 @@ def _read_and_written(x: Folded) -> Neurons:
     return found if x.gate is None else found | {"gate": reading("gate")}
 
 
-def _neuron_distances(old: Neurons, new: Neurons) -> Floats:
-    """Return all distances; with a gate, `up` and `down` may be scaled against each other and count as a product."""
+def _neuron_distances(old: Neurons, new: Neurons, *, scaled: bool) -> Floats:
+    """Return all distances; where `up` and `down` may be scaled against each other they count as a product."""
     products = {name: rows @ new[name].T for name, rows in old.items()}
     squares = [{name: (rows * rows).sum(axis=1) for name, rows in each.items()} for each in (old, new)]
     up, down, *gate = (_Distance(squares[0][name], squares[1][name], products[name]) for name in old)
-    if not gate:
+    if not scaled:
         return _relative(*up) + _relative(*down)
     both = _Distance(up.first * down.first, up.second * down.second, up.products * down.products)
-    return _relative(*both) + _relative(*gate[0])
+    return _relative(*both) + (_relative(*gate[0]) if gate else 0.0)
 
 
 class _Distance(NamedTuple):
@@ -167,10 +172,10 @@ class _Distance(NamedTuple):
     products: Floats
 
 
-def _sketches(rows: Neurons, signs: Neurons) -> tuple[Floats, Floats]:
+def _sketches(rows: Neurons, signs: Neurons, *, scaled: bool) -> tuple[Floats, Floats]:
     """Return two sketches of each neuron, which stand for the two distances of `_neuron_distances`."""
     made = {name: rows[name] @ signs[name] for name in signs}
-    return (made["up"] * made["down"], made["gate"]) if "gate" in made else (made["up"], made["down"])
+    return (made["up"] * made["down"], made.get("gate", made["up"][:, :0])) if scaled else (made["up"], made["down"])
 
 
 def _nearest(old: tuple[Floats, Floats], new: tuple[Floats, Floats]) -> Places:

@@ -52,6 +52,8 @@ class CheckpointForm:
         score_cap, logit_cap: scores, or logits, `z` become `cap tanh(z / cap)`.
         head_norms: queries and keys of each head go through a norm, with gains that all heads have in common.
         norms_behind: what attention, and the MLP, add goes through a norm of its own first.
+        rotary_width: how many rows of queries and keys, the first ones, rotary positions turn; `None`: all.
+        parallel: attention and MLP read the same stream, each behind its norm, and both are added to it.
         local_theta: base of the rotary frequencies, not scaled, in the layers that have the window.
     """
 
@@ -67,7 +69,7 @@ class CheckpointForm:
     norm: Literal["layer", "rms"]
     epsilon: Fraction
     theta: Fraction | None
-    activation: Literal["gelu", "gelu_new", "silu"]
+    activation: Literal["gelu", "gelu_new", "silu", "relu"]
     tied: bool
     gated: bool | None = None
     scaling: RotaryScaling | None = None
@@ -83,6 +85,8 @@ class CheckpointForm:
     head_norms: Literal["head"] | None = None
     norms_behind: bool | None = None
     local_theta: Fraction | None = None
+    rotary_width: int | None = None
+    parallel: bool | None = None
 
     @property
     def has_gate(self) -> bool:
@@ -116,7 +120,12 @@ class CheckpointForm:
     @property
     def turned(self) -> int:
         """How many rows of queries, and of keys, rotary positions turn; asked of a layer (`at`), where these differ."""
-        return 0 if self.theta is None else self.head_width
+        return 0 if self.theta is None else self.rotary_width or self.head_width
+
+    @property
+    def scales_neurons(self) -> bool:
+        """Whether what a neuron reads, gates aside, may be rescaled against what it writes."""
+        return self.has_gate or self.activation == "relu"
 
     def features(self) -> Iterator[tuple[str, Any]]:
         """What it has of the parts that most networks lack, by name."""

@@ -255,7 +255,7 @@ def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     """Neurons; what a gate multiplies may be rescaled, neuron by neuron."""
     neurons = WeightSpace("neurons", (), form.inner)
     ups = WeightSpace("ups", (), 1, over=(neurons,))
-    more, less = ([(ups, exponent)] if form.has_gate else [] for exponent in (1, -1))
+    more, less = ([(ups, exponent)] if form.scales_neurons else [] for exponent in (1, -1))
     rows, read, taken = Axis(neurons, up=True), stream(form, up=False), (behind(form, "norm2"), -1)
     yield from affine("gate", (rows, read), (1,), taken)
     yield from affine("up", (rows, read), (1,), taken, *more)

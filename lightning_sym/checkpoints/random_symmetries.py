@@ -135,12 +135,17 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("queries", _turns, {"turns": ()}),
     ("queries", _gain_factors, {"gain_factors": ()}),
     ("biases", _short, {"key_bias": ("key_bias",), "value_bias": ("value_bias", "output_bias")}),
+    ("biases", _short, {"attention_bias": ("output_bias", "down_bias")}),
     ("neurons", np.random.Generator.permutation, {"neurons": ()}),
-    ("ups", lambda random, size: random.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=size), {"ups": ("gate",)}),
+    ("ups", lambda random, size: random.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=size), {"ups": ()}),
     ("gains", lambda _, size: np.ones(size), {"gain1": (), "gain2": ()}),
-    ("gains", lambda _, size: np.zeros(size), {"bias1": ("norm1_bias",), "bias2": ("norm2_bias",)}),
+    (
+        "gains",
+        lambda _, size: np.zeros(size),
+        {"bias1": ("norm1_bias", "query_bias"), "bias2": ("norm2_bias", "up_bias")},
+    ),
     ("gains", lambda random, size: random.choice([-1.0, 1.0], size=size), {"behind1": (), "behind2": ()}),
-    ("ones", _short, dict.fromkeys(FOLDED, ()) | {"output_shift": (), "down_shift": ()}),
+    ("ones", _short, {name: (f"{name[:-6]}_bias",) for name in FOLDED} | {"output_shift": (), "down_shift": ()}),
     ("ones", _number, {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)}),
 )
 """By kind, how its parts are drawn, and by part the pieces that must be there; in the order of drawing."""
@@ -155,4 +160,6 @@ def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kind
             if there and allowed and (name not in FOLDED or "gains" in kinds):
                 shape = ("H", "G") if name == "heads" else PARTS[name].shape
                 parts[name] = draw(random, *(sizes[letter] for letter in shape))
+    if "ups" in parts and not form.has_gate:
+        parts["ups"] = np.abs(parts["ups"])
     return LayerSymmetry(**parts)

@@ -140,6 +140,7 @@ RELATIVES: dict[str, Relative] = {
             query_scale(256),
             caps(None, None),
             every_other(4096, "sliding_window_pattern"),
+            silent("_sliding_window_pattern"),
             UNPADDED,
         ),
     ),

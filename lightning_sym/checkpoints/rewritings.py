@@ -75,6 +75,8 @@ class Rewritten:
         inside = change.bases(found)
         for half in table(forms.between).halves.values():
             found = replace(found, **dict(change.half(found, half, inside)))
+        if (had := change.part("attention_bias")) is not None:
+            found = _biases_moved(found, self.ring, had, where)
         merged = forms.merged(found, isinstance(self.ring, Exact), where)
         return with_idle(self.symmetry.layers[layer], merged, places, where)
 
@@ -137,6 +139,8 @@ def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> 
         require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
     if layer.ups is not None:
         require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
+        positive = form.has_gate or bool((np.asarray(layer.ups) > 0).all())
+        require(positive, f"{where}ups must be positive in front of {form.activation}")
     for name in ("behind1", "behind2"):
         if (signs := getattr(layer, name)) is not None:
             require((np.abs(np.asarray(signs)) == 1).all(), f"{where}{name} must be 1 or -1")
@@ -178,10 +182,10 @@ class LayerChange:
 
     def bases(self, block: Block) -> dict[str, Basis]:
         """What is done to the spaces inside of the layer."""
-        where = f"layer {self.number}: "
-        gated = block.gate is not None or self.part("ups") is None
+        where, form = f"layer {self.number}: ", self.new.configurations.between
+        gated = block.gate is not None or self.part("ups") is None or not form.has_gate
         require(gated, f"{where}ups: only the up map of a gated MLP may be scaled")
-        ring, form = self.new.ring, self.new.configurations.between
+        ring = self.new.ring
         heads = self.part("heads")
         heads = np.arange(form.heads) if heads is None else np.asarray(heads, dtype=np.int64)
         share = form.heads // form.groups
@@ -247,6 +251,15 @@ class LayerChange:
         what = f"{piece.name}s have no bias in this network that could take up the difference"
         require((through == 0).all(), f"layer {self.number}: value_bias: {what}")
         return None
+
+
+def _biases_moved(block: Block, ring: Arithmetic, had: Any, where: str) -> Block:
+    """Return the layer with this bias of the outputs, and the rest of it in that of the MLP beside them."""
+    outputs, mlp = block.output_bias, block.down_bias
+    if outputs is None or mlp is None:
+        raise BadInput(f"{where}attention_bias: outputs and MLP must have biases")
+    wanted = ring.numbers(had)
+    return replace(block, output_bias=wanted, down_bias=ring.plus(mlp, ring.plus(outputs, -wanted)))
 
 
 def _by_rows(array: Any) -> Iterator[tuple[int, Any]]:

@@ -41,9 +41,10 @@ class SeenNeurons:
 
     Attributes:
         gate: `(m, 1, d)` or `(m, 1, d + 1)` with the bias; `None` without a gate.
-        up: `(m, 1, d)`, in a gated MLP with the bias as `gate`.
-        up_bias: `(m, 1, 1)`, in an MLP without gate.
+        up: `(m, 1, d)`, in a gated MLP, or with ReLU, with the bias as `gate`.
+        up_bias: `(m, 1, 1)`, in other MLPs.
         down: `(m, 1, d)`, columns of `down`.
+        scaled: what a neuron reads may be rescaled against what it writes.
         bias: `(d, 1)`, of the MLP.
     """
 
@@ -52,6 +53,7 @@ class SeenNeurons:
     up_bias: Near | None
     down: Near
     bias: Near | None
+    scaled: bool
 
 
 def _read(weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointForm) -> tuple[Near, Near | None]:
@@ -88,8 +90,10 @@ def seen_heads(block: Block, form: CheckpointForm) -> SeenHeads:
     if query_bias is not None:
         query = query.beside(query_bias)
     if key_bias is not None and form.turned:
-        seen_rows = np.arange(form.head_width)[:, None] < form.turned
-        key = key.beside(key_bias.times(near(seen_rows.astype(np.float64))))
+        if form.turned < form.head_width:
+            seen_rows = np.arange(form.head_width)[:, None] < form.turned
+            key_bias = key_bias.times(near(seen_rows.astype(np.float64)))
+        key = key.beside(key_bias)
     query, key = (
         part if gain is None else part.times(near(np.asarray(gain)[:, None]))
         for part, gain in ((query, block.query_norm_gain), (key, block.key_norm_gain))
@@ -112,7 +116,8 @@ def seen_neurons(block: Block, form: CheckpointForm) -> SeenNeurons:
     if block.gate is not None:
         gate, gate_bias = read(block.gate, block.gate_bias)
         gate = gate if gate_bias is None else gate.beside(gate_bias)
+    if form.scales_neurons:
         up, up_bias = up if up_bias is None else up.beside(up_bias), None
     down = written(columns[live, None, :], form)
     bias = None if block.down_bias is None else written(np.asarray(block.down_bias)[None, :], form).mT
-    return SeenNeurons(gate, up, up_bias, down, bias)
+    return SeenNeurons(gate, up, up_bias, down, bias, form.scales_neurons)

@@ -49,7 +49,12 @@ UNTURNABLE = SymmetryNeed(
     lambda form: form.norms_behind is None, "norms behind attention and MLPs allow orders and signs of the stream only"
 )
 ROTARY = SymmetryNeed(lambda form: form.turned > 0, "turns belong to rotary positions, this network has none")
-GATED = SymmetryNeed(lambda form: form.has_gate, "only the up map of a gated MLP may be scaled")
+GATED = SymmetryNeed(
+    lambda form: form.scales_neurons, "only the up map of a gated MLP may be scaled, or one in front of ReLU"
+)
+PARALLEL = SymmetryNeed(
+    lambda form: form.parallel is not None, "attention and MLP are not side by side in this network"
+)
 UNTIED = SymmetryNeed(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
 
 
@@ -77,7 +82,7 @@ def kinds(symmetry: type[Any]) -> dict[str, PartKind]:
 
     Example:
         >>> kinds(LayerSymmetry)["turns"].shape
-        ('G', 'a/2', '2')
+        ('G', 't/2', '2')
     """
     return {part.name: part.metadata["kind"] for part in fields(symmetry) if part.metadata}
 
@@ -129,7 +134,8 @@ class LayerSymmetry(_Parts):
             entries have one for each new neuron.
         idle_gate, idle_gate_bias, idle_up, idle_up_bias, idle_down: `(k, d)`, `(k,)`, `(k, d)`, `(k,)`, `(d, k)`: the
             numbers to be had by the new neurons that do nothing; `None`: zeros.
-        ups: `(m,)`, not 0, only in a gated MLP: `up` and its bias times `ups`, columns of `down` divided by them.
+        ups: `(m,)`, not 0, only in a gated MLP, or with ReLU and positive: `up` and its bias times `ups`, columns of
+            `down` divided by them.
         gain1, gain2: `(d,)`, gains to be had, not 0: the maps that read the norm take up the rest. Ones: folded.
         bias1, bias2: `(d,)`, biases to be had by a LayerNorm: the biases of the maps that read it take up the rest.
         query_shift, key_shift, value_shift, gate_shift, up_shift: `(H, a)`, `(G, a)`, `(G, a)`, `(m,)`, `(m,)`, `u` of
@@ -140,6 +146,8 @@ class LayerSymmetry(_Parts):
             signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
         behind1, behind2: `(d,)`, 1 or -1, only with norms behind attention and MLPs: rows of what is written, and the
             gains of these norms, change signs.
+        attention_bias: `(d,)`, the one to be had by the outputs, only where attention and MLP are side by side: the
+            bias of `down` takes up the rest.
     """
 
     heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
@@ -171,6 +179,7 @@ class LayerSymmetry(_Parts):
     gain_factors: Part | None = field(default=None, metadata=made_of("2", "a", needs=(GAINS,)))
     behind1: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
     behind2: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
+    attention_bias: Part | None = field(default=None, metadata=made_of("d", needs=(PARALLEL,)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

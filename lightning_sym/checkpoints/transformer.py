@@ -98,13 +98,17 @@ class RotaryTables(NamedTuple):
     turn: Any
 
     @classmethod
-    def of(cls, rotation: Rotation, width: int, positions: Sequence[int], like: Any) -> RotaryTables:
-        """Over the ring of `like`; rotate-half: row `k` and row `k + a/2` turn together."""
-        half = np.eye(width // 2, dtype=int)
-        twice = constants(like, np.concatenate([half, half]).astype(object), "rotary positions")
-        turn = np.block([[0 * half, -half], [half, 0 * half]]).astype(object)
-        cosines, sines = operation(like, "rotary", "rotary positions")(rotation[0], width, positions, *rotation[1:])
-        return cls(twice @ cosines, twice @ sines, constants(like, turn, "rotary positions"))
+    def of(cls, rotation: Rotation, width: int, turned: int, positions: Sequence[int], like: Any) -> RotaryTables:
+        """Over the ring of `like`; rotate-half: of the first `turned` rows, `k` and `k + turned/2` turn together."""
+        half, rest = np.eye(turned // 2, dtype=int), width - turned
+        twice = np.concatenate([half, half, np.zeros((rest, turned // 2), dtype=int)]).astype(object)
+        turn = np.pad(np.block([[0 * half, -half], [half, 0 * half]]), (0, rest)).astype(object)
+        made = operation(like, "rotary", "rotary positions")(rotation[0], turned, positions, *rotation[1:])
+        cosines, sines = (constants(like, twice, "rotary positions") @ each for each in made)
+        if rest:
+            still = np.concatenate([np.zeros((turned, 1), dtype=int), np.ones((rest, 1), dtype=int)]).astype(object)
+            cosines = cosines + constants(like, still, "rotary positions") @ ones(like, 1, len(positions))
+        return cls(cosines, sines, constants(like, turn, "rotary positions"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +200,9 @@ class Tokens:
                 seen &= places[None, :] - places[:, None] < window
             self._masks[window] = seen.astype(int).astype(object)
         if rotation is not None and rotation not in self._tables:
-            self._tables[rotation] = RotaryTables.of(rotation, self.form.head_width, self.positions, self._like)
+            self._tables[rotation] = RotaryTables.of(
+                rotation, self.form.head_width, self.form.turned, self.positions, self._like
+            )
         return Sight(self._masks[window], self._tables[rotation])
 
 
@@ -265,8 +271,9 @@ def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any
     added = attention_layer(seen, list(heads(block, form, sight.rotary)), Form(pattern))
     if block.output_bias is not None:
         added = added + spread(block.output_bias, x)
-    x = x + times_number(normed_behind(added, form, block.behind1_gain), form.residual)
-    added = mlp(norm(x, form, block.norm2_gain, block.norm2_bias), block, form)
+    before, x = x, x + times_number(normed_behind(added, form, block.behind1_gain), form.residual)
+    read = before if form.parallel else x
+    added = mlp(norm(read, form, block.norm2_gain, block.norm2_bias), block, form)
     return x + times_number(normed_behind(added, form, block.behind2_gain), form.residual)
 
 

@@ -59,6 +59,8 @@ FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
     "logit_cap": ("caps on logits", ALL),
     "head_norms": ("gains on queries and keys", ALL),
     "norms_behind": ("norms behind attention and MLPs", ALL),
+    "rotary_width": ("rotary positions in a part of each head", ALL),
+    "parallel": ("attention and MLP side by side", ALL),
     "local_theta": ("rotary frequencies of their own in layers with a window", ALL),
 }
 """By field of a form that most networks lack, what it is called, and the walkers that know it: no symmetry that they
@@ -80,11 +82,11 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
         raise BadInput(f"{walker.value} must know every part of a checkpoint's form, not known: {unknown[0]}")
     for name, found, allowed in (
         ("norm", form.norm, ("layer", "rms")),
-        ("activation", form.activation, ("gelu", "gelu_new", "silu")),
+        ("activation", form.activation, ("gelu", "gelu_new", "silu", "relu")),
     ):
         if found not in allowed:
             raise BadInput(f"the {name} of a checkpoint must be {' or '.join(allowed)}, got {found}")
-    if form.heads % form.groups or (form.theta is not None and form.head_width % 2):
+    if form.heads % form.groups or form.turned % 2:
         sizes = f"{form.heads} heads of width {form.head_width} in {form.groups} groups"
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")
 

@@ -138,7 +138,10 @@ class Worst:
 
 NUMBERS = {
     "epsilon": "epsilon of the norms", "theta": "base of the rotary frequencies",
-    "scaling": "scaling of the rotary frequencies",
+    "scaling": "scaling of the rotary frequencies", "score_width": "scale of the scores",
+    "embedding_square": "scale of the embeddings", "residual": "scale of what layers add",
+    "logit_divisor": "divisor of the logits", "score_cap": "cap on scores", "logit_cap": "cap on logits",
+    "local_theta": "base of the rotary frequencies in layers with a window",
 }  # fmt: skip
 """What the numbers of a configuration are called."""
 
@@ -188,7 +191,10 @@ def form_residual(name: str, first: CheckpointForm, second: CheckpointForm, stor
         return number_residual(name, old, new, stored)
     if name != "scaling" or first.theta is None or second.theta is None:
         return None
-    pair = largest_change(old, new, second.theta, second.head_width) or (Fraction(1), Fraction(1))
+    pair = largest_change(old, new, second.theta, second.rotary_width or second.head_width) or (
+        Fraction(1),
+        Fraction(1),
+    )
     return number_residual(name, *pair, stored)
 
 

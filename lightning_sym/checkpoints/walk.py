@@ -179,6 +179,12 @@ class LayerWalk:
             self._shift_writers(found, biases=False)
         if "value_bias" in choices:
             self._move_values(found)
+        if self.form.parallel is not None and {"output_bias", "down_bias"} <= found.left.keys():
+            lost = found.left["output_bias"]  # only the sum of both is seen
+            if (lost != 0).any():
+                found.left["down_bias"] = self.ring.plus(found.left["down_bias"], lost)
+                found.left["output_bias"] = with_zeros(lost, True)
+                found.parts["attention_bias"] = self.second.output_bias
         if self.form.norm == "layer":
             self._shift_writers(found, biases=True)
         return found

@@ -12,6 +12,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.layer_norm_families import LAYER_NORM, rotary_share
 from lightning_sym.checkpoints.model import Block, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import CheckpointPiece, table
 from lightning_sym.checkpoints.relatives import RELATIVES
@@ -54,7 +55,8 @@ def small_checkpoint(
         family: such as `gpt2` or `llama`, see the table of families.
         seed: of the generator.
         layers, heads, groups, head_width, inner, vocabulary, context: see `CheckpointForm`; the width is
-            `heads head_width`. Without `groups` there are half as many as heads, in GPT-2 as many.
+            `heads head_width`. Without `groups` there are half as many as heads, in GPT-2, GPT-NeoX and OPT as
+            many.
         tied: as the family has it by default where it is not said.
         biases: whether matrices have biases, where the family has a key that says so.
         stored: the type.
@@ -73,22 +75,35 @@ def small_checkpoint(
     sizes = (layers, heads, head_width, inner, vocabulary, context)
     for size in sizes:
         require_integer(size, "a size", 1, 10**6)
-    old = family == "gpt2"
+    row, older = RELATIVES.get(family), LAYER_NORM.get(family)
+    old = older is not None
     if groups is None:
         groups = heads if old or heads % 2 else heads // 2
     require_integer(groups, "groups", 1, heads)
-    if heads % groups or (old and groups != heads) or (not old and head_width % 2):
+    if heads % groups or (old and groups != heads) or (row is not None and head_width % 2):
         raise BadInput(
             f"heads and groups must fit the family, got {heads} heads of width {head_width}, {groups} groups"
         )
     known, width = FAMILIES[family], heads * head_width
-    row = RELATIVES.get(family)
-    if row is None:
-        said: dict[str, Any] = {"n_embd": width, "n_head": heads, "n_layer": layers, "n_inner": inner}
-        said |= {"n_positions": context, "layer_norm_epsilon": EPSILON}
-    else:
-        said = {"hidden_size": width, "num_attention_heads": heads, "num_hidden_layers": layers, "head_dim": head_width}
-        said |= {"num_key_value_heads": groups, "intermediate_size": inner, "max_position_embeddings": context}
+    said: dict[str, Any] = {}
+    if older is not None:
+        sizes_by_name = {"width": width, "heads": heads, "layers": layers, "inner": inner, "context": context}
+        said |= {key: (sizes_by_name | {"epsilon": EPSILON})[name] for name, key in older.keys.items()}
+    if family == "gpt_neox":
+        said |= {"rotary_pct": rotary_share(2 * max(1, head_width // 4), head_width)}
+    if row is not None:
+        said |= {
+            "hidden_size": width,
+            "num_attention_heads": heads,
+            "num_hidden_layers": layers,
+            "head_dim": head_width,
+        }
+        said |= {
+            "head_dim": head_width,
+            "num_key_value_heads": groups,
+            "intermediate_size": inner,
+            "max_position_embeddings": context,
+        }
         said |= {"rms_norm_eps": EPSILON, "rope_theta": Fraction(10000), **dict.fromkeys(row.bias_keys, biases)}
         said |= {"sliding_window": None} if family == "mistral" else {}
     said |= {"vocab_size": vocabulary} | ({} if tied is None else {"tie_word_embeddings": tied})

@@ -17,7 +17,10 @@ from test_reading_checkpoints import assert_equal
 from lightning_sym import (
     BadInput,
     apply,
+    circuits,
+    compare_fingerprints,
     compare_logits,
+    fingerprint,
     logits,
     open_checkpoint,
     same_checkpoints,
@@ -75,19 +78,20 @@ OTHERS: dict[str, Any] = {
     "scaling": RotaryScaling("linear", Fraction(2)), "window": 3, "local": (0,), "unturned": (0,),
     "score_width": Fraction(5), "embedding_square": Fraction(7), "residual": Fraction(3, 4),
     "logit_divisor": Fraction(3), "score_cap": Fraction(3), "logit_cap": Fraction(5),
+    "rotary_width": 2, "parallel": True, "local_theta": Fraction(77),
 }  # fmt: skip
 """By feature that is a part of the form and no weight, another value."""
 
 
 def test_every_feature_is_tried() -> None:
-    assert OTHERS.keys() | {"gated", "head_norms"} == FEATURES.keys()
+    assert OTHERS.keys() | {"gated", "head_norms", "norms_behind"} == FEATURES.keys()
     assert FEATURES.keys() == {field.name for field in fields(CheckpointForm) if field.default is None}
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_feature_that_differs_is_seen(name: str) -> None:
     """Logits move, as in the plain forward pass; and `same` says neither same nor rounding."""
-    label = "mistral, a window" if name == "local" else "granite"
+    label = {"local": "mistral, a window", "local_theta": "gemma3_text, windows"}.get(name, "granite")
     one = CHECKPOINTS[label]
     for value in (OTHERS[name], None):
         changes: dict[str, Any] = {name: value}
@@ -174,3 +178,52 @@ def test_what_features_take_away_is_refused() -> None:
         assert np.abs(plain_logits(apply(symmetry, gpt2), IDS) - plain_logits(gpt2, IDS)).max() < 1e-9
         with pytest.raises(BadInput, match=said):
             apply(symmetry, replace(gpt2, form=other))
+
+
+def test_what_is_no_symmetry_of_a_family_is_refused() -> None:
+    """Each of these moves the logits, or is not proved: by its name, and what must be true."""
+    none, d = LayerSymmetry(), 24
+    neurons = np.ones(CHECKPOINTS["opt"].form.inner)
+    for label, layer, said in (
+        ("opt", LayerSymmetry(ups=-neurons), "ups must be positive in front of relu"),
+        ("gpt2", LayerSymmetry(ups=neurons), "a gated MLP may be scaled, or one in front of ReLU"),
+        ("gpt_neox", LayerSymmetry(queries=np.ones((4, 6, 6))), r"0: queries must have shape \(4, 4, 4\)"),
+        ("gpt_neox", LayerSymmetry(turns=np.ones((4, 3, 2))), r"0: turns must have shape \(4, 1, 2\)"),
+        ("gpt_neox, in sequence", LayerSymmetry(attention_bias=np.ones(d)), "attention and MLP are not side by side"),
+        ("llama", LayerSymmetry(behind1=np.ones(d)), "no norms behind attention and MLPs"),
+        ("gemma2", LayerSymmetry(behind1=2 * np.ones(d)), "behind1 must be 1 or -1"),
+        ("gemma3_text", LayerSymmetry(key_bias=np.ones((2, 0))), "the function depends on key biases"),
+        ("smollm3", LayerSymmetry(queries=np.ones((2, 6, 6))), "0.queries: with rotary positions"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            apply(Symmetry((layer, none)), CHECKPOINTS[label])
+    turned = Symmetry((none, none), rotation=np.eye(d))
+    with pytest.raises(BadInput, match="rotation: norms behind attention and MLPs allow orders and signs"):
+        apply(turned, CHECKPOINTS["gemma2"])
+
+
+@pytest.mark.parametrize("label", ["gpt_neox", "opt", "gemma2", "gemma3_text", "qwen3", "smollm3"])
+def test_fingerprints_and_heads_know_it(label: str) -> None:
+    """A copy in disguise has the same numbers and the same key; one number moved is seen."""
+    one = CHECKPOINTS[label]
+    two = apply(random_symmetry(one, seed=6), one)
+    prints = [fingerprint(each) for each in (one, two)]
+    assert not compare_fingerprints(*prints).different
+    assert prints[0].key == prints[1].key
+    block = one.block(1)
+    moved = replace(block, query=np.where(block.query == block.query.max(), 9.0, block.query))
+    other = replace(one, blocks=(one.block(0), moved))
+    assert compare_fingerprints(prints[0], fingerprint(other)).different
+    tables = [circuits(each, conditions=False) for each in (one, replace(two, form=one.form))]
+    assert [head.qk.rank for head in tables[0].heads] == [tables[0].heads[0].qk.rank] * 8
+    assert tables[0].absent == tables[1].absent
+
+
+def test_a_layer_without_rotary_positions_that_fits_badly_is_no_crash() -> None:
+    """Several query heads share a key there; one wrong number, behind a symmetry, is another function."""
+    one = CHECKPOINTS["smollm3"]
+    key = np.array(one.block(1).key, dtype=np.float64)
+    key[0, 0, 0] *= -2
+    wrong = replace(one, blocks=(one.block(0), replace(one.block(1), key=key)))
+    for two in (wrong, apply(random_symmetry(wrong, seed=8), wrong)):
+        assert same_checkpoints(one, two).answer is CheckpointAnswer.DIFFERENT

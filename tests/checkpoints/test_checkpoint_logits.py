@@ -174,8 +174,10 @@ class Interleaved(transformer.RotaryTables):
     """Rows 2k and 2k + 1 turn together."""
 
     @classmethod
-    def of(cls, rotation: transformer.Rotation, width: int, positions: Any, like: Any) -> transformer.RotaryTables:
-        right = ORIGINAL_ROTARY.of(rotation, width, positions, like)
+    def of(
+        cls, rotation: transformer.Rotation, width: int, turned: int, positions: Any, like: Any
+    ) -> transformer.RotaryTables:
+        right = ORIGINAL_ROTARY.of(rotation, width, turned, positions, like)
         order = np.eye(width, dtype=int)[[k // 2 + (k % 2) * (width // 2) for k in range(width)]].astype(object)
         p = like.like(order)
         return ORIGINAL_ROTARY(p @ right.cosines, p @ right.sines, p @ right.turn @ p.mT)

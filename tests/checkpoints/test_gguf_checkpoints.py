@@ -154,7 +154,8 @@ def says(key: str, value: Any) -> Callable[[gguf.GGUFWriter], None]:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "scaling": ({"change": says("llama.rope.scaling.type", "yarn")}, "understood, got 'llama.rope.scaling.type'"),
+    "scaling": ({"change": says("llama.rope.scaling.type", "longrope")}, "understood, got 'llama.rope.scaling.type'"),
+    "factor": ({"change": says("llama.rope.scaling.type", "yarn")}, "rope_scaling: factor must be there"),
     "too many frequencies": (
         {"more": {"rope_freqs.weight": np.ones(3, np.float32)}},
         "there must be 2 factors of rotary frequencies, got 3",
@@ -250,3 +251,35 @@ def test_without_the_package_it_is_asked_for(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "gguf.constants", None)
     with pytest.raises(MissingExtra, match=r"reading \.gguf needs the extra `gguf`: pip install gguf"):
         open_checkpoint(tmp_path / "a.gguf")
+
+
+YARN = {"rope_scaling": {"rope_type": "yarn", "factor": Fraction(5, 2), "original_max_position_embeddings": 16}}
+LINEAR = {"rope_scaling": {"rope_type": "linear", "factor": Fraction(13, 10)}}
+
+
+@pytest.mark.parametrize(
+    ("family", "config", "rounded"),
+    [
+        ("granite", {"attention_multiplier": Fraction(3, 10)}, ["score_width", "epsilon", "residual"]),
+        ("qwen3", YARN, ["epsilon"]),
+        ("phi3", LINEAR, ["scaling", "epsilon"]),
+        ("smollm3", {"no_rope_layer_interval": 4}, ["epsilon"]),
+    ],
+)
+def test_numbers_of_the_configuration_are_rounded(
+    family: str, config: dict[str, Any], rounded: list[str], tmp_path: Path
+) -> None:
+    """Each of them is told, and nothing else is; what is written is read as the same network."""
+    one = small_checkpoint(family, layers=4, config=config)
+    save_checkpoint(one, tmp_path / "a.gguf", layout="gguf")
+    two = open_checkpoint(tmp_path / "a.gguf")
+    found = same_checkpoints(one, two)
+    assert (found.answer.value, [each.piece for each in found.residuals]) == ("rounding", rounded)
+    assert dict(two.form.features()).keys() == dict(one.form.features()).keys()
+
+
+def test_a_scaling_that_such_files_cannot_say_is_refused(tmp_path: Path) -> None:
+    stated = YARN["rope_scaling"] | {"attention_factor": Fraction(11, 10)}
+    with pytest.raises(BadInput, match="qwen3 in GGUF files must have scaling = "):
+        save_checkpoint(small_checkpoint("qwen3", config={"rope_scaling": stated}), tmp_path / "a.gguf", layout="gguf")
+    assert not any(tmp_path.iterdir())

@@ -40,8 +40,6 @@ def written(folder: Path, layout: str, family: str = "llama", **more: Any) -> tu
 
 
 CANNOT_SAY = {
-    ("granite", "gguf", "BF16"): "granite in GGUF files must have residual",
-    ("granite", "gguf", "F32"): "granite in GGUF files must have residual",
     ("smollm3", "gguf", "BF16"): "smollm3 in GGUF files must have unturned = null",
     ("smollm3", "gguf", "F32"): "smollm3 in GGUF files must have unturned = null",
     ("gemma", "gguf", "F32"): "numbers must be of the type F32",  # 1 + w, where folders have w

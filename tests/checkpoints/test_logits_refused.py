@@ -43,7 +43,7 @@ BAD: dict[str, tuple[MadeCheckpoint, str]] = {
         "not known: sinks",
     ),
     "norm": (replace(GOOD, form=replace(GOOD.form, norm="batch")), "norm of a checkpoint must be layer or rms"),  # type: ignore[arg-type]
-    "activation": (replace(GOOD, form=replace(GOOD.form, activation="relu")), "activation of a checkpoint must be"),  # type: ignore[arg-type]
+    "activation": (replace(GOOD, form=replace(GOOD.form, activation="elu")), "activation of a checkpoint must be"),  # type: ignore[arg-type]
     "shape": (changed(GOOD, norm1_gain=np.ones(1)), r"norm1_gain of layer 0 must have the shape \(16,\), got \(1,\)"),
     "gate": (changed(GOOD, gate=None, gate_bias=np.ones(24)), "must have a gate"),
     "ends": (replace(GOOD, outer=replace(GOOD.outer, positions=np.ones((16, 16)))), "another positions"),

@@ -40,6 +40,7 @@ NETWORKS = {
     "llama": small_checkpoint("llama", 3, layers=1, vocabulary=8, biases=True, stored="BF16"),
     "mistral, tied": small_checkpoint("mistral", 4, layers=1, vocabulary=8, tied=True, stored="BF16"),
     "qwen2": small_checkpoint("qwen2", 5, layers=1, vocabulary=8, stored="BF16"),
+    "gemma2": small_checkpoint("gemma2", 7, layers=1, vocabulary=8, biases=True, stored="BF16"),
     "qwen3": small_checkpoint("qwen3", 6, layers=1, vocabulary=8, biases=True, stored="BF16"),
 }
 IDS = [3, 1, 4, 1, 5]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plain_checkpoints import logits
 
-from lightning_sym import logits, open_checkpoint, save_checkpoint
+from lightning_sym import open_checkpoint, save_checkpoint
 from lightning_sym.checkpoints import symmetry_table as module
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.model import CheckpointForm, MadeCheckpoint
@@ -27,7 +28,9 @@ def folded(family: str) -> MadeCheckpoint:
     """Return a checkpoint all of whose gains are ones, so that the stream may be turned; norms keep their biases."""
     one = small_checkpoint(family, seed=2, layers=2, tied=False, stored="F64")
     ones = np.ones(one.form.width)
-    blocks = tuple(replace(block, norm1_gain=ones, norm2_gain=ones) for block in one.blocks)
+    gains = ("norm1_gain", "norm2_gain", "behind1_gain", "behind2_gain")
+    there: dict[str, Any] = {name: ones for name in gains if getattr(one.blocks[0], name) is not None}
+    blocks = tuple(replace(block, **there) for block in one.blocks)
     return replace(one, outer=replace(one.outer, final_gain=ones), blocks=blocks)
 
 
@@ -41,7 +44,12 @@ def element(rule: FoldRule, form: CheckpointForm) -> Any:
         return np.eye(size)[np.roll(np.arange(size), 1)]
 
     a, share = form.head_width, form.heads // form.groups
+    turned = form.at((*rule.layers, 0)[0]).turned
     match rule.space:
+        case "stream" if form.norms_behind is not None:
+            return permutation(form.width) * RANDOM.permutation(np.resize([1.0, -1.0], form.width))
+        case "behind1" | "behind2":
+            return RANDOM.permutation(np.resize([1.0, -1.0], form.width))
         case "stream" if form.norm == "layer":
             ones = np.linalg.qr(np.column_stack([np.ones(form.width), RANDOM.normal(size=(form.width,) * 2)[:, 1:]]))[0]
             turn = np.eye(form.width)
@@ -66,12 +74,14 @@ def element(rule: FoldRule, form: CheckpointForm) -> Any:
             s, t = RANDOM.choice([-1.0, 1.0], size=(2, a))
             s[0], t[1] = -1, -1  # each line is needed
             return {"s": s, "t": t, "s c": s * c, "t / c": t / c}
-        case "query-key" if not form.at((*rule.layers, 0)[0]).turned:
+        case "query-key" if not turned:
             return RANDOM.normal(size=(form.groups, a, a))
         case "query-key":
-            x, y = RANDOM.normal(size=(2, form.groups, a // 2, 1))
-            eye = np.eye(a // 2)
-            return np.block([[x * eye, -y * eye], [y * eye, x * eye]])
+            x, y = RANDOM.normal(size=(2, form.groups, turned // 2, 1))
+            eye, found = np.eye(turned // 2), RANDOM.normal(size=(form.groups, a, a))
+            found[:, :turned, turned:] = found[:, turned:, :turned] = 0
+            found[:, :turned, :turned] = np.block([[x * eye, -y * eye], [y * eye, x * eye]])
+            return found
     raise AssertionError(rule.space)
 
 
@@ -125,7 +135,7 @@ def rewritten(one: MadeCheckpoint, rule: FoldRule, g: Any, without: Touched | No
 
 
 def values(one: MadeCheckpoint) -> Any:
-    return logits(one, IDS).middle
+    return logits(one, IDS)
 
 
 @pytest.mark.parametrize("family", KNOWN)

@@ -37,6 +37,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "mistral, a window": ("mistral", WINDOW),
     "qwen2, windows": ("qwen2", WINDOW | {"use_sliding_window": True, "max_window_layers": 1}),
     "phi3, a window": ("phi3", WINDOW),
+    "gpt_neox, in sequence": ("gpt_neox", {"use_parallel_residual": False, "rotary_pct": 1, "attention_bias": False}),
     "gemma2, a window": ("gemma2", WINDOW | {"query_pre_attn_scalar": 20, "attn_logit_softcapping": 2}),
     "gemma3_text, windows": (
         "gemma3_text",
@@ -57,7 +58,7 @@ def small_checkpoints() -> Iterator[tuple[str, MadeCheckpoint]]:
                 yield label, small_checkpoint(family, seed=1, config=keys, **sizes)
 
 
-ONE_GROUP = ("gpt2",)
+ONE_GROUP = ("gpt2", "gpt_neox", "opt")
 """Families with keys and values for each head."""
 
 

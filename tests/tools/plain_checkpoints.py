@@ -16,6 +16,7 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "gelu": lambda x: x * (1 + _ERF(x / np.sqrt(2))) / 2,
     "gelu_new": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
     "silu": lambda x: x / (1 + np.exp(-x)),
+    "relu": lambda x: np.maximum(x, 0),
 }
 
 
@@ -57,14 +58,14 @@ def _turned(form: CheckpointForm, layer: int, x: Any) -> Any:
     """Rotated queries or keys, (heads, tokens, a)."""
     if form.theta is None or layer in (form.unturned or ()):
         return x
-    half = form.head_width // 2
+    rest = x[..., form.rotary_width or form.head_width :]
+    half = (form.rotary_width or form.head_width) // 2
     local = form.local_theta is not None and (form.local is None or layer in form.local)
-    base = form.local_theta if local else form.theta
-    frequencies = float(base) ** (-np.arange(half) / half)
+    frequencies = float(form.local_theta if local and form.local_theta else form.theta) ** (-np.arange(half) / half)
     multiples, size = _multiples(replace(form, scaling=None) if local else form, frequencies)
     angle = np.arange(x.shape[1])[:, None] * (frequencies * multiples)
-    c, s, first, second = size * np.cos(angle), size * np.sin(angle), x[..., :half], x[..., half:]
-    return np.concatenate([first * c - second * s, second * c + first * s], axis=-1)
+    c, s, first, second = size * np.cos(angle), size * np.sin(angle), x[..., :half], x[..., half : 2 * half]
+    return np.concatenate([first * c - second * s, second * c + first * s, rest], axis=-1)
 
 
 def _capped(x: Any, cap: Any) -> Any:
@@ -94,13 +95,13 @@ def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
     scores[:, (behind < 0) | (has_window & (behind >= (form.window or 0)))] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     read = (weights / weights.sum(-1, keepdims=True)) @ v
-    share = float(form.residual or 1)
+    share, before = float(form.residual or 1), x
 
     def behind_half(added: Any, gain: Any) -> Any:
         return share * (added if gain is None else _norm(form, added, gain, None))
 
     x = x + behind_half(_plus(np.einsum("hda,hta->td", b.output, read), b.output_bias), b.behind1_gain)
-    n = _norm(form, x, b.norm2_gain, b.norm2_bias)
+    n = _norm(form, before if form.parallel else x, b.norm2_gain, b.norm2_bias)
     act, up = ACTIVATIONS[form.activation], _plus(n @ b.up.T, b.up_bias)
     inner = act(up) if b.gate is None else act(_plus(n @ b.gate.T, b.gate_bias)) * up
     return x + behind_half(_plus(inner @ b.down.T, b.down_bias), b.behind2_gain)
