@@ -16,7 +16,7 @@ from made_mistakes import MADE, applies, overflowing
 from mistaken_conversions import MISTAKES, head_not_turned, in_memory
 
 from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import explained_places
+from lightning_sym.checkpoints import explained_places, searched
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.explaining import at_odds
 from lightning_sym.checkpoints.mistaken_scenes import Change
@@ -256,8 +256,13 @@ def test_a_search_that_finds_nothing_ends_with_its_trials(monkeypatch: pytest.Mo
     down[2, 3] += 0.25
     two = changed(MADE["rotary-rows"](one, np.random.default_rng(3)), 1, down=down)
     calls: list[int] = []
-    asked = explained_places.layer_off
-    monkeypatch.setattr(explained_places, "layer_off", lambda *given: calls.append(1) or asked(*given))
+    asked = searched.layer_off
+
+    def counted(*given: Any) -> frozenset[str]:
+        calls.append(1)
+        return asked(*given)
+
+    monkeypatch.setattr(explained_places, "layer_off", counted)
     counts = []
     for work in (3.0, 60.0):
         calls.clear()
