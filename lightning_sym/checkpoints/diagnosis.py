@@ -83,7 +83,7 @@ class _Diagnosing:
 
     def diagnosis(self, found: Searched) -> Diagnosis:
         """The mistakes of the configuration, then number by number, then under a symmetry."""
-        places = Places(self.first, self.second, self.units, self.work)
+        places = Places.of(self.first, self.second, self.units, self.work)
         best = self._by_number(places)
         if best is not None and len(best[0].mistakes) <= 1:
             return self._told(*best)

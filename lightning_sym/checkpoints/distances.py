@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,11 @@ def _as_they_are(first: Checkpoint, second: Checkpoint) -> Iterator[Left]:
                 yield layer, name, Measuring().less(measured(array, stored), measured(before, stored)), array
 
 
+def _stored_in(search: Searched, layer: int, name: str) -> str:
+    """Return the coarser of the types that a piece of a layer is stored in."""
+    return search.stored(f"{layer}.{name}")
+
+
 def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[Left], str]:
     """Return what is left behind the symmetry that is found, and what that is."""
     search = Searched(first, second, units, unheard)
@@ -194,9 +200,9 @@ def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[L
         found.append((None, name, Measured(wide(array) - wide(scene.first[name]), scene.squares[name]), array))
     for layer in range(second.form.layers):
         blocks = block_of(first, layer, Walker.COMPARISON), block_of(second, layer, Walker.COMPARISON)
-        compared, _, _ = layer_found(
-            blocks, (first.form.at(layer), second.form.at(layer)), stream, lambda name, n=layer: search.stored(f"{n}.{name}"), units  # type: ignore[misc]
-        )  # fmt: skip
+        forms = first.form.at(layer), second.form.at(layer)
+        stored = partial(_stored_in, search, layer)
+        compared, _, _ = layer_found(blocks, forms, stream, stored, units)
         there = dict(compared.pair.second.present())
         ways = [compared.account.settled.left]
         if gauges := [part for _, part, _ in GAUGES if getattr(compared.account.guess.symmetry, part) is not None]:

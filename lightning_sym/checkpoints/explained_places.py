@@ -20,13 +20,16 @@ from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.searched import Searched, stream_as_it_is
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
 from lightning_sym.checkpoints.walk import Stream
-from lightning_sym.limits import Work, unheard
+from lightning_sym.limits import DEFAULT_WORK, Work, unheard
 
 ENTRY, PIECE, FIT = 4e-8, 1e-4, 8e-3
 """Seconds, roughly: of an entry and of a piece that are compared, and of a fit beside its entries."""
 
 FLOP = 2e-10
 """Seconds of an entry of a layer times the width, in a fit."""
+
+TRIALS = 40
+"""Changes of a layer, or of the ends, that are asked by fits with the work that there is if nobody says otherwise."""
 
 ENDS = tuple(each.name for each in fields(Ends))
 
@@ -74,12 +77,19 @@ class Places:
         first, second: those.
         units: up to which a difference counts as rounding.
         work: what is left of it.
+        trials: how many changes of a place are asked by fits.
     """
 
     first: Checkpoint
     second: Checkpoint
     units: float
     work: Work
+    trials: int
+
+    @classmethod
+    def of(cls, first: Checkpoint, second: Checkpoint, units: float, work: Work) -> Places:
+        """Both, with as many trials as the work has for them."""
+        return cls(first, second, units, work, max(1, int(TRIALS * min(work.left / DEFAULT_WORK, 1e6))))
 
     def spend(self, seconds: float) -> None:
         """Count work before it is done.
@@ -166,7 +176,7 @@ class Places:
 
         first, second = (dict(ends_of(each, Walker.COMPARISON).present()) for each in (self.first, self.second))
         scene = Scene(self.first.form, first, second, wrong, self.units, self._stored(None))
-        for by in explain_by_fits(scene, left):
+        for by in explain_by_fits(scene, left, self.trials):
             if not by.scene.off:
                 yield last[0][0], Explanation.of(None, last[0][1].equal, by)
 
@@ -251,7 +261,7 @@ class Places:
             self.spend(self._cost / 2)
             return layer_off(behind(scene), self._forms(layer), stream, self._stored(layer), self.units)
 
-        for by in explain_by_fits(scene, left, known, only):
+        for by in explain_by_fits(scene, left, self.trials, known, only):
             then, unequal = self._fit(behind(by.scene), stream, layer)
             if not then.off() and not unequal:
                 return Explanation.of(layer, then.exact and then.equal, by)

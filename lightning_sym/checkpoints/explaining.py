@@ -117,7 +117,7 @@ def at_odds(changes: tuple[Change, ...]) -> bool:
 
 
 def explain_by_fits(
-    scene: Scene, left: Left, known: frozenset[str] = frozenset(), only: frozenset[str] | None = None
+    scene: Scene, left: Left, trials: int, known: frozenset[str] = frozenset(), only: frozenset[str] | None = None
 ) -> Iterator[Composition]:
     """Yield compositions of one or two mistakes, asked by fits: one that leaves nothing, or those that leave least.
 
@@ -126,6 +126,7 @@ def explain_by_fits(
 
     Args:
         scene, left, known: as of `explain`.
+        trials: how many changes are asked for; the search ends with the last of them.
         only: the mistakes that are tried; `None` for all.
     """
     states = [(0, Composition(scene))]
@@ -139,6 +140,10 @@ def explain_by_fits(
                         continue
                     if (then := changed(here.scene, change, side)) is None:
                         continue
+                    if not trials:
+                        yield from (made for *_, made in sorted(nearer, key=lambda each: each[:2])[:FOLLOWED])
+                        return
+                    trials -= 1
                     off = left(then, frozenset(change.pieces))
                     made = Composition(replace(then, off=off), (*here.changes, change))
                     if not off:

@@ -12,7 +12,7 @@ from mistaken_conversions import in_layers
 from test_every_mistake import QWEN, idle, twice
 
 from lightning_sym import apply, same_checkpoints
-from lightning_sym.checkpoints.comparison import CheckpointAnswer
+from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.overlap import aligned, described
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
@@ -23,6 +23,10 @@ DIFFERENT, SAME, ROUNDING = CheckpointAnswer.DIFFERENT, CheckpointAnswer.SAME, C
 DEEP = small_checkpoint("qwen2", 3, layers=3)
 LESS = replace(DEEP, blocks=(DEEP.blocks[0], DEEP.blocks[2]), form=replace(DEEP.form, layers=2))
 WRONG = MADE["gate-up-exchanged"](LESS, np.random.default_rng(0))
+
+
+def mistakes(found: CheckpointComparison) -> list[str]:
+    return [each.mistake for each in found.explained]
 
 
 def test_a_missing_layer_beside_another_mistake() -> None:
@@ -118,3 +122,28 @@ def test_neurons_of_gpt2_are_merged_by_their_rows_and_biases() -> None:
     other = np.array(two.blocks[0].up_bias)
     other[-1] += 1
     assert same_checkpoints(one, changed(two, 0, up_bias=other)).answer is not SAME
+
+
+def test_a_layer_that_is_missing_or_does_nothing() -> None:
+    one = small_checkpoint("qwen2", 3, layers=3)
+    less = replace(one, blocks=one.blocks[:1] + one.blocks[2:], form=replace(one.form, layers=2))
+    for pair, side in (((one, less), "first"), ((less, one), "second")):
+        found = same_checkpoints(*pair)
+        (told,) = found.explained
+        assert (found.answer, told.mistake, told.layers) == (DIFFERENT, "layer-missing", (1,))
+        assert told.detail["in_the"] == side
+    idle = replace(one.blocks[1], output=0 * one.blocks[1].output, down=0 * one.blocks[1].down)
+    more = replace(one, blocks=(one.blocks[0], idle, one.blocks[2]))
+    found = same_checkpoints(less, more)
+    assert (found.answer, [(each.what, each.layer) for each in found.reduced]) == (SAME, [("layer-repeated-noop", 1)])
+    wrong = MADE["gate-up-exchanged"](more, np.random.default_rng(0))
+    assert mistakes(same_checkpoints(less, wrong)) == ["layer-repeated-noop", "gate-up-exchanged"]
+    assert mistakes(same_checkpoints(less, small_checkpoint("qwen2", 4, layers=3))) == []
+
+
+@pytest.mark.parametrize("sides", [1, -1])
+def test_the_last_layer_may_be_missing(sides: int) -> None:
+    one = small_checkpoint("llama", 3, layers=3)
+    less = replace(one, blocks=one.blocks[:2], form=replace(one.form, layers=2))
+    found = same_checkpoints(*(one, less)[::sides])
+    assert [(each.mistake, each.layers) for each in found.explained] == [("layer-missing", (2,))]

@@ -16,6 +16,7 @@ from made_mistakes import MADE, applies, overflowing
 from mistaken_conversions import MISTAKES, head_not_turned, in_memory
 
 from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
+from lightning_sym.checkpoints import explained_places
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.explaining import at_odds
 from lightning_sym.checkpoints.mistaken_scenes import Change
@@ -229,31 +230,6 @@ def test_a_padded_vocabulary(family: str, tied: bool) -> None:
     assert mistakes(same_checkpoints(one, swapped)) == ["vocabulary-padded", "norms-exchanged"]
 
 
-def test_a_layer_that_is_missing_or_does_nothing() -> None:
-    one = small_checkpoint("qwen2", 3, layers=3)
-    less = replace(one, blocks=one.blocks[:1] + one.blocks[2:], form=replace(one.form, layers=2))
-    for pair, side in (((one, less), "first"), ((less, one), "second")):
-        found = same_checkpoints(*pair)
-        (told,) = found.explained
-        assert (found.answer, told.mistake, told.layers) == (DIFFERENT, "layer-missing", (1,))
-        assert told.detail["in_the"] == side
-    idle = replace(one.blocks[1], output=0 * one.blocks[1].output, down=0 * one.blocks[1].down)
-    more = replace(one, blocks=(one.blocks[0], idle, one.blocks[2]))
-    found = same_checkpoints(less, more)
-    assert (found.answer, [(each.what, each.layer) for each in found.reduced]) == (SAME, [("layer-repeated-noop", 1)])
-    wrong = MADE["gate-up-exchanged"](more, np.random.default_rng(0))
-    assert mistakes(same_checkpoints(less, wrong)) == ["layer-repeated-noop", "gate-up-exchanged"]
-    assert mistakes(same_checkpoints(less, small_checkpoint("qwen2", 4, layers=3))) == []
-
-
-@pytest.mark.parametrize("sides", [1, -1])
-def test_the_last_layer_may_be_missing(sides: int) -> None:
-    one = small_checkpoint("llama", 3, layers=3)
-    less = replace(one, blocks=one.blocks[:2], form=replace(one.form, layers=2))
-    found = same_checkpoints(*(one, less)[::sides])
-    assert [(each.mistake, each.layers) for each in found.explained] == [("layer-missing", (2,))]
-
-
 def test_what_was_not_moved_is_not_told_with_what_makes_it_say_nothing() -> None:
     def change(mistake: str, piece: str, **detail: str) -> Change:
         return Change(mistake, (piece,), None, None, detail)
@@ -271,6 +247,28 @@ def test_a_search_without_work_says_so() -> None:
     assert found.answer is DIFFERENT
     assert found.explained == ()
     assert any("known mistakes: the search was ended" in each for each in found.tried)
+
+
+def test_a_search_that_finds_nothing_ends_with_its_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More work tries more fits of a layer, and the work that there is anyway a few dozens: a pair takes no second."""
+    one = base("qwen2", "")
+    down = np.array(MADE["rotary-rows"](one, np.random.default_rng(3)).blocks[1].down)
+    down[2, 3] += 0.25
+    two = changed(MADE["rotary-rows"](one, np.random.default_rng(3)), 1, down=down)
+    calls: list[int] = []
+    asked = explained_places.layer_off
+
+    def counted(*given: Any) -> frozenset[str]:
+        calls.append(1)
+        return asked(*given)
+
+    monkeypatch.setattr(explained_places, "layer_off", counted)
+    counts = []
+    for work in (3.0, 60.0):
+        calls.clear()
+        assert same_checkpoints(one, two, work=work).explained == ()
+        counts.append(len(calls))
+    assert 0 < counts[0] < counts[1] <= 3 * explained_places.TRIALS
 
 
 def test_equal_ones_need_no_explanation() -> None:

@@ -112,7 +112,7 @@ def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     n, count = len(point), len(polynomials)
     if "fan" in take(data, "below", dict):
         coordinates, fan = take(data, "below", {"coordinates": object, "fan": object})
-        here = Point(polynomials, point, coordinates)
+        here = ZeroPoint(polynomials, point, coordinates)
         return len(here.seen) + by_faces(here.rest, [i for i in range(n) if i not in here.seen], n, fan)
     of_element = {"monomial": [DEGREES, n], "combination": [polynomial(n), count], "multiplier": rational}
     form = {"coordinates": object, "order": [range(1, LONG), n], "elements": [of_element]}
