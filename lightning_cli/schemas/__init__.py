@@ -41,7 +41,7 @@ def schema_names() -> list[str]:
 
     Example:
         >>> schema_names()[:3]
-        ['apply', 'atlas', 'baseline']
+        ['align', 'apply', 'atlas']
     """
     return sorted(_schemas())
 

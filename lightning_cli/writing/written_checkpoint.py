@@ -29,7 +29,7 @@ def written_checkpoint(name: str, *more: JsonField, said: str = "") -> JsonAnswe
     )
 
 
-class _Told:
+class _Joined:
     """Text of several answers, one behind the other."""
 
     def __init__(self, *told: HasLines) -> None:
@@ -55,4 +55,4 @@ def write_written(
     if as_json:
         write_json(answer.document(written, **given))
     else:
-        write_answer(_Told(written, found))
+        write_answer(_Joined(written, found))

@@ -102,7 +102,7 @@ def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progre
         >>> from lightning_sym.testing import small_checkpoint
         >>> one = small_checkpoint("llama")
         >>> found = align(one, apply(random_symmetry(one, ["neurons", "heads"]), one))
-        >>> found.exact, found.before > 0.5, found.after
+        >>> found.exact, found.before > 0.2, found.after
         (True, True, 0.0)
     """
     require_arguments(align, locals())

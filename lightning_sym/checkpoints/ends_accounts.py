@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.pieces import SHAPELESS
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
-from lightning_sym.checkpoints.units import Worst
+from lightning_sym.checkpoints.units import Worst, exact_is_told, off
 from lightning_sym.checkpoints.walk import (
     BRIEF,
     EXACT,
@@ -32,11 +32,9 @@ from lightning_sym.checkpoints.walk import (
     differences,
     differing,
     drop_unread,
-    exact_is_told,
     gain_to_be_had,
     gain_ways,
     look_at,
-    off,
     rewritten,
     shift_reader,
     shift_writer,

@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.measured import fitted as fit_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
-from lightning_sym.checkpoints.units import Worst
+from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
     BRIEF,
     EXACT,
@@ -31,7 +31,6 @@ from lightning_sym.checkpoints.walk import (
     Settled,
     Stream,
     differing,
-    exact_is_told,
     gain_ways,
     look_at,
 )

@@ -157,14 +157,14 @@ def _neuron_distances(old: Neurons, new: Neurons, *, scaled: bool) -> Floats:
     """Return all distances; where `up` and `down` may be scaled against each other they count as a product."""
     products = {name: rows @ new[name].T for name, rows in old.items()}
     squares = [{name: (rows * rows).sum(axis=1) for name, rows in each.items()} for each in (old, new)]
-    up, down, *gate = (_Distance(squares[0][name], squares[1][name], products[name]) for name in old)
+    up, down, *gate = (_SketchDistance(squares[0][name], squares[1][name], products[name]) for name in old)
     if not scaled:
         return _relative(*up) + _relative(*down)
-    both = _Distance(up.first * down.first, up.second * down.second, up.products * down.products)
+    both = _SketchDistance(up.first * down.first, up.second * down.second, up.products * down.products)
     return _relative(*both) + (_relative(*gate[0]) if gate else 0.0)
 
 
-class _Distance(NamedTuple):
+class _SketchDistance(NamedTuple):
     """What distances of all pairs are made of: squares of each side, and inner products."""
 
     first: Floats

@@ -214,7 +214,7 @@ def _answered(
     elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and one_form(found.first, found.second))):
         residuals, description = _accounted(found)
     named.append(beyond(residuals, found.units))
-    asked = bool(ids) or numbers_of(found.second.form) <= LOGITS
+    asked = len(ids) > 0 or numbers_of(found.second.form) <= LOGITS
     if answer is CheckpointAnswer.ROUNDING and not asked:
         tried = (*tried, f"logits: of more than {LOGITS:,} numbers they are bounded where token ids are given")
     elif answer is not CheckpointAnswer.SAME:

@@ -19,8 +19,8 @@ from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
-from lightning_sym.checkpoints.units import NUMBERS, Residual, Worst, form_residual, number_type
-from lightning_sym.checkpoints.walk import Stream, off
+from lightning_sym.checkpoints.units import NUMBERS, Residual, Worst, form_residual, number_type, off
+from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.limits import Progress, unheard
 
 

@@ -8,6 +8,7 @@ what such distances of all the numbers that it was made of make of it: the root 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -215,3 +216,19 @@ def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[
         (2, 7)
     """
     return table(form)[piece].matrix_entry(index)
+
+
+def off(tensors: Mapping[str, Worst], limit: float) -> int:
+    """How many pieces are off by more than the limit."""
+    return sum(not worst.units <= limit for worst in tensors.values())
+
+
+def exact_is_told(exactly: Mapping[str, Worst], units: Mapping[str, Worst], limit: float) -> bool:
+    """Whether what is left exactly explains as much as what is left in units: never the best of both is told.
+
+    Multiples of ones that three entries tell exactly are off by more than a mean where everything was rounded.
+    """
+    if off(exactly, limit) != off(units, limit):
+        return off(exactly, limit) < off(units, limit)
+    largest = [max((worst.units for worst in tensors.values()), default=0.0) for tensors in (exactly, units)]
+    return largest[0] <= 1.01 * largest[1] + 1e-6

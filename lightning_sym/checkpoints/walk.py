@@ -8,7 +8,7 @@ one function (docs/checkpoints.md, Propositions 1 to 12).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -335,19 +335,3 @@ def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, start: in
     if exactly is not None:
         values, mask = value_of(exactly), np.asarray(exactly != 0, dtype=bool)
     worst.add(values, units.units, np.zeros(units.shape) if entries is None else value_of(entries), start, mask)
-
-
-def off(tensors: Mapping[str, Worst], limit: float) -> int:
-    """How many pieces are off by more than the limit."""
-    return sum(not worst.units <= limit for worst in tensors.values())
-
-
-def exact_is_told(exactly: Mapping[str, Worst], units: Mapping[str, Worst], limit: float) -> bool:
-    """Whether what is left exactly explains as much as what is left in units: never the best of both is told.
-
-    Multiples of ones that three entries tell exactly are off by more than a mean where everything was rounded.
-    """
-    if off(exactly, limit) != off(units, limit):
-        return off(exactly, limit) < off(units, limit)
-    largest = [max((worst.units for worst in tensors.values()), default=0.0) for tensors in (exactly, units)]
-    return largest[0] <= 1.01 * largest[1] + 1e-6

@@ -41,6 +41,9 @@ class NetworkByLayers:
     bounds: Callable[[Architecture], tuple[int, int]]
     is_open: bool = False
 
+    def __post_init__(self) -> None:
+        self.shape.require("a sum over layers", KNOWN | {"normalization"})
+
 
 @dataclass(frozen=True)
 class LayersAlike:
@@ -55,6 +58,9 @@ class LayersAlike:
     count: int
     shape: Architecture
     dimension: int | None
+
+    def __post_init__(self) -> None:
+        self.shape.require("a layer of a sum over layers", KNOWN)
 
 
 def ends_dimension(shape: Architecture) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
-from lightning_sym.fibers.layer_tensors import ranks_bounding
+from lightning_sym.fibers.layer_tensors import TENSOR_OPTIONS, ranks_bounding
 from lightning_sym.fibers.tensor_hypotheses import PAGE, THEOREM_1, TensorQuestion
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
@@ -27,6 +27,9 @@ class TensorPair:
 
     tensors: TensorQuestion
     other: Architecture
+
+    def __post_init__(self) -> None:
+        self.other.require("layers that are determined", TENSOR_OPTIONS)
 
     @property
     def shape(self) -> Architecture:

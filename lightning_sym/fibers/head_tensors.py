@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lightning_sym.fibers.factorizations import product_fiber_dimension
+from lightning_sym.fibers.layer_tensors import TENSOR_OPTIONS
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -21,7 +22,7 @@ from lightning_sym.system.fields import Q
 
 
 @dataclass(frozen=True)
-class LayerHeads:
+class KnownHeads:
     """What a layer tensor leaves to its heads.
 
     Attributes:
@@ -78,21 +79,22 @@ def _factors(shape: Architecture, i: int, head: HeadCircuits) -> int:
     return total
 
 
-def heads_of_tensor(weights: Weights, shape: Architecture) -> list[LayerHeads]:
+def heads_of_tensor(weights: Weights, shape: Architecture) -> list[KnownHeads]:
     """What the tensors of a lightning network, none of them zero, leave to their heads, layer by layer.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[3, 0]], "V1": [[5, 1], [10, 2]]})
         >>> heads_of_tensor(w, w.architecture(2))
-        [LayerHeads(layer=1, known='a factor, and the exchange of K and V', dimension=2)]
+        [KnownHeads(layer=1, known='a factor, and the exchange of K and V', dimension=2)]
     """
     weights.require_numbers("the heads of layer tensors")
+    shape.require("the heads of layer tensors", TENSOR_OPTIONS)
     found = []
     for i, layer in enumerate(NetworkCircuits.of(weights).layers, start=1):
         heads = list(layer)
         known = _known(heads, shape, i)
         dimension = sum(_factors(shape, i, head) + 1 for head in heads) if known else None
-        found.append(LayerHeads(i, known, dimension))
+        found.append(KnownHeads(i, known, dimension))
     return found
 
 

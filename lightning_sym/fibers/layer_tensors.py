@@ -80,7 +80,7 @@ LARGEST_DEGREE = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class _Layer:
+class _TensorLayer:
     """All `A` and all `V` of a layer, one head after the other, modulo `p`."""
 
     attention: Residues
@@ -135,14 +135,14 @@ class LayerTensors:
         return cls(net, p, shape, background, seed)
 
     @cached_property
-    def layers(self) -> list[_Layer]:
+    def layers(self) -> list[_TensorLayer]:
         """The layers."""
         made = []
         for heads in self.net.layers:
             attention, value = (
                 np.array([getattr(head, name).residues() for head in heads]) for name in ("attention", "value")
             )
-            made.append(_Layer(attention, value, self.prime, self.shape.causal))
+            made.append(_TensorLayer(attention, value, self.prime, self.shape.causal))
         return made
 
     def drawn(self, count: int = 1) -> Residues:

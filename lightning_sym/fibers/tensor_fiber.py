@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from lightning_sym.ask import TheoremPrice, TheoremRow
 from lightning_sym.fibers.answer import Fiber, symmetry_generators
 from lightning_sym.fibers.asked_fiber import AskedFiber
-from lightning_sym.fibers.head_tensors import LayerHeads, heads_of_tensor
+from lightning_sym.fibers.head_tensors import KnownHeads, heads_of_tensor
 from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.tensor_hypotheses import PAGE, THEOREM_1, WIDEST
 
 
-def _said(layers: Sequence[LayerHeads], heads: int) -> str:
+def _said(layers: Sequence[KnownHeads], heads: int) -> str:
     """What is left of heads, layers with the same words together."""
     words: dict[str, list[int]] = {}
     for each in layers:

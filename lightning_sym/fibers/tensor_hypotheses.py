@@ -34,6 +34,9 @@ class TensorQuestion:
     tokens: int
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        self.weights.require_numbers("the hypotheses on layer tensors")
+
     @cached_property
     def shape(self) -> Architecture:
         """The network without its weights."""

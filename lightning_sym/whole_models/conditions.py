@@ -209,14 +209,14 @@ def _biases_of(block: Block, form: CheckpointForm) -> str | None:
     return None
 
 
-class AtWeights(NamedTuple):
+class ConditionsHere(NamedTuple):
     """What is known at given weights."""
 
     conditions: tuple[ModelCondition, ...]
     special: tuple[SpecialWeights, ...]
 
 
-def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progress | None = None) -> AtWeights:
+def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progress | None = None) -> ConditionsHere:
     """All conditions, and all that is special, at the weights of a checkpoint; one layer is in memory at a time.
 
     Example:
@@ -247,4 +247,4 @@ def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progre
         groups_condition(images),
         norms_condition(ends, norms, form),
     )
-    return AtWeights(found, tuple(special))
+    return ConditionsHere(found, tuple(special))

@@ -16,7 +16,7 @@ from made_mistakes import MADE, applies, overflowing
 from mistaken_conversions import MISTAKES, head_not_turned, in_memory
 
 from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import explained_places
+from lightning_sym.checkpoints import explained_places, layer_looked
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.explaining import at_odds
 from lightning_sym.checkpoints.mistaken_scenes import Change
@@ -256,7 +256,7 @@ def test_a_search_that_finds_nothing_ends_with_its_trials(monkeypatch: pytest.Mo
     down[2, 3] += 0.25
     two = changed(MADE["rotary-rows"](one, np.random.default_rng(3)), 1, down=down)
     calls: list[int] = []
-    asked = explained_places.layer_off
+    asked = layer_looked.layer_off
 
     def counted(*given: Any) -> frozenset[str]:
         calls.append(1)

@@ -120,7 +120,16 @@ def test_walkers_read_pieces_in_one_place() -> None:
     room = Path(understood.__file__).parent
     read = {path.name for path in room.glob("*.py") for line in path.read_text(encoding="utf-8").splitlines()
             if re.search(r"(?<!np)\.(block|ends)\(", line) and not re.match(r" *(>>>|\.\.\.)", line)}  # fmt: skip
-    assert read == {"understood.py", "writing.py", "retyped.py", "edited.py", "reduced.py", "symmetry_table.py"}
+    assert read == {
+        "understood.py",
+        "writing.py",
+        "retyped.py",
+        "edited.py",
+        "reduced.py",
+        "symmetry_table.py",
+        "align_fit.py",
+        "canonical_checkpoint.py",
+    }
 
 
 # ---- a piece that a family gets: gains on the queries

@@ -17,6 +17,7 @@ from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, load_weig
 from proofs_check.registry import all_claims
 
 NOT_OF_WEIGHTS = {
+    "align": "reads checkpoints",
     "apply": "reads symmetries and checkpoints",
     "atlas": "reads an atlas",
     "check": "its paths are reports and baselines",
