@@ -103,7 +103,8 @@ def argument(name: str, network: Architecture) -> Any:
         "form": LIGHTNING, "net": None, "prime": P, "count": 1,
         "price": Price("rationals"), "input_bits": 8, "fractions": 0,
         "attended": None, "needs": (), "wanted": frozenset({0}), "kept": 1, "quantities": (), "input": None,
-        "functional": None, "proof": None, "other": network, "dimension": 1, "background": 1, "tensors": None, "bounds": lambda shape: (0, 0),
+        "functional": None, "proof": None, "other": network, "dimension": 1, "background": 1, "tensors": None,
+        "bounds": lambda shape: (0, 0),
         "components": (), "forms": (), "complete_over": None,
     }  # fmt: skip
     return made[name]
