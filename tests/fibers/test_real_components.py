@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -22,24 +23,33 @@ def of(**matrices: Any) -> Weights:
     return Weights.of(matrices)
 
 
-def orthants(weights: Weights) -> int:
-    """All sizes one: the function is a monomial in the weights, so a component is an orthant with its sign."""
+def orthants(weights: Weights, ranks: Sequence[int]) -> int:
+    """The signs of one weight a layer and matrix with this function, a monomial in them.
+
+    Where all sizes are one these orthants are the components. The pairs of vectors with `k . q = c`, `c` not 0, are
+    connected if they are longer: a hyperboloid with the signature `(a, a)`. Then `q` stands for `k . q`, and `k` for 1.
+    """
     phi = polynomial_map(weights.architecture(1))
     ((exponents, _),) = [(tuple(map(int, e)), c) for e, c in phi.entries[0, 0].to_dict().items()]
     powers = exponents[: len(phi.weight_names)]
     value = np.prod([np.sign(float(m[0, 0])) ** p for m, p in zip(weights.named().values(), powers, strict=True)])
-    signs = product((1, -1), repeat=len(powers))
+    of_layers = [((1, -1), (1,) if a > 1 else (1, -1), (1, -1)) for a in ranks]
+    signs = product(*(choices for layer in of_layers for choices in layer))
     return sum(np.prod([s**p for s, p in zip(one, powers, strict=True)]) == value for one in signs)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [(1,), (2,), (1, 1), (2, 1), (1, 2), (3, 2), (1, 1, 1), (2, 1, 2)])
 @pytest.mark.parametrize("tokens", [1, 2])
-def test_where_all_sizes_are_one_signs_count(depth: int, tokens: int) -> None:
-    weights = Weights.of({f"{c}{i}": [[2 - 5 * (c == "K")]] for i in range(1, depth + 1) for c in "QKV"})
-    found = fiber(weights, tokens)
-    assert found.real_components == orthants(weights) == 2 ** (3 * depth - 1)
+def test_where_all_widths_are_one_signs_count(ranks: tuple[int, ...], tokens: int) -> None:
+    alone: dict[str, list[list[int]]] = {}
+    wide: dict[str, list[list[int]]] = {}
+    for i, a in enumerate(ranks, start=1):
+        wide |= {f"Q{i}": [[2]] * a, f"K{i}": [[-3]] * a, f"V{i}": [[2]]}
+        alone |= {f"Q{i}": [[2 if a == 1 else -6 * a]], f"K{i}": [[-3 if a == 1 else 1]], f"V{i}": [[2]]}
+    found = fiber(Weights.of(wide), tokens)
+    assert found.real_components == orthants(Weights.of(alone), ranks) == 2 ** (2 * len(ranks) + ranks.count(1) - 1)
     assert found.real is not None
-    assert found.real.virtual == 2**depth
+    assert found.real.virtual == 2 ** len(ranks)
 
 
 E2 = [[1, 0], [0, 1]]
@@ -55,11 +65,16 @@ CASES: list[tuple[str, Weights, int, tuple[int | None, int | None]]] = [
     ("rank one twice, spare row", of(Q1=[[1, 2], [0, 0]], K1=[[1, -1], [5, 5]], V1=[[3, 1]]), 2, (4, 4)),
     ("zero", of(Q1=[[1, 2]], K1=[[1, 0]], V1=[[0, 0]]), 2, (1, 1)),
     ("zero scores", of(Q1=[[0, 0]], K1=[[1, 0]], V1=[[1, 0]]), 2, (1, 1)),
+    ("zero, two layers", of(Q1=[[0], [0]], K1=[[1], [-1]], V1=[[2]], Q2=[[0]], K2=[[0]], V2=[[2]]), 2, (1, 1)),
+    ("zero behind a wide stream", of(Q1=[[0]], K1=[[0]], V1=[[-1], [-1]], Q2=[[2, 2]], K2=[[0, 0]], V2=[[0, 0]]), 2,
+     (1, 1)),
     # one token: signature (2, 0), (1, 1) and (1, 0) of x^T A x
     ("definite", of(Q1=E2, K1=E2, V1=E2), 1, (4, 2)),
     ("definite, spare row", of(Q1=[*E2, [0, 0]], K1=[*E2, [0, 0]], V1=E2), 1, (2, 2)),
     ("indefinite, one row", of(Q1=[[1, 0]], K1=[[0, 1]], V1=E2), 1, (8, 2)),
     ("indefinite, two rows", of(Q1=[[1, 0], [0, 0]], K1=[[0, 1], [0, 0]], V1=E2), 1, (2, 2)),
+    ("signature (2, 1), two rows", of(Q1=[[1, 0, -1], [0, 1, 0]], K1=[[1, 0, 1], [0, 1, 0]], V1=[[1, 0, 0], [0, 1, 0]]),
+     1, (4, 2)),
     ("a square", of(Q1=[[1, 0]], K1=[[1, 0]], V1=E2), 1, (4, 2)),
     ("skew, one token", of(Q1=[[0, 1], [-1, 0]], K1=E2, V1=E2), 1, (1, 1)),
     ("three linear factors", of(Q1=[[1, 0]], K1=[[0, 1]], V1=[[1, 1]]), 1, (24, 6)),
@@ -67,12 +82,20 @@ CASES: list[tuple[str, Weights, int, tuple[int | None, int | None]]] = [
     # two layers: a wide stream between them turns through a reflection, a narrow one does not
     ("wide stream", of(Q1=E2, K1=E2, V1=[[1, 0], [0, 1], [0, 0]], Q2=[[1, 0, 0], [0, 1, 0]],
                        K2=[[1, 0, 0], [0, 2, 0]], V2=[[1, 0, 0]]), 2, (16, 4)),
+    # v1 in the plane is not 0, which is connected; k1, q1 and the signs of k2 . v1, q2 . v1, v2 . v1 are left
+    ("a line through a plane", of(Q1=[[1]], K1=[[1]], V1=[[2], [1]], Q2=[[1, 0]], K2=[[-2, 1]], V2=[[-1, 1]]), 2,
+     (16, 4)),
     ("narrow stream", of(Q1=E2, K1=E2, V1=E2, Q2=E2, K2=[[1, 0], [0, 2]], V2=[[1, 0]]), 2, (32, 4)),
     ("not described whole", of(Q1=[[1, 0]], K1=[[1, 1]], V1=E2, Q2=E2, K2=E2, V2=E2), 2, (None, None)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("weights", "tokens", "known"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def case(name: str) -> tuple[Weights, int, tuple[int | None, int | None]]:
+    """The weights, tokens and counts of the case with this name."""
+    return next((weights, tokens, known) for known_as, weights, tokens, known in CASES if known_as == name)
+
+
+@pytest.mark.parametrize(("weights", "tokens", "known"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
 def test_components_by_hand(weights: Weights, tokens: int, known: tuple[int | None, int | None]) -> None:
     found = fiber(weights, tokens)
     assert found.real is not None
@@ -86,7 +109,7 @@ def test_components_by_hand(weights: Weights, tokens: int, known: tuple[int | No
 )
 def test_a_skip_connection_and_a_mask_change_no_count(form: NetworkForm) -> None:
     for name in ("rank two of two", "rank one of two", "skew", "definite"):
-        weights, tokens = next(case[1:3] for case in CASES if case[0] == name)
+        weights, tokens, _ = case(name)
         square = Weights.of({**weights.named(), "V1": E2})
         assert fiber(square.with_form(form), tokens).real_components == fiber(square, tokens).real_components
 
@@ -100,11 +123,8 @@ def test_embeddings_are_spaces_of_the_chain() -> None:
 
 def test_softmax_counts_bases_alone() -> None:
     softmax = NetworkForm(SOFTMAX)
-    weights = CASES[19][1].with_form(softmax)
-    assert CASES[19][0] == "narrow stream"
-    assert fiber(weights, 3).real_components == 8
-    assert fiber(CASES[18][1].with_form(softmax), 3).real_components == 4
-    assert fiber(CASES[3][1].with_form(softmax), 3).real_components == 1
+    for name, count in (("narrow stream", 8), ("wide stream", 4), ("rank one of two", 1)):
+        assert fiber(case(name)[0].with_form(softmax), 3).real_components == count
     several = Weights.random(Architecture((2, 2), (1,), 2, heads=2), seed=1)
     assert fiber(several).real_components is None
 
@@ -119,7 +139,7 @@ def test_what_is_tight_has_no_room_for_a_reflection() -> None:
 
 @pytest.mark.parametrize("name", ["rank two of two", "narrow stream", "three linear factors"])
 def test_the_count_is_wrong_without_what_is_tight(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    weights, tokens, (count, _) = next(case[1:] for case in CASES if case[0] == name)
+    weights, tokens, (count, _) = case(name)
     monkeypatch.setattr(real_components, "tight_widths", lambda _: [])
     monkeypatch.setattr(real_components, "_squares", lambda _: (0, 0))
     assert fiber(weights, tokens).real_components != count
@@ -128,7 +148,7 @@ def test_the_count_is_wrong_without_what_is_tight(name: str, monkeypatch: pytest
 
 def test_moves_lead_to_other_components_with_the_same_function() -> None:
     """The signs that the proof names, by hand on one network: all patterns occur, and each has the function."""
-    weights = CASES[5][1]
+    weights, _, _ = case("rank one twice")
     given = polynomial_map(weights.architecture(2), weights)
     patterns = set()
     for component, scale, basis in product(fiber(weights).components, (1, -1), (1, -1)):
@@ -140,9 +160,9 @@ def test_moves_lead_to_other_components_with_the_same_function() -> None:
     assert len(patterns) == fiber(weights).real_components == 8
 
 
-@pytest.mark.parametrize("index", [4, 5, 19])
-def test_the_picture_has_as_many_branches_as_the_text_says(index: int) -> None:
-    weights, tokens = CASES[index][1:3]
+@pytest.mark.parametrize("name", ["skew", "rank one twice", "narrow stream"])
+def test_the_picture_has_as_many_branches_as_the_text_says(name: str) -> None:
+    weights, tokens, _ = case(name)
     found = fiber(weights, tokens)
     assert found.real is not None
     drawn = picture(weights, tokens)
