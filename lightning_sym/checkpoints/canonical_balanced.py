@@ -61,11 +61,11 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
         queries = block.query.reshape(form.groups, share, form.head_width, -1).swapaxes(1, 2)
         sides = zip(queries.reshape(form.groups, form.head_width, -1), block.key, strict=True)
         found["queries"] = _all((query, key.T) for query, key in sides)
-    if block.gate is not None:
+    if form.scales_neurons:
         up, down = (np.sqrt((x * x).sum(axis=1)) for x in (block.up, block.down.T))
         told = (up > 0) & (down > 0)
         sizes = np.sqrt(np.divide(down, up, out=np.ones_like(up), where=told), out=np.ones_like(up), where=told)
-        found["ups"] = sizes * cube_signs(block.up)
+        found["ups"] = sizes * (1 if block.gate is None else cube_signs(block.up))  # ReLU allows no signs
     return {name: part for name, part in found.items() if part is not None}
 
 

@@ -210,6 +210,6 @@ def _another_basis(first: Residues, second: Residues, *, rotary: bool) -> bool:
         x, y = first[k], first[k + half]
         plane = np.stack([np.concatenate([x, y]), np.concatenate([-y, x])])
         other = np.concatenate([second[k], second[k + half]])[None]
-        if rank_mod_p(np.concatenate([plane, other]), P) > rank_mod_p(plane, P):
+        if rank_mod_p(np.concatenate([plane, other]), P) > len(plane):  # a plane may lose rank modulo the prime
             return True
     return False

@@ -89,7 +89,7 @@ def replaced_scale(symmetry: Symmetry) -> Symmetry:
     return Symmetry(symmetry.layers, order=symmetry.order, signs=symmetry.signs)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "opt"])
 def test_each_kind_of_symmetry_is_taken_out(family: str) -> None:
     one = small_checkpoint(family, tied=False, biases=True, **SMALL)
     form = canonical_checkpoint(one)

@@ -231,6 +231,16 @@ def test_isotropic_vectors_are_isotropic() -> None:
             assert not images.integers(vectors.sum(axis=0)).any()
 
 
+def test_keys_that_vanish_modulo_the_prime_are_not_another_basis() -> None:
+    random = np.random.default_rng(2)
+    keys = random.integers(-9, 10, (4, 6)).astype(float)
+    times_prime = images.of(keys * images.P)
+    assert not images._another_basis(times_prime, images.of(keys), rotary=True)
+    turned = np.concatenate([-keys[2:], keys[:2]])
+    assert not images._another_basis(images.of(keys), images.of(turned), rotary=True)
+    assert images._another_basis(images.of(keys), images.of(turned[::-1]), rotary=True)
+
+
 def test_a_condition_that_is_not_tested_is_not_there() -> None:
     names = [c.name for c in conditions.at_weights(LLAMA, Work(), 2**30).conditions]
     assert names == ["(C1)", "(C2)", "(C3)", "(C4)", "(C5), ranks", "(C5), groups", "(N)"]
