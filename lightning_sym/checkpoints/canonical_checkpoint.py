@@ -84,6 +84,22 @@ EXACT = _Way(Exact(), exact_stream, exact_gauge, exact_keys)
 ROUNDED = _Way(Rounded(), balanced_stream, balanced_gauge, balanced_keys)
 
 
+def _require_one_form(form: CheckpointForm, *, exact: bool) -> None:
+    """Refuse networks whose orbits are not brought into one form.
+
+    Raises:
+        BadInput: with the part that stands in the way.
+    """
+    for part, there in (
+        ("rotary positions of a part of a head", form.theta is not None and form.turned != form.head_width),
+        ("layers without rotary positions", bool(form.unturned)),
+        ("norms behind attention and MLPs", form.norms_behind is not None),
+        ("LayerNorm with tied embeddings", not exact and form.tied and form.norm == "layer"),
+    ):
+        if there:
+            raise BadInput(f"one form for all members of an orbit is not known for networks with {part}")
+
+
 def canonical_checkpoint(
     checkpoint: Checkpoint, *, exact: bool = False, progress: Progress | None = None
 ) -> CanonicalCheckpoint:
@@ -103,7 +119,8 @@ def canonical_checkpoint(
         progress: is told of each layer.
 
     Raises:
-        BadInput: a piece or a part of the form is not known, or a checkpoint in memory has fractions.
+        BadInput: a piece or a part of the form is not known, members of an orbit of such networks are not brought into
+            one form, or a checkpoint in memory has fractions.
         TooLarge: exact numbers that are no floats of 64 bits, and too many of them.
 
     Example:
@@ -119,6 +136,7 @@ def canonical_checkpoint(
     require_checkpoint(checkpoint)
     form, tell = checkpoint.form, progress or unheard
     require_form(form, Walker.REWRITING)
+    _require_one_form(form, exact=exact)
     way, left = EXACT if exact else ROUNDED, list[str]()
     tell("the residual stream", 0, form.layers + 1)
     parts = _whole(checkpoint, way, left)

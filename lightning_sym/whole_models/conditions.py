@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.pieces import HALVES
 from lightning_sym.checkpoints.transformer import unembedding
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.exact.modular import rank_mod_p
@@ -185,6 +186,11 @@ def norms_of(block: Block, form: CheckpointForm) -> str | None:
     for name in ("norm1_gain", "norm2_gain"):
         if not (np.asarray(getattr(block, name)) != 0).all():
             return f"an entry of {name} is 0"
+    for half in HALVES.values():
+        there = [getattr(block, name) for name, piece in half.maps.items() if piece.norm]
+        seen_by = [(np.asarray(part) != 0).reshape(-1, form.width).any(axis=0) for part in there if part is not None]
+        if not np.logical_or.reduce(seen_by).all():
+            return f"a coordinate behind {half.norm} is read by nothing"
     return _biases_of(block, form)
 
 
