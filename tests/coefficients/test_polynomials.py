@@ -15,6 +15,7 @@ from lightning_sym.coefficients import coordinates
 from lightning_sym.coefficients.composition import Allowance
 from lightning_sym.coefficients.newton import best_weights, multiplicity
 from lightning_sym.coefficients.rational_programs import maximize
+from lightning_sym.exact import rational
 from lightning_sym.limits import Work
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.checker import verify
@@ -233,8 +234,8 @@ def test_dependent_linear_factors_are_not_tried_without_end(work: float, monkeyp
         ranks.append(len(rows))
         return exact(rows)
 
-    exact = coordinates.rank
-    monkeypatch.setattr(coordinates, "rank", counted)
+    exact = rational.rank
+    monkeypatch.setattr("lightning_sym.coefficients.coordinates.rank", counted)
     allowed = Allowance(Work(work), 10**9)
     found = list(coordinates.linear_changes(coordinates.Coordinates.of(ring, forms), allowed))
     assert len(found) == 1
