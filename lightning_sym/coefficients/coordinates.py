@@ -33,8 +33,11 @@ LARGEST_POLYNOMIAL, LARGEST_UNIT = 120, 4
 FACTORED = 60
 """Terms of a generator that is looked at for factors."""
 
-MOST_CHANGES = 24
-"""Linear changes of coordinates that are tried."""
+MOST_CHANGES, MOST_CHOICES = 24, 1000
+"""Linear changes of coordinates that are tried, and choices of linear factors, also dependent ones, that are seen."""
+
+SPLIT, RANK, CALL = 2e-6, 5e-7, 1e-4
+"""Seconds that factoring takes, about, for each term and variable, a rank for each entry, and either at least."""
 
 
 @dataclass(frozen=True)
@@ -197,16 +200,25 @@ def linear_changes(start: Coordinates, allowed: Allowance) -> Iterator[Coordinat
     for generator in start.generators:
         if generator == ring.constant(0) or len(generator) > FACTORED:
             continue
+        if not allowed.begins(Price(CALL + SPLIT * len(generator) * size), "linear factors"):
+            break
         for factor, _ in (*generator.factor()[1], *_lowest_form(ring, generator).factor()[1]):
             if total_degree(factor) == 1 and len(factor) > 1 and all(any(map(int, e)) for e in factor.to_dict()):
                 forms[_row(factor, size)] = None
     rows = list(forms)
+    if not rows or not allowed.begins(_rank_price(len(rows), size), "linear factors"):
+        return
     units = [tuple(Fraction(int(i == j)) for j in range(size)) for i in range(size)]
-    tried = 0
-    for count in range(min(len(rows), size), 0, -1):
+    tried = looked = 0
+    for count in range(rank(list(map(list, rows))), 0, -1):
         for chosen in combinations(rows, count):
+            looked += 1
+            if looked > MOST_CHOICES or not allowed.begins(_rank_price(count, size), "new coordinates"):
+                return
             if rank(list(map(list, chosen))) < count:
                 continue
+            if not allowed.begins(Price(size * _rank_price(size, size).seconds), "new coordinates"):
+                return
             basis = list(chosen)
             for unit in units:
                 basis += [unit] if rank([*map(list, basis), list(unit)]) > len(basis) else []
@@ -222,6 +234,11 @@ def linear_changes(start: Coordinates, allowed: Allowance) -> Iterator[Coordinat
             tried += 1
             if tried == MOST_CHANGES:
                 return
+
+
+def _rank_price(rows: int, size: int) -> Price:
+    """Return what the rank of so many linear forms takes."""
+    return Price(CALL / 10 + RANK * rows * size)
 
 
 def _lowest_form(ring: PolynomialRing, polynomial: Polynomial) -> Polynomial:

@@ -9,7 +9,7 @@ ideal and multipliers. Programs find them; what is proved are sums of fractions
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from random import Random
@@ -122,9 +122,9 @@ def _hidden(coordinates: Coordinates) -> list[int]:
 
 
 def _unseen(coordinates: Coordinates) -> dict[int, Terms]:
-    """Return the generators that are no variables, but zero ones and too long ones."""
+    """Return the generators that are no variables and not zero."""
     terms = {k: terms_of(g) for k, g in enumerate(coordinates.generators) if k not in coordinates.seen}
-    return shortest({k: own for k, own in terms.items() if own})
+    return {k: own for k, own in terms.items() if own}
 
 
 def _coordinates(found: Coordinates) -> Document:
@@ -272,10 +272,13 @@ def _best_below(start: Coordinates, above: _Above, allowed: Allowance) -> _Below
 def _by_faces(coordinates: Coordinates, allowed: Allowance) -> _Below | None:
     """Return the bound that the faces of the Newton polyhedron prove, if they do."""
     hidden, unseen = _hidden(coordinates), _unseen(coordinates)
-    short = {k: {tuple(e[i] for i in hidden): c for e, c in terms.items()} for k, terms in unseen.items()}
+    few = shortest(unseen)
+    short = {k: {tuple(e[i] for i in hidden): c for e, c in terms.items()} for k, terms in few.items()}
     found = by_faces(short, len(hidden), allowed) if short else None
     if found is None:
         return None
+    if len(few) < len(unseen) and found.order != 1:
+        found = replace(found, order=None)  # with the others the pole may be of less order
     return _Below(len(coordinates.seen) + found.value, coordinates, (), (), (), found)
 
 
@@ -283,7 +286,7 @@ def _by_elements(roads: Sequence[Coordinates], above: _Above, allowed: Allowance
     """Return the largest bound that initial monomials of elements of the ideal prove."""
     best: _Below | None = None
     for coordinates in roads:
-        hidden, unseen = _hidden(coordinates), _unseen(coordinates)
+        hidden, unseen = _hidden(coordinates), shortest(_unseen(coordinates))
         least = 0.0  # sums that the elimination before took
         for degree in range(MOST_DEGREE + 1):
             for order in _orders(above, len(coordinates.numerators)):

@@ -10,6 +10,7 @@ import pytest
 
 from lightning_sym import BadInput, deep_linear_coefficient, polynomial_coefficient
 from lightning_sym.coefficients.reduced_rank import minimal_regression
+from lightning_sym.exact import rational
 
 Interval = tuple[int, int]
 
@@ -60,6 +61,37 @@ def test_the_zero_map_has_the_codimension_of_its_weights_and_as_many_strata() ->
         codimension, count = strata(widths)
         assert 2 * found.lower == codimension
         assert found.multiplicity == count
+
+
+def test_three_factors_by_their_singular_values() -> None:
+    """The least at exponents 0 and 1, and the dimension of the hull of the best ones."""
+    for widths in [*product(range(1, 4), repeat=4), (2, 5, 4, 6), (6, 4, 5, 5), (4, 7, 4, 4)]:
+        first, second, third, last = widths
+        ends = min(first, second), min(third, last)
+        costs = {
+            (k, j): (last - k) * (third - k) + (second - j) * (first - j) + k * j
+            for k, j in product(range(ends[1] + 1), range(ends[0] + 1))
+        }
+        least = min(costs.values())
+        best = [[*[0] * k, *[1] * (ends[1] - k), *[0] * j, *[1] * (ends[0] - j)]
+                for (k, j), cost in costs.items() if cost == least]  # fmt: skip
+        hull = rational.rank([[a - b for a, b in zip(point, best[0], strict=True)] for point in best])
+        for more in range(3):
+            found = deep_linear_coefficient([w + more for w in widths], more)
+            assert found.lower == Fraction(more * (first + last + more) + least, 2)
+            assert found.multiplicity == hull + 1
+
+
+def test_a_map_of_rank_one_in_polynomials() -> None:
+    """Bounds that know no rank, at factors that are zero but for a common first entry: the point that is least."""
+    b, c, d = ([[f"{n}{i}{j}" for j in range(2)] for i in range(2)] for n in "bcd")
+    inner = [[" + ".join(f"{b[i][k]}*{t}*{d[m][j]}" for k, m in product(range(2), repeat=2) for t in [c[k][m]])
+              for j in range(2)] for i in range(2)]  # fmt: skip
+    inner[0][0] += " - 1"
+    bounds = polynomial_coefficient(", ".join(t for row in inner for t in row), {"b00": 1, "c00": 1, "d00": 1})
+    found = deep_linear_coefficient([2, 2, 2, 2], 1)
+    assert bounds.lower <= found.lower <= bounds.upper
+    assert bounds.certified
 
 
 def test_the_order_of_widths_does_not_matter_for_the_zero_map() -> None:

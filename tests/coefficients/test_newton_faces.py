@@ -96,3 +96,11 @@ def test_signs() -> None:
     assert both_signs({(2, 0): Fraction(1), (0, 4): Fraction(-1)}, 2, allowed) is not None
     assert is_definite({(2, 1): Fraction(1), (4, 3): Fraction(1)})
     assert not is_definite({(2, 1): Fraction(1), (4, 3): Fraction(-1)})
+
+
+def test_generators_that_are_left_out_prove_no_multiplicity() -> None:
+    """Without the last one the pole is of order 2, with it of order 1."""
+    many = ", ".join(f"x*y*z^{i}*w^{j}" for i in range(12) for j in range(13))
+    found = polynomial_coefficient(f"{many}, x^2 + y^2")
+    assert (found.value, found.multiplicity) == (Fraction(1, 2), None)
+    assert polynomial_coefficient("x*y, x^2 + y^2").multiplicity == 1

@@ -11,8 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightning_sym import Architecture, BadInput, TooLarge, Weights, polynomial_coefficient, polynomial_map
+from lightning_sym.coefficients import coordinates
+from lightning_sym.coefficients.composition import Allowance
 from lightning_sym.coefficients.newton import best_weights, multiplicity
 from lightning_sym.coefficients.rational_programs import maximize
+from lightning_sym.exact import rational
+from lightning_sym.limits import Work
+from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.checker import verify
 
 Half = Fraction(1, 2)
@@ -215,3 +220,25 @@ def test_more_generators_than_elements_are_looked_for_among() -> None:
     long = " + ".join(f"{i + j}*x^{i}*y^{j}" for i in range(56) for j in range(56) if 1 < i + j <= 60)
     with pytest.raises(TooLarge, match=r"at most 3,000 terms, got 3,716"):
         polynomial_coefficient(f"{long}, {long} + x^2")
+
+
+@pytest.mark.parametrize("work", [1e6, 0.02])
+def test_dependent_linear_factors_are_not_tried_without_end(work: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 forms in two variables and 13 others all choices that come first are dependent: 40 over 15 of them."""
+    ring = PolynomialRing([f"x{i}" for i in range(15)])
+    u = ring.generators
+    forms = [u[0] + ring.constant(k) * u[1] for k in range(1, 41)] + [x + u[0] for x in u[2:]]
+    ranks = []
+
+    def counted(rows: list[list[Fraction]]) -> int:
+        ranks.append(len(rows))
+        return exact(rows)
+
+    exact = rational.rank
+    monkeypatch.setattr("lightning_sym.coefficients.coordinates.rank", counted)
+    allowed = Allowance(Work(work), 10**9)
+    found = list(coordinates.linear_changes(coordinates.Coordinates.of(ring, forms), allowed))
+    assert len(found) == 1
+    assert len(ranks) <= coordinates.MOST_CHOICES + 1
+    assert allowed.work.spent >= coordinates.CALL / 10 * len(ranks)
+    assert len(ranks) == coordinates.MOST_CHOICES + 1 if work > 1 else len(ranks) < 300
