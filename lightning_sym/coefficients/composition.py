@@ -24,7 +24,7 @@ MOST_COUNTED = 10**15
 
 
 @dataclass(frozen=True)
-class Price:
+class StepPrice:
     """What a step takes, by a rough estimate.
 
     Attributes:
@@ -37,7 +37,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Allowance:
+class StepBudget:
     """Work and bytes that steps may take.
 
     Attributes:
@@ -45,8 +45,8 @@ class Allowance:
         memory: bytes of each step.
 
     Example:
-        >>> some = Allowance(Work(2), 100)
-        >>> some.begins(Price(1.0, 10), "a step"), some.begins(Price(1.0, 1000), "a step")
+        >>> some = StepBudget(Work(2), 100)
+        >>> some.begins(StepPrice(1.0, 10), "a step"), some.begins(StepPrice(1.0, 1000), "a step")
         (True, False)
     """
 
@@ -54,22 +54,22 @@ class Allowance:
     memory: int
 
     @property
-    def half(self) -> Allowance:
+    def half(self) -> StepBudget:
         """Half of the work that is left, by itself."""
-        return Allowance(Work(self.work.left / 2), self.memory)
+        return StepBudget(Work(self.work.left / 2), self.memory)
 
-    def allows(self, price: Price) -> bool:
+    def allows(self, price: StepPrice) -> bool:
         """Whether a step can be begun."""
         return price.held <= self.memory and self.work.allows(price.seconds)
 
-    def begins(self, price: Price, what: str) -> bool:
+    def begins(self, price: StepPrice, what: str) -> bool:
         """Begin a step that an answer can do without, if it is allowed; return whether it is."""
         if not self.allows(price):
             return False
         self.require(price, what)
         return True
 
-    def require(self, price: Price, what: str) -> None:
+    def require(self, price: StepPrice, what: str) -> None:
         """Begin a step that an answer cannot do without; one of a moment is never refused.
 
         Raises:
@@ -136,7 +136,7 @@ def _length(top: Polynomial, low: Polynomial) -> int:
 
 def composition_price(
     polynomials: Iterable[Polynomial], tops: Sequence[Polynomial], low: Polynomial, degrees: Iterable[int] | None = None
-) -> Price:
+) -> StepPrice:
     """Seconds and bytes for all `low^degree f(tops / low)`, each of its own degree if none is given.
 
     Example:
@@ -157,7 +157,7 @@ def composition_price(
         kept = min(count, comb(size + degree * largest, size))
         seconds += count * (PRODUCT + WORD * words) + kept * TERM
         held += kept * (8 * size + 32 + 16 * words)
-    return Price(seconds, held)
+    return StepPrice(seconds, held)
 
 
 def homogeneously(

@@ -13,9 +13,9 @@ from functools import reduce
 from itertools import combinations
 
 from lightning_sym.coefficients.composition import (
-    Allowance,
     Polynomial,
-    Price,
+    StepBudget,
+    StepPrice,
     composition_price,
     homogeneously,
     total_degree,
@@ -68,7 +68,7 @@ class Coordinates:
         """Whether they are others than the variables."""
         return self.numerators != self.ring.generators or self.denominator != self.ring.constant(1)
 
-    def price_of_change(self, numerators: Sequence[Polynomial], denominator: Polynomial) -> Price:
+    def price_of_change(self, numerators: Sequence[Polynomial], denominator: Polynomial) -> StepPrice:
         """Return what `changed` takes."""
         return composition_price((*self.numerators, self.denominator, *self.generators), numerators, denominator)
 
@@ -95,7 +95,7 @@ class Coordinates:
             found.append(g if k in self.seen else self.ring.from_terms(kept))
         return Coordinates(self.ring, self.numerators, self.denominator, tuple(found), self.seen)
 
-    def price_of_these(self, polynomials: Sequence[Polynomial]) -> Price:
+    def price_of_these(self, polynomials: Sequence[Polynomial]) -> StepPrice:
         """Return what `of_these` takes."""
         unseen = (f for k, f in enumerate(polynomials) if k not in self.seen)
         return composition_price(unseen, self.numerators, self.denominator)
@@ -118,14 +118,14 @@ def _without_unit(polynomial: Polynomial, unit: Polynomial) -> Polynomial:
     return polynomial
 
 
-def straightened(start: Coordinates, allowed: Allowance) -> Coordinates:
+def straightened(start: Coordinates, allowed: StepBudget) -> Coordinates:
     """Take generators for coordinates, then what variables are multiplied with, while one is linear up to a unit.
 
     It stops where what is allowed does not suffice for more, also for `of_these` generators of the start.
     """
     found, taken = start, set(start.seen.values())
     while True:
-        if not allowed.begins(Price(look_price(found)), "new coordinates"):
+        if not allowed.begins(StepPrice(look_price(found)), "new coordinates"):
             return found
         step = next(_eliminations(found, taken), None)
         if step is None:
@@ -192,7 +192,7 @@ def _linear_in(
             yield i, found.ring.from_terms(unit), found.ring.from_terms(rest)
 
 
-def linear_changes(start: Coordinates, allowed: Allowance) -> Iterator[Coordinates]:
+def linear_changes(start: Coordinates, allowed: StepBudget) -> Iterator[Coordinates]:
     """Yield the coordinates themselves, and those in which linear factors of generators are coordinates."""
     yield start
     ring, size = start.ring, len(start.ring.names)
@@ -200,7 +200,7 @@ def linear_changes(start: Coordinates, allowed: Allowance) -> Iterator[Coordinat
     for generator in start.generators:
         if generator == ring.constant(0) or len(generator) > FACTORED:
             continue
-        if not allowed.begins(Price(CALL + SPLIT * len(generator) * size), "linear factors"):
+        if not allowed.begins(StepPrice(CALL + SPLIT * len(generator) * size), "linear factors"):
             break
         for factor, _ in (*generator.factor()[1], *_lowest_form(ring, generator).factor()[1]):
             if total_degree(factor) == 1 and len(factor) > 1 and all(any(map(int, e)) for e in factor.to_dict()):
@@ -217,7 +217,7 @@ def linear_changes(start: Coordinates, allowed: Allowance) -> Iterator[Coordinat
                 return
             if rank(list(map(list, chosen))) < count:
                 continue
-            if not allowed.begins(Price(size * _rank_price(size, size).seconds), "new coordinates"):
+            if not allowed.begins(StepPrice(size * _rank_price(size, size).seconds), "new coordinates"):
                 return
             basis = list(chosen)
             for unit in units:
@@ -236,9 +236,9 @@ def linear_changes(start: Coordinates, allowed: Allowance) -> Iterator[Coordinat
                 return
 
 
-def _rank_price(rows: int, size: int) -> Price:
+def _rank_price(rows: int, size: int) -> StepPrice:
     """Return what the rank of so many linear forms takes."""
-    return Price(CALL / 10 + RANK * rows * size)
+    return StepPrice(CALL / 10 + RANK * rows * size)
 
 
 def _lowest_form(ring: PolynomialRing, polynomial: Polynomial) -> Polynomial:

@@ -21,7 +21,7 @@ import numpy as np
 from lightning_sym.certificates.coefficients import terms_document
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.numbers import number_document
-from lightning_sym.coefficients.composition import Allowance, Price
+from lightning_sym.coefficients.composition import StepBudget, StepPrice
 from lightning_sym.coefficients.fans import Fan, fan_of
 from lightning_sym.coefficients.ideal_elements import Terms
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity
@@ -40,7 +40,7 @@ SECONDS = 4e-7
 
 
 @dataclass(frozen=True)
-class Part:
+class FacePart:
     """Terms on a face that must not all be zero: of a generator, of a derivative of it, or a minor of derivatives.
 
     Attributes:
@@ -53,7 +53,7 @@ class Part:
     terms: Terms
 
 
-Combination = list[tuple[Part, Terms]]
+Combination = list[tuple[FacePart, Terms]]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class FaceProof:
         }  # fmt: skip
 
 
-def by_faces(generators: Mapping[int, Terms], variables: int, allowed: Allowance) -> FaceProof | None:
+def by_faces(generators: Mapping[int, Terms], variables: int, allowed: StepBudget) -> FaceProof | None:
     """The best bound that faces prove; nothing where they prove none, or there are too many terms or cones.
 
     Args:
@@ -104,14 +104,14 @@ def by_faces(generators: Mapping[int, Terms], variables: int, allowed: Allowance
     Example:
         >>> from lightning_sym.limits import Work
         >>> cusp = {(2, 0): Fraction(1), (0, 3): Fraction(1)}
-        >>> found = by_faces({0: cusp}, 2, Allowance(Work(10), 10**8))
+        >>> found = by_faces({0: cusp}, 2, StepBudget(Work(10), 10**8))
         >>> found.value, found.order, found.level
         (Fraction(5, 6), 1, Fraction(1, 1))
     """
     exponents = list({e for terms in generators.values() for e in terms})
     if not exponents or variables > MOST_VARIABLES or len(exponents) > MOST_TERMS:
         return None
-    if not allowed.begins(Price(1e-3 * len(exponents) + 1e-4 * variables**3), "the Newton polyhedron"):
+    if not allowed.begins(StepPrice(1e-3 * len(exponents) + 1e-4 * variables**3), "the Newton polyhedron"):
         return None
     program, fan = best_weights(exponents, variables), fan_of(exponents)
     if fan is None:
@@ -161,19 +161,19 @@ class Sign:
         return {"weights": list(self.weights), "point": list(self.point)}
 
 
-def both_signs(terms: Terms, variables: int, allowed: Allowance) -> tuple[Sign, Sign] | None:
+def both_signs(terms: Terms, variables: int, allowed: StepBudget) -> tuple[Sign, Sign] | None:
     """Where a polynomial is positive, and where it is negative, as near to the origin as one likes, by its faces.
 
     Points have coordinates 1 and -1.
 
     Example:
         >>> from lightning_sym.limits import Work
-        >>> both_signs({(2, 0): Fraction(1), (0, 4): Fraction(-1)}, 2, Allowance(Work(10), 10**8))
+        >>> both_signs({(2, 0): Fraction(1), (0, 4): Fraction(-1)}, 2, StepBudget(Work(10), 10**8))
         (Sign(weights=(2, 2), point=(-1, -1)), Sign(weights=(3, 1), point=(-1, -1)))
     """
     if variables > MOST_VARIABLES or len(terms) > MOST_TERMS:
         return None
-    if not allowed.begins(Price(2e-6 * len(terms) * 2**variables), "signs"):
+    if not allowed.begins(StepPrice(2e-6 * len(terms) * 2**variables), "signs"):
         return None
     fan = fan_of(list(terms))
     if fan is None:
@@ -200,14 +200,14 @@ def _levels(value: Fraction, generators: int, variables: int) -> list[Fraction |
     return [None, *(Fraction(k) for k in range(most, 0, -1)), Fraction(1, 2)]
 
 
-def _monomial_of(own: Mapping[int, Terms], level: Fraction | None, allowed: Allowance) -> Combination | None:
+def _monomial_of(own: Mapping[int, Terms], level: Fraction | None, allowed: StepBudget) -> Combination | None:
     """Return a combination of the parts of a face that is one monomial."""
     parts = list(_parts(own, level))
     face = sorted({e for terms in own.values() for e in terms})
     if len(parts) > MOST_PARTS:
         return None
     for degree in range(1, rank([list(e) for e in face]) + 2):
-        rows: list[tuple[Part, Exponents]] = []
+        rows: list[tuple[FacePart, Exponents]] = []
         for part in parts:
             times = degree - (len(part.generators) if len(part.generators) > 1 else 1)
             if times >= 0 and comb(len(face) + times - 1, times) <= MOST_ROWS:
@@ -215,7 +215,7 @@ def _monomial_of(own: Mapping[int, Terms], level: Fraction | None, allowed: Allo
         columns = sorted({_plus(e, shift) for part, shift in rows for e in part.terms})
         if not rows or len(rows) > MOST_ROWS:
             return None
-        if not allowed.begins(Price(SECONDS * len(rows) ** 2 * (len(rows) + len(columns))), "faces"):
+        if not allowed.begins(StepPrice(SECONDS * len(rows) ** 2 * (len(rows) + len(columns))), "faces"):
             return None
         found = _single(rows, columns)
         if found is not None:
@@ -223,10 +223,10 @@ def _monomial_of(own: Mapping[int, Terms], level: Fraction | None, allowed: Allo
     return None
 
 
-def _parts(own: Mapping[int, Terms], level: Fraction | None) -> Iterator[Part]:
+def _parts(own: Mapping[int, Terms], level: Fraction | None) -> Iterator[FacePart]:
     """Yield what must not all be zero on a face: generators, and derivatives of them or minors of these."""
     for k, terms in own.items():
-        yield Part((k,), (), terms)
+        yield FacePart((k,), (), terms)
     if level is None:
         return
     matrix = [list(e) for e in {e for terms in own.values() for e in terms}]
@@ -238,14 +238,14 @@ def _parts(own: Mapping[int, Terms], level: Fraction | None) -> Iterator[Part]:
         for k, terms in own.items():
             for order in range(1, level.denominator + 1):
                 for derivatives in combinations_with_replacement(ways, order):
-                    yield Part((k,), derivatives, _derived(terms, derivatives))
+                    yield FacePart((k,), derivatives, _derived(terms, derivatives))
         return
     size = int(level)
     if comb(len(own), size) * comb(len(ways), size) > MOST_PARTS:
         return
     for some in combinations(own, size):
         for derivatives in combinations(ways, size):
-            yield Part(some, derivatives, _minor([[_derived(own[k], (j,)) for j in derivatives] for k in some]))
+            yield FacePart(some, derivatives, _minor([[_derived(own[k], (j,)) for j in derivatives] for k in some]))
 
 
 def _derived(terms: Terms, derivatives: Sequence[int]) -> Terms:
@@ -281,7 +281,7 @@ def _sums(face: Sequence[Exponents], count: int) -> list[Exponents]:
     return sorted(found)
 
 
-def _single(rows: Sequence[tuple[Part, Exponents]], columns: Sequence[Exponents]) -> Combination | None:
+def _single(rows: Sequence[tuple[FacePart, Exponents]], columns: Sequence[Exponents]) -> Combination | None:
     """Return the shortest combination of multiples of parts that is one monomial."""
     place, width = {e: j for j, e in enumerate(columns)}, len(columns)
     matrix = np.zeros((len(rows), width + len(rows)), dtype=object)
@@ -294,7 +294,7 @@ def _single(rows: Sequence[tuple[Part, Exponents]], columns: Sequence[Exponents]
     for row, pivot in zip(echelon.flint.tolist(), pivots, strict=True):
         if pivot >= width or sum(x != 0 for x in row[:width]) != 1:
             continue
-        combination: dict[int, tuple[Part, Terms]] = {}
+        combination: dict[int, tuple[FacePart, Terms]] = {}
         for (part, shift), x in zip(rows, row[width:], strict=True):
             if x != 0:
                 combination.setdefault(id(part), (part, {}))[1][shift] = as_fraction(x)

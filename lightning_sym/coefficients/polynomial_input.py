@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from lightning_sym.arguments import shown
-from lightning_sym.coefficients.composition import Allowance, composition_price
+from lightning_sym.coefficients.composition import StepBudget, composition_price
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.polynomial_map import PolynomialMap
@@ -46,7 +46,9 @@ class GivenIdeal:
     of_a_map: bool
 
 
-def ideal_of(polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any], allowed: Allowance) -> GivenIdeal:
+def ideal_of(
+    polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any], allowed: StepBudget
+) -> GivenIdeal:
     """Read polynomials and a point.
 
     Args:
@@ -62,7 +64,7 @@ def ideal_of(polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, 
 
     Example:
         >>> from lightning_sym.limits import Work
-        >>> ideal_of("x^2 - 1, x*y", {"x": 1}, Allowance(Work(1), 1000)).generators
+        >>> ideal_of("x^2 - 1, x*y", {"x": 1}, StepBudget(Work(1), 1000)).generators
         (x^2 + 2*x, x*y + y)
     """
     is_map = isinstance(polynomials, PolynomialMap)

@@ -20,7 +20,7 @@ from lightning_sym.certificates.coefficients import coefficient_certificate, coo
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.numbers import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
-from lightning_sym.coefficients.composition import Allowance, Price, composition_price
+from lightning_sym.coefficients.composition import StepBudget, StepPrice, composition_price
 from lightning_sym.coefficients.coordinates import Coordinates, linear_changes, look_price, straightened
 from lightning_sym.coefficients.ideal_elements import IdealElement, Sums, Terms, elements, shortest, terms_of
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
@@ -162,7 +162,7 @@ def polynomial_coefficient(
         (Fraction(1, 2), 2)
     """
     require_arguments(polynomial_coefficient, locals())
-    allowed = Allowance(Work(work, progress), memory)
+    allowed = StepBudget(Work(work, progress), memory)
     ideal = ideal_of(polynomials, at or {}, allowed)
     if not ideal.generators:
         zero = Fraction(0)
@@ -192,7 +192,7 @@ def _about(ideal: GivenIdeal) -> str:
     return f"of the {what} at {point_text(ideal)}"
 
 
-def _best_above(start: Coordinates, allowed: Allowance) -> _Above:
+def _best_above(start: Coordinates, allowed: StepBudget) -> _Above:
     """Return the smallest bound from above that is found."""
     allowed.require(program_price(start), "a bound from above")
     plain = best_weights(_monomials(start), len(start.numerators))
@@ -200,7 +200,7 @@ def _best_above(start: Coordinates, allowed: Allowance) -> _Above:
     for zero, there in _zeros(start, allowed):
         for changed in linear_changes(there, allowed):
             price = look_price(there)
-            if not (allowed.allows(Price(2 * price)) and allowed.begins(Price(price), "a bound from above")):
+            if not (allowed.allows(StepPrice(2 * price)) and allowed.begins(StepPrice(price), "a bound from above")):
                 return best
             settled = straightened(changed, allowed)
             if not allowed.begins(settled.price_of_these(there.generators), "a bound from above"):
@@ -214,7 +214,7 @@ def _best_above(start: Coordinates, allowed: Allowance) -> _Above:
     return best
 
 
-def _with_signs(start: Coordinates, best: _Above, allowed: Allowance) -> _Above:
+def _with_signs(start: Coordinates, best: _Above, allowed: StepBudget) -> _Above:
     """Return the bound 1 where it is better: the zeros of one polynomial with both signs are of codimension one."""
     if best.value <= 1 or len(start.generators) > 1:
         return best
@@ -222,17 +222,17 @@ def _with_signs(start: Coordinates, best: _Above, allowed: Allowance) -> _Above:
     return best if signs is None else _Above(Fraction(1), best.coordinates, best.weights, best.zero, signs)
 
 
-def program_price(coordinates: Coordinates) -> Price:
+def program_price(coordinates: Coordinates) -> StepPrice:
     """What the program of all terms of the generators takes: about one step for each variable."""
     size, count = len(coordinates.numerators), sum(map(len, coordinates.generators))
-    return Price(2e-8 * count**2 + size * STEP * (size * count + 20 * size**2), 16 * size * count)
+    return StepPrice(2e-8 * count**2 + size * STEP * (size * count + 20 * size**2), 16 * size * count)
 
 
 def _monomials(coordinates: Coordinates) -> list[Exponents]:
     return smallest(e for g in coordinates.generators for e in terms_of(g))
 
 
-def _zeros(start: Coordinates, allowed: Allowance) -> Iterator[tuple[tuple[int, ...] | None, Coordinates]]:
+def _zeros(start: Coordinates, allowed: StepBudget) -> Iterator[tuple[tuple[int, ...] | None, Coordinates]]:
     """Yield the point, and, of homogeneous generators, other zeros: multiples of them are as near as one likes."""
     yield None, start
     if any(len({sum(e) for e in terms_of(g)}) > 1 for g in start.generators):
@@ -253,7 +253,7 @@ def _zeros(start: Coordinates, allowed: Allowance) -> Iterator[tuple[tuple[int, 
                 yield zero, Coordinates.of(ring, there)
 
 
-def _best_below(start: Coordinates, above: _Above, allowed: Allowance) -> _Below:
+def _best_below(start: Coordinates, above: _Above, allowed: StepBudget) -> _Below:
     """Return the largest bound from below that is found, until it meets the one from above with a multiplicity."""
     settled = straightened(start, allowed.half)
     can = allowed.half.begins(settled.price_of_these(start.generators), "a bound from below")
@@ -269,7 +269,7 @@ def _best_below(start: Coordinates, above: _Above, allowed: Allowance) -> _Below
     return best
 
 
-def _by_faces(coordinates: Coordinates, allowed: Allowance) -> _Below | None:
+def _by_faces(coordinates: Coordinates, allowed: StepBudget) -> _Below | None:
     """Return the bound that the faces of the Newton polyhedron prove, if they do."""
     hidden, unseen = _hidden(coordinates), _unseen(coordinates)
     few = shortest(unseen)
@@ -282,7 +282,7 @@ def _by_faces(coordinates: Coordinates, allowed: Allowance) -> _Below | None:
     return _Below(len(coordinates.seen) + found.value, coordinates, (), (), (), found)
 
 
-def _by_elements(roads: Sequence[Coordinates], above: _Above, allowed: Allowance) -> _Below:
+def _by_elements(roads: Sequence[Coordinates], above: _Above, allowed: StepBudget) -> _Below:
     """Return the largest bound that initial monomials of elements of the ideal prove."""
     best: _Below | None = None
     for coordinates in roads:

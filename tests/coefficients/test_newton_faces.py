@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lightning_sym import polynomial_coefficient
-from lightning_sym.coefficients.composition import Allowance
+from lightning_sym.coefficients.composition import StepBudget
 from lightning_sym.coefficients.fans import fan_of
 from lightning_sym.coefficients.newton_faces import both_signs, by_faces, is_definite
 from lightning_sym.limits import Work
@@ -69,7 +69,7 @@ def test_a_degenerate_face_is_not_taken_for_another() -> None:
         (4, 0): Fraction(1),
         (5, 0): Fraction(1),
     }
-    found = by_faces({0: terms}, 2, Allowance(Work(10), 10**9))
+    found = by_faces({0: terms}, 2, StepBudget(Work(10), 10**9))
     assert found is not None
     assert (found.value, found.level) == (Fraction(1, 2), Fraction(1, 2))
     one = polynomial_coefficient("x^2 + 2*x*y + y^2 + z^4")  # only in other coordinates
@@ -91,7 +91,7 @@ def test_fans_cover_all_weights(seed: int) -> None:
 
 
 def test_signs() -> None:
-    allowed = Allowance(Work(10), 10**9)
+    allowed = StepBudget(Work(10), 10**9)
     assert both_signs({(2, 0): Fraction(1), (0, 4): Fraction(1)}, 2, allowed) is None
     assert both_signs({(2, 0): Fraction(1), (0, 4): Fraction(-1)}, 2, allowed) is not None
     assert is_definite({(2, 1): Fraction(1), (4, 3): Fraction(1)})

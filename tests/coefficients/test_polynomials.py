@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lightning_sym import Architecture, BadInput, TooLarge, Weights, polynomial_coefficient, polynomial_map
 from lightning_sym.coefficients import coordinates
-from lightning_sym.coefficients.composition import Allowance
+from lightning_sym.coefficients.composition import StepBudget
 from lightning_sym.coefficients.newton import best_weights, multiplicity
 from lightning_sym.coefficients.rational_programs import maximize
 from lightning_sym.exact import rational
@@ -236,7 +236,7 @@ def test_dependent_linear_factors_are_not_tried_without_end(work: float, monkeyp
 
     exact = rational.rank
     monkeypatch.setattr("lightning_sym.coefficients.coordinates.rank", counted)
-    allowed = Allowance(Work(work), 10**9)
+    allowed = StepBudget(Work(work), 10**9)
     found = list(coordinates.linear_changes(coordinates.Coordinates.of(ring, forms), allowed))
     assert len(found) == 1
     assert len(ranks) <= coordinates.MOST_CHOICES + 1
