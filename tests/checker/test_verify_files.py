@@ -125,5 +125,5 @@ def test_a_kind_is_found_by_the_name_of_its_file(tmp_path: Path) -> None:
     assert lines.pop("good") == "proved: 101 is prime"
     assert lines.pop("false") == "rejected: the number must be prime, 91 is not"
     assert lines.pop("of_another_form") == "rejected: number must be an integer from 2 to 999999999, found '101'"
-    said = '"kind" of a certificate must be one of dimension, coefficient, different, fiber, prime'
+    said = '"kind" of a certificate must be one of dimension, coefficient, different, fiber, layers, prime'
     assert all(said in line for line in lines.values())

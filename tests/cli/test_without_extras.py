@@ -165,6 +165,7 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     f"same {MODEL} {MODEL} --output identity.json": None,
     f"apply identity.json {MODEL} -o copy": None,
     f"align {MODEL} --to {MODEL} -o near --orders": "checkpoints",
+    f"symmetries {MODEL}": None,
     f"convert {MODEL} --layout megatron -o megatron": None,
     f"convert {MODEL} --layout gguf -o model.gguf": "gguf",
     f"same {MODEL} examples/checkpoints/rewritten": "checkpoints",
