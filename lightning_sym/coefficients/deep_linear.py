@@ -14,21 +14,22 @@ from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.limits import require_integer
 
-MOST_WIDTHS, LARGEST_WIDTH = 1000, 10**6
+MOST_WIDTHS, LARGEST_WIDTH = 4, 10**6
+"""Of more than three matrices the theorem is known here by its formula alone, which nothing confirms."""
 
 
 def deep_linear_coefficient(widths: Sequence[int], rank: int = 0) -> LearningCoefficient:
     r"""The learning coefficient of a product of matrices, the least over all weights that make a map of this rank.
 
     Args:
-        widths: of the inputs, of all hidden layers, and of the outputs: two numbers or more.
+        widths: of the inputs, of all hidden layers, and of the outputs: two to four numbers.
         rank: of the map; at most the smallest width.
 
     Returns:
         The coefficient with its multiplicity, by a cited theorem; for rank 0 it is that at zero weights.
 
     Raises:
-        BadInput: there are fewer than two widths, one is none, or no such map has the rank.
+        BadInput: there are fewer than two widths or more than four, one is none, or no such map has the rank.
 
     Example:
         >>> found = deep_linear_coefficient([2, 2, 2, 2])
@@ -37,7 +38,7 @@ def deep_linear_coefficient(widths: Sequence[int], rank: int = 0) -> LearningCoe
     """
     require_arguments(deep_linear_coefficient, locals())
     if not 2 <= len(widths) <= MOST_WIDTHS:
-        raise BadInput(f"there must be from 2 to {MOST_WIDTHS:,} widths, got {len(widths):,}")
+        raise BadInput(f"there must be from 2 to {MOST_WIDTHS} widths, of which it is proved, got {len(widths):,}")
     for width in widths:
         require_integer(width, "a width", 1, LARGEST_WIDTH)
     require_integer(rank, "the rank", 0, LARGEST_WIDTH)
