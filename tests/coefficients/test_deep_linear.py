@@ -119,7 +119,8 @@ def test_ideals_of_products(widths: tuple[int, ...]) -> None:
 
 def test_what_is_no_network_is_refused() -> None:
     for widths, rank, said in [
-        ([2], 0, "from 2 to 4 widths"), ([2, 2, 2, 2, 2], 0, "from 2 to 4 widths, of which it is proved, got 5"), ([2, 0], 0, "a width must be an integer of at least 1"),
+        ([2], 0, "from 2 to 4 widths"), ([2, 2, 2, 2, 2], 0, "from 2 to 4 widths, of which it is proved, got 5"),
+        ([2, 0], 0, "a width must be an integer of at least 1"),
         ([2, 3, 2], 3, "at most the smallest width, 2"), ([2, 2], -1, "the rank must be an integer of at least 0"),
     ]:  # fmt: skip
         with pytest.raises(BadInput, match=said):
