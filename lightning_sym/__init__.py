@@ -64,6 +64,7 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.coefficients.at_weights import learning_coefficient as learning_coefficient
     from lightning_sym.coefficients.coefficient import LearningCoefficient as LearningCoefficient
     from lightning_sym.coefficients.deep_linear import deep_linear_coefficient as deep_linear_coefficient
+    from lightning_sym.coefficients.deep_linear import factorization_coefficient as factorization_coefficient
     from lightning_sym.coefficients.line import CoefficientPath as CoefficientPath
     from lightning_sym.coefficients.line import PathPoint as PathPoint
     from lightning_sym.coefficients.line import coefficients_between as coefficients_between

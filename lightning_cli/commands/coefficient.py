@@ -23,6 +23,7 @@ with lazy_imports(__name__):
     from lightning_sym.coefficients import linear_attention as linear
     from lightning_sym.coefficients import one_head as heads
     from lightning_sym.coefficients import polynomials as ideals
+    from lightning_sym.network import weight_files
     from lightning_sym.network.readers import bounds
 
 COEFFICIENT = (
@@ -58,7 +59,7 @@ ANSWERS = (ANSWER, PATH)
 FILE_NAME = re.compile(r"[^\s,]*(?:\.[A-Za-z]\w*|[/\\][^\s,0-9][^\s,]*|[/\\])")
 """What is no polynomial, with an ending or in a folder."""
 
-NO_CERTIFICATE = "a certificate is written of smaller sizes only, and of no theorem that is cited"
+NO_CERTIFICATE = "a certificate is written of smaller sizes only, and of no product of matrices"
 
 LARGEST_IDEAL = 2**20
 """Bytes of a file of polynomials."""
@@ -91,6 +92,7 @@ Examples:
   lightning-sym coefficient --linear-attention 2,6
   lightning-sym coefficient --one-head 3,2,4 --teacher 1 --json
   lightning-sym coefficient --deep-linear 4,3,3,5 --rank 1
+  lightning-sym coefficient --factors factors.json
 
 \b
 Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
@@ -103,6 +105,7 @@ Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
 @click.option("--linear-attention", type=SizeList(), metavar="V,E", help="Linear attention: words, and width.")
 @click.option("--one-head", type=SizeList(), metavar="V,T,E", help="One softmax head: words, tokens, and width.")
 @click.option("--deep-linear", type=SizeList(), metavar="W0,...,WL", help="A product of matrices: all widths.")
+@click.option("--factors", metavar="FILE", help="A product of matrices W1, W2, ... at these ones, W1 applied first.")
 @click.option("--rank", type=Integer(0), help="Of --deep-linear: the rank of the true map; 0 if not given.")
 @click.option(
     "--teacher",
@@ -125,6 +128,7 @@ def command(
     linear_attention: tuple[int, ...] | None,
     one_head: tuple[int, ...] | None,
     deep_linear: tuple[int, ...] | None,
+    factors: str | None,
     rank: int | None,
     teacher: tuple[int, ...] | None,
     certificate: str | None,
@@ -140,11 +144,11 @@ def command(
     and --steps: along the line between them; for one lightning layer also all weights of the line where the coefficient
     is another one. With a folder: at each weight file in it, by name.
 
-    Without: of the squares of polynomials (--of), or of a model by its sizes (--linear-attention, --one-head, and as a
-    reference --deep-linear, by a theorem that is cited).
+    Without: of the squares of polynomials (--of), or of a model by its sizes (--linear-attention, --one-head,
+    --deep-linear), or of a product of matrices at given ones (--factors).
     """
     models = {"--of": ideal, "--linear-attention": linear_attention, "--one-head": one_head}
-    models["--deep-linear"] = deep_linear
+    models |= {"--deep-linear": deep_linear, "--factors": factors}
     given = [name for name, value in models.items() if value is not None]
     if len(given) + bool(files) != 1:
         said = " and ".join([*["FILES"] * bool(files), *given]) or "none"
@@ -168,6 +172,10 @@ def command(
         elif linear_attention is not None:
             words, own = _sizes(given[0], linear_attention, "V,E")
             found = linear.linear_attention_coefficient(words, own, width, **limits)
+        elif factors is not None:
+            with progress_bar() as progress:
+                given_factors = weight_files.load_factors(factors)
+                found = products.factorization_coefficient(given_factors, progress=progress, work=limits["work"])
         elif deep_linear is not None:
             found = products.deep_linear_coefficient(deep_linear, rank or 0)
         else:

@@ -13,8 +13,12 @@ from lightning_sym.rings.polynomials import PolynomialRing
 Polynomial = Any
 """One of flint's."""
 
-PRODUCT, WORD, TERM = 3e-8, 3e-9, 2e-6
-"""Seconds that a product of two terms takes, about, more for each 64 bits of a coefficient, and to read a term."""
+PRODUCT, WORD = 3e-8, 3e-9
+"""Seconds that a product of two terms takes, about, and more for each 64 bits of a coefficient."""
+
+TERM, TERM_WORD, TERM_VARIABLE, POLYNOMIAL = 2e-6, 2e-7, 1e-7, 5e-5
+"""Seconds to make or to read a term, about, more for each 64 bits of its coefficient and each variable; and a
+polynomial besides its terms."""
 
 FREE = 0.05
 """Seconds of a step that is a moment."""
@@ -36,6 +40,21 @@ class StepPrice:
     held: int = 0
 
 
+class _Share(Work):
+    """Half of the work that is left of a whole."""
+
+    def __init__(self, whole: Work) -> None:
+        super().__init__(max(whole.left / 2, 1e-9))
+        self._whole = whole
+
+    def allows(self, seconds: float) -> bool:
+        return super().allows(seconds) and self._whole.allows(seconds)
+
+    def spend(self, seconds: float, what: str, done: int = 0, total: int = 1) -> None:
+        super().spend(seconds, what, done, total)
+        self._whole.spend(seconds, what, done, total)
+
+
 @dataclass(frozen=True)
 class StepBudget:
     """Work and bytes that steps may take.
@@ -55,8 +74,8 @@ class StepBudget:
 
     @property
     def half(self) -> StepBudget:
-        """Half of the work that is left, by itself."""
-        return StepBudget(Work(self.work.left / 2), self.memory)
+        """Half of the work that is left; what is spent of it is spent of the whole."""
+        return StepBudget(_Share(self.work), self.memory)
 
     def allows(self, price: StepPrice) -> bool:
         """Whether a step can be begun."""
@@ -155,9 +174,26 @@ def composition_price(
         count = products_of(f, lengths, len(low), degree)
         words = 1 + (degree * inside + outside) // 64
         kept = min(count, comb(size + degree * largest, size))
-        seconds += count * (PRODUCT + WORD * words) + kept * TERM
+        seconds += POLYNOMIAL + count * (PRODUCT + WORD * words) + kept * _term(words, size)
         held += kept * (8 * size + 32 + 16 * words)
     return StepPrice(seconds, held)
+
+
+def reading_price(polynomials: Iterable[Polynomial], variables: int) -> float:
+    """Seconds to read all terms once.
+
+    Example:
+        >>> x, = PolynomialRing(["x"]).generators
+        >>> 0 < reading_price([x + 1], 1) < 1e-4
+        True
+    """
+    listed = list(polynomials)
+    return sum(map(len, listed)) * _term(1 + coefficient_bits(listed) // 64, variables)
+
+
+def _term(words: int, variables: int) -> float:
+    """Return the seconds of a term whose coefficient has so many words."""
+    return TERM + TERM_WORD * words + TERM_VARIABLE * variables
 
 
 def homogeneously(
@@ -166,9 +202,10 @@ def homogeneously(
     """`low^degree` times the polynomial at `tops / low`."""
     if low == ring.constant(1):
         return ring.substituted(polynomial, tops)
+    parts: dict[int, dict[Any, Any]] = {}
+    for exponents, c in polynomial.to_dict().items():
+        parts.setdefault(sum(map(int, exponents)), {})[exponents] = c
     total = ring.constant(0)
-    for part in range(degree + 1):
-        terms = {e: c for e, c in polynomial.to_dict().items() if sum(map(int, e)) == part}
-        if terms:
-            total += ring.substituted(ring.from_terms(terms), tops) * low ** (degree - part)
+    for part, terms in parts.items():
+        total += ring.substituted(ring.from_terms(terms), tops) * low ** (degree - part)
     return total

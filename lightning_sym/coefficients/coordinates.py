@@ -16,8 +16,10 @@ from lightning_sym.coefficients.composition import (
     Polynomial,
     StepBudget,
     StepPrice,
+    coefficient_bits,
     composition_price,
     homogeneously,
+    reading_price,
     total_degree,
 )
 from lightning_sym.exact.rational import rank
@@ -27,14 +29,17 @@ from lightning_sym.rings.rationals import RationalMatrix
 CHANGE = 5e-7
 """Seconds that a look for new coordinates takes, about, for each term, degree and variable."""
 
-LARGEST_POLYNOMIAL, LARGEST_UNIT = 120, 4
-"""Terms of a polynomial in new coordinates, and of a unit; with more of them the old ones are kept."""
+LARGEST_POLYNOMIAL, LARGEST_UNIT, LONGEST_NUMBER = 120, 4, 4000
+"""Terms of a polynomial in new coordinates, and of a unit, and bits of a number; with more the old ones are kept."""
 
 FACTORED = 60
 """Terms of a generator that is looked at for factors."""
 
 MOST_CHANGES, MOST_CHOICES = 24, 1000
 """Linear changes of coordinates that are tried, and choices of linear factors, also dependent ones, that are seen."""
+
+PRICED = 6
+"""Times that all terms are read for the prices of a step."""
 
 SPLIT, RANK, CALL = 2e-6, 5e-7, 1e-4
 """Seconds that factoring takes, about, for each term and variable, a rank for each entry, and either at least."""
@@ -113,7 +118,7 @@ class Coordinates:
 
 def _without_unit(polynomial: Polynomial, unit: Polynomial) -> Polynomial:
     """Return a polynomial without the factors that it has in common with a unit."""
-    while polynomial and len(common := polynomial.gcd(unit)) > 1:
+    while len(unit) > 1 and polynomial and len(common := polynomial.gcd(unit)) > 1:
         polynomial //= common
     return polynomial
 
@@ -125,7 +130,7 @@ def straightened(start: Coordinates, allowed: StepBudget) -> Coordinates:
     """
     found, taken = start, set(start.seen.values())
     while True:
-        if not allowed.begins(StepPrice(look_price(found)), "new coordinates"):
+        if not allowed.begins(StepPrice(look_price(found) + PRICED * _reading(found)), "new coordinates"):
             return found
         step = next(_eliminations(found, taken), None)
         if step is None:
@@ -138,7 +143,8 @@ def straightened(start: Coordinates, allowed: StepBudget) -> Coordinates:
         if not allowed.begins(found.price_of_change(numerators, unit), "new coordinates"):
             return found
         following = found.changed(numerators, unit, seen)
-        if max(map(len, (*following.generators, *following.numerators, following.denominator))) > LARGEST_POLYNOMIAL:
+        made = (*following.generators, *following.numerators, following.denominator)
+        if max(map(len, made)) > LARGEST_POLYNOMIAL or coefficient_bits(made) > LONGEST_NUMBER:
             return found
         as_coordinate = list(following.generators)
         if generator is not None:
@@ -152,7 +158,13 @@ def straightened(start: Coordinates, allowed: StepBudget) -> Coordinates:
 
 def look_price(found: Coordinates) -> float:
     """Seconds that a look at all generators takes."""
-    return CHANGE * len(found.numerators) * sum(total_degree(g) * len(g) for g in found.generators)
+    each = sum(total_degree(g) * len(g) for g in found.generators)
+    return CHANGE * len(found.numerators) * each + 2 * _reading(found)
+
+
+def _reading(found: Coordinates) -> float:
+    """Return the seconds to read all polynomials once."""
+    return reading_price((*found.numerators, found.denominator, *found.generators), len(found.numerators))
 
 
 def _eliminations(found: Coordinates, taken: set[int]) -> Iterator[tuple[int | None, int, Polynomial, Polynomial]]:
@@ -186,9 +198,10 @@ def _linear_in(
         return
     for i in range(len(found.numerators)):
         unit = {(*e[:i], 0, *e[i + 1 :]): c for e, c in terms.items() if e[i] == 1}
-        constant_in_unit = any(not any(e) for e in unit)
-        if i not in taken and constant_in_unit and len(unit) <= LARGEST_UNIT and all(e[i] < 2 for e in terms):
-            rest = {e: c for e, c in terms.items() if not e[i]}
+        first = next((c for e, c in unit.items() if not any(e)), None)
+        if i not in taken and first is not None and len(unit) <= LARGEST_UNIT and all(e[i] < 2 for e in terms):
+            unit = {e: c / first for e, c in unit.items()}  # 1 at the point: powers of it do not grow
+            rest = {e: c / first for e, c in terms.items() if not e[i]}
             yield i, found.ring.from_terms(unit), found.ring.from_terms(rest)
 
 

@@ -170,7 +170,7 @@ def polynomial_coefficient(
     start = Coordinates.of(ideal.ring, ideal.generators)
     half = allowed.half
     above = _with_signs(start, _best_above(start, half), half)
-    below = _best_below(start, above, allowed.half)
+    below = _best_below(start, above, allowed)
     certificate = coefficient_certificate(
         {"polynomials": [terms_document(p) for p in ideal.given], "point": [number_document(x) for x in ideal.point]},
         below.value / 2, above.value / 2, above.document(), below.document(),
@@ -256,7 +256,7 @@ def _zeros(start: Coordinates, allowed: StepBudget) -> Iterator[tuple[tuple[int,
 def _best_below(start: Coordinates, above: _Above, allowed: StepBudget) -> _Below:
     """Return the largest bound from below that is found, until it meets the one from above with a multiplicity."""
     settled = straightened(start, allowed.half)
-    can = allowed.half.begins(settled.price_of_these(start.generators), "a bound from below")
+    can = allowed.begins(settled.price_of_these(start.generators), "a bound from below")
     settled = settled.of_these(start.generators) if can else start
     roads = [settled] if above.zero is not None or above.coordinates == settled else [above.coordinates, settled]
     best = _by_elements(roads, above, allowed)

@@ -23,10 +23,11 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.extras import import_extra
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
-from lightning_sym.network.readers.bounds import LARGEST_ARRAYS, LARGEST_FILE, read_whole
+from lightning_sym.network.readers.bounds import LARGEST_ARRAYS, LARGEST_FILE, Contents, read_whole
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER
 from lightning_sym.network.readers.json_file import SCHEMA
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray, exact_matrix
 from lightning_sym.rings.dyadic import is_plain
 from lightning_sym.whole_files import cannot_write, replacing
 
@@ -55,18 +56,49 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
 
 def load_weights_and_form(path: str | os.PathLike[str]) -> tuple[Weights, NetworkForm | None]:
     """As `load_weights`, with the form that the file names, `None` where it names none."""
-    file = Path(path)
-    if file.suffix.lower() not in _READERS:
-        raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {file}")
+    file, kind = Path(path), _kind(path)
     try:
-        kind = file.suffix.lower()
-        module = import_module(f"lightning_sym.network.readers.{_READERS[kind]}_file")  # one kind needs no other's
-        read = getattr(module, f"read_{_READERS[kind]}")
-        matrices, form = read(read_whole(file, LARGEST_FILE if kind == ".json" else LARGEST_ARRAYS))
+        matrices, form = _contents(file, kind)
         named = None if form is None else NetworkForm.from_json(form)
         return Weights.of(matrices, LIGHTNING_FORM if named is None else named), named
     except BadInput as error:
         raise type(error)(f"{file}: {error}") from error
+
+
+def load_factors(path: str | os.PathLike[str]) -> list[ObjectArray]:
+    """Read the factors `W1, W2, ...` of a product; the first one is applied to the inputs.
+
+    Args:
+        path: a file like one of weights.
+
+    Raises:
+        FileFormatError: the file is missing, truncated or not of its documented form.
+        BadInput: an entry is not a finite number, or the names are others.
+    """
+    file, kind = Path(path), _kind(path)
+    try:
+        matrices, form = _contents(file, kind)
+        names = [f"W{number}" for number in range(1, len(matrices) + 1)]
+        if form is not None or set(matrices) != set(names) or not names:
+            raise FileFormatError(f"factors must be named W1, W2, ..., got {', '.join(matrices)[:80] or 'none'}")
+        return [exact_matrix(matrices[name], name) for name in names]
+    except BadInput as error:
+        raise type(error)(f"{file}: {error}") from error
+
+
+def _kind(path: str | os.PathLike[str]) -> str:
+    """The ending of a name, which says how the file is read."""
+    if (kind := Path(path).suffix.lower()) not in _READERS:
+        raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {Path(path)}")
+    return kind
+
+
+def _contents(file: Path, kind: str) -> Contents:
+    """The matrices of a file by name, and the form that it names."""
+    module = import_module(f"lightning_sym.network.readers.{_READERS[kind]}_file")  # one kind needs no other's
+    read = getattr(module, f"read_{_READERS[kind]}")
+    found: Contents = read(read_whole(file, LARGEST_FILE if kind == ".json" else LARGEST_ARRAYS))
+    return found
 
 
 def _as_plain_array(name: str, matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -51,11 +51,28 @@ def test_a_point_and_a_certificate(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "proved: lambda = 1, for 2 polynomials in 2 variables" in out
 
 
-def test_deep_linear_networks_are_told_as_cited(capsys: pytest.CaptureFixture[str]) -> None:
+def test_deep_linear_networks(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "coefficient", "--deep-linear", "4,3,3,5", "--rank", "1", "--json")
     found = json.loads(out)
     assert (code, found["lambda"], found["multiplicity"]) == (0, "6", 2)
-    assert found["proof"].startswith("Aoyagi (2024), cited in ")
+    assert found["proof"] == "docs/learning-coefficients.md, Theorem 11"
+
+
+def test_factors_at_given_matrices(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "factors.json"
+    path.write_text('{"W1": [[1, 0], [0, 0]], "W2": [[0, 0], [0, "1/2"]], "W3": [[0, 0], [0, 0]]}', encoding="utf-8")
+    code, out, _ = run(capsys, "coefficient", "--factors", str(path), "--json")
+    found = json.loads(out)
+    assert (code, found["lambda"], found["multiplicity"], found["ranks"]["rank"]) == (0, "3/2", 3, 0)
+    assert run(capsys, "coefficient", "--factors", str(tmp_path / "no.json"))[0] == 2
+    path.write_text('{"W1": [[1, 0]], "W3": [[1]]}', encoding="utf-8")
+    code, _, err = run(capsys, "coefficient", "--factors", str(path))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "factors must be named W1, W2, ..., got W1, W3" in err
+    path.write_text('{"W1": [[1, 0]], "W2": [[1, 2]]}', encoding="utf-8")
+    code, _, err = run(capsys, "coefficient", "--factors", str(path))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "matrix 2 must have 1 columns" in err
 
 
 def test_one_head_prints_its_tokens_nowhere_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +82,7 @@ def test_one_head_prints_its_tokens_nowhere_else(capsys: pytest.CaptureFixture[s
 
 
 WRONG = [
-    ((), "give FILES of weights or one of --of, --linear-attention, --one-head, --deep-linear, got none"),
+    ((), "give FILES of weights or one of --of, --linear-attention, --one-head, --deep-linear, --factors, got none"),
     (("--of", "x", "--linear-attention", "2,2"), "got --of and --linear-attention"),
     (("--linear-attention", "2"), "--linear-attention must be V,E, got 2"),
     (("--linear-attention", "2,2,2"), "--linear-attention must be V,E, got 2,2,2"),
@@ -77,7 +94,7 @@ WRONG = [
     (("--of", "x", "--teacher", "1"), "--teacher is of --linear-attention or --one-head, which are not given"),
     (("--of", "x", "--rank", "1"), "--rank is of --deep-linear, which is not given"),
     (("--deep-linear", "2,2", "--rank", "3"), "the rank must be at most the smallest width, 2; got 3"),
-    (("--deep-linear", "2,2", "--certificate", "c.json"), "and of no theorem that is cited"),
+    (("--deep-linear", "2,2", "--certificate", "c.json"), "and of no product of matrices"),
     (("--of", "x", "--tokens", "3"), "--tokens is of FILES, which are not given"),
     (("--linear-attention", "2,2", "--skip"), "--skip is of FILES, which are not given"),
     (("--linear-attention", "2,2", "--at", "x=0"), "--at is a point of --of, which is not given"),

@@ -1,16 +1,25 @@
-"""The cited number of deep linear networks, by roads that do not know it."""
+"""Products of matrices, by roads that do not know how the number is found."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, permutations, product
 
+import numpy as np
 import pytest
 
-from lightning_sym import BadInput, deep_linear_coefficient, polynomial_coefficient
-from lightning_sym.coefficients.reduced_rank import minimal_regression
-from lightning_sym.exact import rational
+from lightning_sym import (
+    BadInput,
+    ShapeError,
+    TooLarge,
+    deep_linear_coefficient,
+    factorization_coefficient,
+    polynomial_coefficient,
+)
+from lightning_sym.coefficients.partial_products import PartialProducts
+from lightning_sym.coefficients.reduced_rank import FactorRanks, minimal_regression
 
 Interval = tuple[int, int]
 
@@ -43,10 +52,19 @@ def decompositions(widths: tuple[int, ...]) -> Iterator[dict[Interval, int]]:
     yield from rest(widths, 0)
 
 
-def strata(widths: tuple[int, ...]) -> tuple[int, int]:
-    """The smallest codimension of matrices with product zero, by ranks of partial products, and how many have it."""
+def ranks_of(counts: dict[Interval, int], size: int) -> dict[Interval, int]:
+    """The ranks of all partial products of a sum of intervals."""
+    places = [(i, k) for i in range(size) for k in range(i + 1, size)]
+    return {(i, k): sum(m for (a, b), m in counts.items() if a <= i and k <= b) for i, k in places}
+
+
+def strata(widths: tuple[int, ...], near: dict[Interval, int] | None = None) -> tuple[int, int]:
+    """The smallest codimension of orbits of matrices with product zero, near given ones, and how many have it."""
     codimensions = []
     for counts in decompositions(widths):
+        own = ranks_of(counts, len(widths))
+        if near is not None and any(own[place] < rank for place, rank in ranks_of(near, len(widths)).items()):
+            continue
         maps = sum(m * n for (a, b), m in counts.items() for (c, d), n in counts.items() if c <= a <= d <= b)
         orbit = sum(x * x for x in widths) - maps
         codimensions.append(sum(x * y for x, y in pairwise(widths)) - orbit)
@@ -54,32 +72,111 @@ def strata(widths: tuple[int, ...]) -> tuple[int, int]:
 
 
 def test_the_zero_map_has_the_codimension_of_its_weights_and_as_many_strata() -> None:
-    """Half of it is a bound from above (rule (f)); that it is reached is Aoyagi's theorem."""
-    cases = [w for n in (3, 4) for w in combinations_with_replacement(range(1, 4), n)]
-    for widths in cases:
+    """With up to three factors the largest strata are one chain."""
+    for widths in [w for n in (3, 4) for w in combinations_with_replacement(range(1, 4), n)]:
         found = deep_linear_coefficient(list(widths))
         codimension, count = strata(widths)
         assert 2 * found.lower == codimension
         assert found.multiplicity == count
 
 
-def test_three_factors_by_their_singular_values() -> None:
-    """The least at exponents 0 and 1, and the dimension of the hull of the best ones."""
-    for widths in [*product(range(1, 4), repeat=4), (2, 5, 4, 6), (6, 4, 5, 5), (4, 7, 4, 4)]:
-        first, second, third, last = widths
-        ends = min(first, second), min(third, last)
-        costs = {
-            (k, j): (last - k) * (third - k) + (second - j) * (first - j) + k * j
-            for k, j in product(range(ends[1] + 1), range(ends[0] + 1))
-        }
-        least = min(costs.values())
-        best = [[*[0] * k, *[1] * (ends[1] - k), *[0] * j, *[1] * (ends[0] - j)]
-                for (k, j), cost in costs.items() if cost == least]  # fmt: skip
-        hull = rational.rank([[a - b for a, b in zip(point, best[0], strict=True)] for point in best])
-        for more in range(3):
-            found = deep_linear_coefficient([w + more for w in widths], more)
-            assert found.lower == Fraction(more * (first + last + more) + least, 2)
-            assert found.multiplicity == hull + 1
+def factors_of(counts: dict[Interval, int], widths: tuple[int, ...], draw: random.Random) -> list[list[list[int]]]:
+    """Matrices that map lines as the intervals say, in other bases."""
+    lines = [(interval, n) for interval, count in counts.items() for n in range(count)]
+    here = [[line for line in lines if line[0][0] <= s <= line[0][1]] for s in range(len(widths))]
+    plain = [np.array([[int(a == b) for a in before] for b in after]) for before, after in pairwise(here)]
+    turns = [
+        np.array([[int(i == j) or (i > j) * draw.randrange(-2, 3) for j in range(w)] for i in range(w)]) for w in widths
+    ]
+    inverses = [np.rint(np.linalg.inv(turn)).astype(int) for turn in turns]
+    return [(turns[k + 1] @ matrix @ inverses[k]).tolist() for k, matrix in enumerate(plain)]
+
+
+def test_given_factors_have_the_codimension_of_what_is_near_them() -> None:
+    """All orbits whose ranks are at least as large, by their own dimensions."""
+    draw, seen = random.Random(2), 0
+    for widths in [(2, 2, 2, 2), (2, 2, 2), (3, 3, 3), (2, 3, 2, 1), (1, 2, 2, 2, 1)]:
+        cases = list(decompositions(widths))
+        for counts in draw.sample(cases, min(40, len(cases))):
+            factors = factors_of(counts, widths, draw)
+            found = factorization_coefficient(factors)
+            assert 2 * found.lower == strata(widths, counts)[0]
+            least = deep_linear_coefficient(list(widths))
+            assert found.lower >= least.lower
+            seen += found.lower > least.lower
+            if len(widths) == 3:
+                second, first = factors[1], factors[0]
+                r = [int(np.linalg.matrix_rank(x)) for x in (second, first, np.array(second) @ first)]
+                pair = FactorRanks(widths[2], widths[1], widths[0], *r).pair
+                assert (found.value, found.multiplicity) == (pair.value, pair.multiplicity)
+    assert seen > 5  # else the given matrices might not count at all
+
+
+def test_bounds_of_polynomials_at_given_factors() -> None:
+    """An ideal that knows no rank, at factors of which no product is zero but that of all."""
+    b, c, d = ([[f"{n}{i}{j}" for j in range(2)] for i in range(2)] for n in "bcd")
+    inner = [[" + ".join(f"{d[i][k]}*{c[k][m]}*{b[m][j]}" for k, m in product(range(2), repeat=2)) for j in range(2)]
+             for i in range(2)]  # fmt: skip
+    bounds = polynomial_coefficient(", ".join(t for row in inner for t in row), {"b00": 1, "c00": 1, "d11": 1})
+    found = factorization_coefficient([[[1, 0], [0, 0]], [[1, 0], [0, 0]], [[0, 0], [0, 1]]])
+    assert bounds.lower <= found.lower <= bounds.upper
+    assert found.value == Fraction(3, 2)
+
+
+def brute(widths: tuple[int, ...], ranks: dict[Interval, int]) -> tuple[int, int]:
+    """The smallest codimension over all allowed numbers, one by one, and the longest chain of the best."""
+    last = len(widths) - 1
+    costs: dict[tuple[int, ...], int] = {}
+    for inner in product(*(range(w + 1) for w in widths[1:last])):
+        z = (widths[0], *inner, 0)
+        falls = all(b <= a for a, b in pairwise(z))
+        if falls and all(z[k] - z[i] >= r - widths[i] for (i, k), r in ranks.items()):
+            costs[z] = sum((w - b) * (a - b) for w, (a, b) in zip(widths[1:], pairwise(z), strict=True))
+    best = sorted((z for z, cost in costs.items() if cost == min(costs.values())), key=sum)
+    longest: dict[tuple[int, ...], int] = {}
+    for z in best:
+        below = (longest[y] for y in longest if all(a <= b for a, b in zip(y, z, strict=True)))
+        longest[z] = 1 + max(below, default=0)
+    return min(costs.values()), max(longest.values())
+
+
+def test_steps_find_the_least_and_the_longest_chain() -> None:
+    draw = random.Random(4)
+    for _ in range(60):
+        size = draw.randint(2, 5)
+        intervals = [(i, k) for i in range(size) for k in range(i, size) if (i, k) != (0, size - 1)]
+        counts = {interval: draw.choice([0, 0, 1, 2]) for interval in intervals}
+        widths = tuple(sum(m for (a, b), m in counts.items() if a <= s <= b) for s in range(size))
+        ranks = ranks_of(counts, size)
+        near = PartialProducts(widths, tuple(tuple(ranks[i, k] for k in range(i + 1, size)) for i in range(size - 1)))
+        chain = near.best()
+        assert (near.codimension(chain[0]), len(chain)) == brute(widths, ranks)
+
+
+def cited(widths: tuple[int, ...]) -> tuple[Fraction, int]:
+    """Aoyagi's formula for the zero map, as public code has it."""
+    ordered = sorted(widths)
+    for count in range(2, len(ordered) + 1):
+        few, length, total = ordered[:count], count - 1, sum(ordered[:count])
+        after = ordered[count] if count < len(ordered) else None
+        if total >= length * few[-1] and (after is None or (few[-1] < after and total < length * after)):
+            a = total - (-(-total // length) - 1) * length
+            pairs = sum(x * y for i, x in enumerate(few) for y in few[:i])
+            return Fraction(a * (length - a) - (length - 1) * total**2, 2 * length) + pairs, a * (length - a) + 1
+    raise AssertionError(widths)
+
+
+def test_the_formula_that_is_cited_is_the_same() -> None:
+    some = [(3, 3, 3, 3, 3, 3, 3), (6, 6, 7, 7, 8, 8), (1000, 900, 1000, 950), tuple(range(20, 40))]
+    for widths in [
+        *combinations_with_replacement(range(1, 5), 4),
+        *combinations_with_replacement(range(1, 4), 5),
+        *some,
+    ]:
+        found = deep_linear_coefficient([w + 2 for w in widths], 2)
+        two, order = cited(widths)
+        assert found.lower == (2 * (widths[0] + widths[-1] + 2) + two) / 2
+        assert found.multiplicity == order
 
 
 def test_a_map_of_rank_one_in_polynomials() -> None:
@@ -119,10 +216,16 @@ def test_ideals_of_products(widths: tuple[int, ...]) -> None:
 
 def test_what_is_no_network_is_refused() -> None:
     for widths, rank, said in [
-        ([2], 0, "from 2 to 4 widths"), ([2, 2, 2, 2, 2], 0, "from 2 to 4 widths, of which it is proved, got 5"),
+        ([2], 0, "from 2 to 32 widths, got 1"), ([2] * 33, 0, "from 2 to 32 widths, got 33"),
         ([2, 0], 0, "a width must be an integer of at least 1"),
         ([2, 3, 2], 3, "at most the smallest width, 2"), ([2, 2], -1, "the rank must be an integer of at least 0"),
     ]:  # fmt: skip
         with pytest.raises(BadInput, match=said):
             deep_linear_coefficient(widths, rank)
     assert deep_linear_coefficient([3, 3], 2).value == Fraction(9, 2)
+    with pytest.raises(BadInput, match="from 1 to 12 matrices, got 0"):
+        factorization_coefficient([])
+    with pytest.raises(ShapeError, match="matrix 2 must have 2 columns"):
+        factorization_coefficient([[[1, 0], [0, 1]], [[1]]])
+    with pytest.raises(TooLarge, match="exact ranks of all partial products"):
+        factorization_coefficient([np.ones((300, 300), dtype=int)] * 3, work=1e-3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from random import Random
 
 import pytest
 import sympy
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from lightning_sym import Architecture, BadInput, TooLarge, Weights, polynomial_coefficient, polynomial_map
 from lightning_sym.coefficients import coordinates
-from lightning_sym.coefficients.composition import StepBudget
+from lightning_sym.coefficients.composition import StepBudget, StepPrice, coefficient_bits
 from lightning_sym.coefficients.newton import best_weights, multiplicity
+from lightning_sym.coefficients.polynomial_input import ideal_of
 from lightning_sym.coefficients.rational_programs import maximize
 from lightning_sym.exact import rational
 from lightning_sym.limits import Work
@@ -242,3 +244,32 @@ def test_dependent_linear_factors_are_not_tried_without_end(work: float, monkeyp
     assert len(ranks) <= coordinates.MOST_CHOICES + 1
     assert allowed.work.spent >= coordinates.CALL / 10 * len(ranks)
     assert len(ranks) == coordinates.MOST_CHOICES + 1 if work > 1 else len(ranks) < 300
+
+
+def quadrics(count: int, variables: int, terms: int) -> str:
+    """Random ones."""
+    draw, names = Random(0), [f"x{i}" for i in range(variables)]
+
+    def quadric() -> str:
+        return " + ".join(f"{draw.randint(1, 9)}*{draw.choice(names)}*{draw.choice(names)}" for _ in range(terms))
+
+    return ", ".join(quadric() for _ in range(count))
+
+
+def test_numbers_do_not_grow_in_new_coordinates() -> None:
+    """Of 300 quadrics in 12 variables they had 170,000 bits, tripled at each step, and no price knew."""
+    allowed = StepBudget(Work(100), 10**9)
+    ideal = ideal_of(quadrics(40, 12, 9), {}, allowed)
+    settled = coordinates.straightened(coordinates.Coordinates.of(ideal.ring, ideal.generators), allowed)
+    assert settled.is_change
+    assert coefficient_bits((*settled.generators, *settled.numerators)) < 200
+
+
+def test_what_is_spent_of_a_half_is_spent_of_the_whole() -> None:
+    whole = StepBudget(Work(8), 10**9)
+    half = whole.half
+    half.require(StepPrice(3.0), "a step")
+    assert not half.allows(StepPrice(2.0))
+    assert whole.work.spent == 3
+    whole.require(StepPrice(4.5), "a step")
+    assert not half.begins(StepPrice(0.9), "a step")

@@ -82,7 +82,7 @@ def good(name: str, folder: Path) -> Any:
         "symmetry": lambda: lightning_sym.Symmetry((lightning_sym.LayerSymmetry(),)),
         "point": lambda: WEIGHTS, "entries": list, "status": lambda: "refused", "k": int, "j": int, "degree": int,
         "jet": lambda: JET, "polynomials": lambda: "x*y, z", "at": dict, "vocabulary": lambda: 3, "width": lambda: 4,
-        "teacher": lambda: 1, "plan": lambda: PLAN, "bound": lambda: 1,
+        "teacher": lambda: 1, "factors": lambda: [[[1, 0]], [[1]]], "plan": lambda: PLAN, "bound": lambda: 1,
         "ask": lambda: half,
         "taylor": lambda: lightning_sym.SOFTMAX.taylor, "phi": lambda: lightning_sym.polynomial_map(SHAPE, WEIGHTS),
     }  # fmt: skip
