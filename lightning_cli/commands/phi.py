@@ -20,8 +20,7 @@ with lazy_imports(__name__):
 
 def _outputs(phi: polynomial_map.PolynomialMap, *, latex: bool) -> list[tuple[int, int, str]]:
     """Return row, token and polynomial of each output coordinate."""
-    rows, tokens = map(range, phi.entries.shape)
-    return [(k + 1, j + 1, phi.latex(k, j) if latex else str(phi.entries[k, j])) for k in rows for j in tokens]
+    return [(k, j, phi.latex(k, j) if latex else str(polynomial)) for k, j, polynomial in phi.outputs()]
 
 
 ANSWER = json_answer(

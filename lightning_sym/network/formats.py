@@ -43,7 +43,7 @@ class System:
         ideal: an ideal by its generators.
         kernel: of the map from a new ring, whose variables are listed, to `{ring}`, the ideal of the relations of the
             polynomials in the list `{images}`.
-        indexed: whether variables are written `x_(1,2)`.
+        indexed: whether variables are written `x_(1,2)` and `Q1_(2,3)`.
     """
 
     comment: str
@@ -162,7 +162,7 @@ def variable_names(form: str, names: Sequence[str]) -> list[str]:
 
     Example:
         >>> variable_names("macaulay2", ["Q1_2_3", "c_7"]), variable_names("sage", ["Q1.2_1_1"])
-        (['Q_(1,2,3)', 'c_7'], ['Q1_2_1_1'])
+        (['Q1_(2,3)', 'c_7'], ['Q1_2_1_1'])
     """
     written = []
     for name in names:
@@ -174,7 +174,7 @@ def variable_names(form: str, names: Sequence[str]) -> list[str]:
             below = f"_{{{','.join(entry)}}}" if entry else ""
             written.append((letters if len(letters) == 1 else rf"\mathrm{{{letters}}}") + above + below)
         elif form in SYSTEMS and SYSTEMS[form].indexed:
-            indices = [str(int(i)) for i in (*layer, *entry)]
+            letters, indices = letters + "".join(layer[:1]), [str(int(i)) for i in (*layer[1:], *entry)]
             several = len(indices) > 1
             written.append(letters + (f"_({','.join(indices)})" if several else f"_{indices[0]}" if indices else ""))
         else:

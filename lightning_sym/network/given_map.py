@@ -55,8 +55,16 @@ class GivenMap(NamedTuple):
     letters: tuple[Any, ...]
 
 
-def _letters(given: Any, what: str) -> Iterator[Any]:
-    """Yield the letters that somebody lists: symbols, or their names."""
+def letters(given: Any, what: str) -> Iterator[Any]:
+    """The letters that somebody lists: symbols, or their names.
+
+    Raises:
+        BadInput: one is no commuting symbol with a plain name.
+
+    Example:
+        >>> [letter.name for letter in letters(["a", sympy.Symbol("b")], "inputs")]
+        ['a', 'b']
+    """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise BadInput(f"{what} must be a list of SymPy symbols or names, got {shown(given)}")
     for each in given:
@@ -86,7 +94,7 @@ def given_map(matrix: Any, weights: Any, inputs: Any, memory: int) -> GivenMap:
         >>> given_map([[a * x**2 + x]], [a], [x], 2**20).shape.words
         'of degrees 1, 2 in the inputs'
     """
-    own, read = tuple(_letters(weights, "weights")), tuple(_letters(inputs, "inputs"))
+    own, read = tuple(letters(weights, "weights")), tuple(letters(inputs, "inputs"))
     names = [letter.name for letter in (*own, *read)]
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])

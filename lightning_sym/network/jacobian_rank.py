@@ -17,7 +17,7 @@ from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 
 Coefficient = tuple[int, int, tuple[int, ...]]
-"""An output coordinate and token, from 0, and the exponents of a monomial in the inputs."""
+"""An output coordinate and token, from 1, and the exponents of a monomial in the inputs."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -35,7 +35,7 @@ class JacobianRank(Result):
             `weights`; with `len(weights) - rank` vectors: the rank is at most `rank`.
 
     Example:
-        >>> found = JacobianRank(1, ("a", "b"), ("x_1_1",), ((0, 0, (3,)),), ("a",), Fraction(2), ((-1, 2),))
+        >>> found = JacobianRank(1, ("a", "b"), ("x_1_1",), ((1, 1, (3,)),), ("a",), Fraction(2), ((-1, 2),))
         >>> print(found)
         rank 1 over QQ of the Jacobian, all coefficients by 2 weights
         pivot coefficients: x_1_1^3 in phi_1_1
@@ -59,7 +59,7 @@ class JacobianRank(Result):
             powers = [f"{x}^{e}" if e > 1 else x for x, e in zip(self.inputs, exponents, strict=True) if e]
             return "*".join(powers) or "1"
 
-        rows = [f"{monomial(e)} in phi_{k + 1}_{j + 1}" for k, j, e in self.pivot_coefficients]
+        rows = [f"{monomial(e)} in phi_{k}_{j}" for k, j, e in self.pivot_coefficients]
         return "\n".join(
             [
                 f"rank {self.rank} over QQ of the Jacobian, all coefficients by {len(self.weights):,} weights",
@@ -90,7 +90,7 @@ def jacobian_at(architecture: Architecture, numbers: Sequence[Any], memory: int)
 
     Example:
         >>> jacobian_at(Architecture((1, 1), (1,), 1), [2, 2, 2], 2**20)
-        {(0, 0, (3,)): [4, 4, 4]}
+        {(1, 1, (3,)): [4, 4, 4]}
     """
     require_polynomial(architecture, "the Jacobian")
     rows, tokens = architecture.input_width, architecture.tokens
@@ -111,7 +111,7 @@ def jacobian_at(architecture: Architecture, numbers: Sequence[Any], memory: int)
         for matrix, gradient in zip(constants, gradients([output], [functional], recorded), strict=True):
             for i, polynomial in enumerate(() if gradient is None else gradient.ravel()):
                 for exponents, value in polynomial.to_dict().items():
-                    key = (k, j, tuple(map(int, exponents)))
+                    key = (k + 1, j + 1, tuple(map(int, exponents)))
                     found.setdefault(key, [0] * parameters)[column + i] = value
             column += matrix.size
     return found

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from lightning_sym.errors import BadInput
 from lightning_sym.network.formats import SYSTEMS, Writer, polynomial_text, require_format, variable_names
 from lightning_sym.network.symbolic_map import SymbolicMap
@@ -15,21 +13,23 @@ _COORDINATES = ("c", "z", "y", "m", "w", "coefficient", "coordinate")
 """What coordinates of functions are called: the first that begins no name of a variable."""
 
 
-def _coefficients(phi: SymbolicMap) -> list[tuple[str, Mapping[tuple[int, ...], Any]]]:
-    """Where coefficients stand, and these over all variables: those that are not zero, each polynomial once."""
+def _coefficients(phi: SymbolicMap) -> list[tuple[str, str, Mapping[tuple[int, ...], Any]]]:
+    """Names of coefficients, where they stand, and these over all variables: those not zero, each polynomial once."""
     first = len(phi.weight_names)
     behind = (0,) * len(phi.input_names)
     inputs = variable_names("sympy", phi.input_names)
     places: dict[frozenset[Any], list[str]] = {}
-    for (k, j), entry in np.ndenumerate(phi.entries):
+    names: dict[frozenset[Any], str] = {}
+    for k, j, entry in phi.outputs():
         grouped: dict[tuple[int, ...], list[Any]] = {}
         for exponents, value in entry.to_dict().items():
             all_of_it = tuple(map(int, exponents))
             grouped.setdefault(all_of_it[first:], []).append(((*all_of_it[:first], *behind), value))
         for exponents, terms in grouped.items():
-            place = f"phi_{k + 1}_{j + 1}: {polynomial_text('singular', inputs, {exponents: 1})}"
+            place = f"phi_{k}_{j}: {polynomial_text('singular', inputs, {exponents: 1})}"
             places.setdefault(frozenset(terms), []).append(place)
-    return [("; ".join(found), dict(terms)) for terms, found in places.items()]
+            names.setdefault(frozenset(terms), phi.coordinate((k, j, exponents)))
+    return [(names[terms], "; ".join(found), dict(terms)) for terms, found in places.items()]
 
 
 def map_text(phi: SymbolicMap, form: str) -> str:
@@ -37,8 +37,9 @@ def map_text(phi: SymbolicMap, form: str) -> str:
 
     `R` is the ring of weights and inputs, `phi` the matrix of outputs, `C` the list of the coefficients of all outputs
     as polynomials in the weights, each once and zero left out; comments say where each stands. `M` is the kernel of
-    the map that sends `c_i` to the `i`-th of them: the ideal of the closure of the set of functions, in these
-    coordinates. With numbers for weights `C` is a point, and there is no `M`.
+    the map that sends `c_k_j_m` to the coefficient of monomial `m` in `phi_k_j`, as in `PolynomialMap.ideal`: the ideal
+    of the closure of the set of functions, in these coordinates. With numbers for weights `C` is a point, and there is
+    no `M`.
 
     Args:
         phi: the map.
@@ -55,10 +56,10 @@ def map_text(phi: SymbolicMap, form: str) -> str:
         ring R = 0, (Q1_1_1, K1_1_1, V1_1_1, x_1_1), dp;
         matrix phi[1][1] = Q1_1_1*K1_1_1*V1_1_1*x_1_1^3;
         // coefficients, each polynomial once
-        // c_1 of phi_1_1: x_1_1^3
+        // c_1_1_1 of phi_1_1: x_1_1^3
         ideal C = Q1_1_1*K1_1_1*V1_1_1;
         // the ideal of all functions of this kind, closure: relations of the coefficients
-        ring S = 0, (c_1), dp;
+        ring S = 0, (c_1_1_1), dp;
         setring R;
         map f = S, C;
         setring S;
@@ -71,12 +72,12 @@ def map_text(phi: SymbolicMap, form: str) -> str:
     letter = next((c for c in _COORDINATES if not any(name.startswith(c) for name in names)), None)
     if letter is None:
         raise BadInput(f"names of variables must not begin with all of {', '.join(_COORDINATES)}")
-    coordinates = [f"{letter}_{i}" for i in range(1, len(coefficients) + 1)]
+    coordinates = [letter + name[1:] for name, _, _ in coefficients]
     lines = list(writer.comments([phi.header]))
     lines += [*writer.ring(), writer.matrix("phi", phi.entries.tolist())]
     lines += writer.comments(["coefficients, each polynomial once"])
-    lines += writer.comments(f"{c} of {place}" for c, (place, _) in zip(coordinates, coefficients, strict=True))
-    lines.append(writer.sequence("C", (terms for _, terms in coefficients)))
+    lines += writer.comments(f"{c} of {place}" for c, (_, place, _) in zip(coordinates, coefficients, strict=True))
+    lines.append(writer.sequence("C", (terms for _, _, terms in coefficients)))
     if phi.weight_names:
         lines += writer.comments(["the ideal of all functions of this kind, closure: relations of the coefficients"])
         lines.append(writer.kernel("M", "S", coordinates, "C"))

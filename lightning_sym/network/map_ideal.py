@@ -2,7 +2,7 @@ r"""Ideals of polynomials with the symbols that people go on with in SymPy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,25 +47,20 @@ class PolynomialIdeal:
 
 
 def graph_ideal(
-    coefficients: Mapping[tuple[int, int, tuple[int, ...]], Any],
-    monomials: Iterable[tuple[int, ...]],
+    coefficients: Mapping[str, Any],
     weights: Sequence[Any],
 ) -> PolynomialIdeal:
     """The ideal of the graph of a map: a coordinate less its coefficient, for each coefficient.
 
     Args:
-        coefficients: SymPy expressions by output and exponents, those that differ.
-        monomials: exponents of all monomials in the inputs, in the order in which they are numbered.
+        coefficients: SymPy expressions by the name of their coordinate, those that differ.
         weights: SymPy symbols of the weights.
 
     Raises:
         BadInput: a letter of the weights is called like a coordinate.
     """
-    occur = {exponents for _, _, exponents in coefficients}
-    places = {exponents: m for m, exponents in enumerate(monomials, start=1) if exponents in occur}
-    names = [f"c_{k + 1}_{j + 1}_{places[exponents]}" for k, j, exponents in coefficients]
-    if clash := set(names) & {symbol.name for symbol in weights}:
+    if clash := coefficients.keys() & {symbol.name for symbol in weights}:
         raise BadInput(f"letters must not be called like coordinates of the ambient space, got {min(clash)}")
-    coordinates = tuple(map(sympy.Symbol, names))
+    coordinates = tuple(map(sympy.Symbol, coefficients))
     generators = tuple(c - value for c, value in zip(coordinates, coefficients.values(), strict=True))
     return PolynomialIdeal(generators, tuple(weights), coordinates)

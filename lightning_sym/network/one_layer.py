@@ -96,11 +96,11 @@ def products_of_linear_forms(attention: Any, value: Any) -> ObjectArray:
 
 
 def key_of_product(d: int, tokens: int, k: int, m: int, p: int, q: int) -> Key:
-    """Where the coefficient of `x_p x_q` in `a_k v_m` stands in `phi`: output `(m, 0)`, monomial `x_k1 x_p2 x_q2`."""
+    """Where the coefficient of `x_p x_q` in `a_k v_m` stands: row `m + 1` of token 1, monomial `x_k1 x_p2 x_q2`."""
     exponents = [0] * (d * tokens)
     for coordinate, token in ((k, 0), (p, 1), (q, 1)):
         exponents[coordinate * tokens + token] += 1
-    return m, 0, tuple(exponents)
+    return m + 1, 1, tuple(exponents)
 
 
 def product_coefficients(phi: PolynomialMap) -> ObjectArray:
@@ -143,7 +143,7 @@ def coefficients_from_products(d: int, d_out: int, tokens: int) -> dict[Key, lis
 
     Example:
         >>> coefficients_from_products(1, 1, 1)
-        {(0, 0, (3,)): [(0, 0, 0)]}
+        {(1, 1, (3,)): [(0, 0, 0)]}
     """
     result: dict[Key, list[tuple[int, int, int]]] = {}
     for m, i, j, k in np.ndindex(d_out, tokens, tokens, d):
@@ -151,7 +151,7 @@ def coefficients_from_products(d: int, d_out: int, tokens: int) -> dict[Key, lis
             exponents = [0] * (d * tokens)
             for coordinate, token in ((k, i), (p, j), (q, j)):
                 exponents[coordinate * tokens + token] += 1
-            result.setdefault((m, i, tuple(exponents)), []).append((k, m, n))
+            result.setdefault((m + 1, i + 1, tuple(exponents)), []).append((k, m, n))
     return result
 
 

@@ -9,8 +9,6 @@ from functools import partial
 from itertools import combinations_with_replacement, islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Result, cut_text, latex_matrix, one_line, typed
 from lightning_sym.errors import ProgramError, ShapeError
@@ -133,9 +131,7 @@ class PolynomialMap(MapDifferential, Result):
 
     def _vector(self, known: dict[Key, Any], zero: Any) -> list[Any]:
         monomials = list(self.monomials())
-        return [
-            known.get((k, j, exponents), zero) for k, j in np.ndindex(*self.entries.shape) for exponents in monomials
-        ]
+        return [known.get((k, j, exponents), zero) for k, j, _ in self.outputs() for exponents in monomials]
 
     def coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
         """Coordinates in the ambient space in SymPy: output by output (row by row), each in the order of `monomials`.
@@ -163,14 +159,14 @@ class PolynomialMap(MapDifferential, Result):
         return self._vector(self.ring_coefficients(), zero)
 
     def sympy(self, k: int, j: int) -> PolyElement:
-        """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring.
+        """Output `phi_k_j`, counted from 1, as an element of a SymPy polynomial ring.
 
         Raises:
             BadInput: there is no such output.
         """
         for place, name, count in ((k, "row", self.entries.shape[0]), (j, "column", self.entries.shape[1])):
-            require_integer(place, f"the {name} of an output", 0, count - 1)
-        return to_sympy(self.entries[k, j], self.symbols)
+            require_integer(place, f"the {name} of an output", 1, count)
+        return to_sympy(self.entries[k - 1, j - 1], self.symbols)
 
     def __repr__(self) -> str:
         if self.is_of_all_weights and not self.letters:
@@ -183,8 +179,8 @@ class PolynomialMap(MapDifferential, Result):
         return typed("PolynomialMap", {"architecture": self.architecture, "entries": cut_text(one_line(polynomials))})
 
     def __str__(self) -> str:
-        shown = islice(np.ndenumerate(self.entries), _MOST_OUTPUTS)
-        outputs = [f"phi_{k + 1}_{j + 1} = {self._cut(entry)}" for (k, j), entry in shown]
+        shown = islice(self.outputs(), _MOST_OUTPUTS)
+        outputs = [f"phi_{k}_{j} = {self._cut(entry)}" for k, j, entry in shown]
         more = self.entries.size - len(outputs)
         return "\n".join([f"# {self.header}", *outputs, *([f"... {more:,} more outputs"] if more else [])])
 
@@ -197,12 +193,12 @@ class PolynomialMap(MapDifferential, Result):
 
     def whole_text(self) -> str:
         """All outputs, one a line, none of them cut."""
-        outputs = (f"phi_{k + 1}_{j + 1} = {entry}" for (k, j), entry in np.ndenumerate(self.entries))
+        outputs = (f"phi_{k}_{j} = {entry}" for k, j, entry in self.outputs())
         return "\n".join([f"# {self.header}", *outputs])
 
     def to_latex(self) -> str:
         """All outputs in LaTeX, one a line, none of them cut."""
-        outputs = (rf"\varphi_{{{k + 1},{j + 1}}} = {self.latex(k, j)}" for k, j in np.ndindex(*self.entries.shape))
+        outputs = (rf"\varphi_{{{k},{j}}} = {self.latex(k, j)}" for k, j, _ in self.outputs())
         return "\n".join([f"% {self.header}", *outputs])
 
     def to_text(self, form: str) -> str:
@@ -216,7 +212,7 @@ class PolynomialMap(MapDifferential, Result):
 
         Example:
             >>> print(polynomial_map(Architecture((1, 1), (1,), 1)).to_text("macaulay2").splitlines()[1])
-            R = QQ[Q_(1,1,1), K_(1,1,1), V_(1,1,1), x_(1,1)];
+            R = QQ[Q1_(1,1), K1_(1,1), V1_(1,1), x_(1,1)];
         """
         return map_formats.map_text(self, form)
 
@@ -232,10 +228,10 @@ class PolynomialMap(MapDifferential, Result):
         return rf"\varphi_W(X) = {latex_matrix(self.entries, entry=entry)}"
 
     def latex(self, k: int, j: int) -> str:
-        """Output `(k, j)`, counted from 0, in LaTeX, by SymPy's printer.
+        """Output `phi_k_j`, counted from 1, in LaTeX, by SymPy's printer.
 
         Example:
-            >>> print(polynomial_map(Architecture((1, 1), (1,), 1)).latex(0, 0))
+            >>> print(polynomial_map(Architecture((1, 1), (1,), 1)).latex(1, 1))
             q^{(1)}_{1,1} k^{(1)}_{1,1} v^{(1)}_{1,1} {x_{1,1}}^{3}
         """
         polynomial = self.sympy(k, j)

@@ -133,27 +133,48 @@ class SymbolicMap:
 
     # ---- coefficients
 
+    def outputs(self) -> Iterator[tuple[int, int, Any]]:
+        """Yield each output with its row and token, both counted from 1, row by row."""
+        yield from ((k + 1, j + 1, polynomial) for (k, j), polynomial in np.ndenumerate(self.entries))
+
     def ring_coefficients(self) -> dict[Key, Any]:
         r"""Non-zero coefficients by output and monomial in the inputs, as flint's numbers and polynomials.
 
         Returns:
-            Keys `(k, j, exponents)`: coordinate `k` of output token `j` (from 0), exponents of `input_names`. Values:
-            rational numbers (`fmpq`), or polynomials in the weights when these are symbolic.
+            Keys `(k, j, exponents)`: coordinate `k` of output token `j` (both from 1), exponents of `input_names`.
+            Values: rational numbers (`fmpq`), or polynomials in the weights when these are symbolic.
         """
         first = len(self.weight_names)
         if first == 0:
             return {
                 (k, j, tuple(map(int, exponents))): value
-                for (k, j), polynomial in np.ndenumerate(self.entries)
+                for k, j, polynomial in self.outputs()
                 for exponents, value in polynomial.to_dict().items()
             }
         grouped: dict[Key, dict[Exponents, Any]] = {}
-        for (k, j), polynomial in np.ndenumerate(self.entries):
+        for k, j, polynomial in self.outputs():
             for exponents, value in polynomial.to_dict().items():
                 key = (k, j, tuple(map(int, exponents[first:])))
                 grouped.setdefault(key, {})[exponents[:first]] = value
         ring = PolynomialRing(self.weight_names)
         return {key: ring.from_terms(terms) for key, terms in grouped.items()}
+
+    def coordinate(self, key: Key) -> str:
+        """`c_k_j_m`, the name of a coefficient: coordinate `k` of output token `j`, monomial `m` of `monomials`.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> polynomial_map(Architecture((1, 1), (1,), 2)).coordinate((1, 2, (2, 1)))
+            'c_1_2_2'
+        """
+        k, j, exponents = key
+        left, variables = sum(exponents), len(exponents)
+        before = sum(comb(variables + d - 1, d) for d in self.degrees if d > left)
+        for i, e in enumerate(exponents, start=1):  # those with a larger exponent here come before
+            if left > e:
+                before += comb(left - e - 1 + variables - i, variables - i)
+            left -= e
+        return f"c_{k}_{j}_{before + 1}"
 
     def _require(self, terms: int, memory: int, what: str) -> None:
         require_memory(terms * TERM_BYTES, memory, f"{what}, {terms:,} terms in SymPy,")
@@ -166,8 +187,8 @@ class SymbolicMap:
         r"""Non-zero coefficients in SymPy, by output and monomial in the inputs.
 
         Returns:
-            Keys `(k, j, exponents)`: coordinate `k` of output token `j` (from 0), exponents of `input_names`, in the
-            order of the coefficient vector. Values: SymPy numbers, or expressions in the weights.
+            Keys `(k, j, exponents)`: coordinate `k` of output token `j` (both from 1), exponents of `input_names`, in
+            the order of the coefficient vector. Values: SymPy numbers, or expressions in the weights.
 
         Raises:
             TooLarge: the expressions are estimated to need more than `memory` bytes.
@@ -175,7 +196,7 @@ class SymbolicMap:
         Example:
             >>> from lightning_sym.network.polynomial_map import polynomial_map
             >>> polynomial_map(Architecture((1, 1), (1,), 1)).coefficients()
-            {(0, 0, (3,)): K1_1_1*Q1_1_1*V1_1_1}
+            {(1, 1, (3,)): K1_1_1*Q1_1_1*V1_1_1}
         """
         self._require(sum(map(len, self.entries.ravel())), memory, "the coefficients")
         known = self.ring_coefficients()
@@ -299,7 +320,8 @@ class SymbolicMap:
         if not self.weight_names:
             raise BadInput("an ideal must be of a map with symbolic weights, got numbers")
         if at is None:
-            return graph_ideal(self.distinct_coefficients(), self.monomials(), self.weight_symbols)
+            known = self.distinct_coefficients()
+            return graph_ideal(dict(zip(map(self.coordinate, known), known.values(), strict=True)), self.weight_symbols)
         fixed = at if isinstance(at, SymbolicMap) else self.at(at)
         if fixed.weight_names:
             raise BadInput(f"a fiber must be of a function whose coefficients are numbers, got {fixed.weight_names[0]}")

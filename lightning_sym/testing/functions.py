@@ -119,7 +119,7 @@ def _compare_maps(one: Weights | PolynomialMap, other: Weights | PolynomialMap, 
                 told(
                     f"the networks compute different functions of inputs with {t} tokens",
                     [
-                        ("output", f"coordinate {k + 1} of token {j + 1}, coefficient of {monomial}"),
+                        ("output", f"coordinate {k} of token {j}, coefficient of {monomial}"),
                         ("first", str(values[0])),
                         ("second", str(values[1])),
                     ],

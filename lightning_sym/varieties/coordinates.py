@@ -134,7 +134,7 @@ class CoordinateSystem:
         """The coordinates of a map with these coefficients; None unless it lies in the linear span.
 
         Args:
-            coefficients: by row and token of the output, from 0, and exponents of all inputs; those that are missing
+            coefficients: by row and token of the output, from 1, and exponents of all inputs; those that are missing
                 are zero.
 
         Raises:
@@ -145,11 +145,13 @@ class CoordinateSystem:
         given: dict[tuple[int, int, tuple[int, ...]], Fraction] = {}
         for place, value in coefficients.items():
             match place:
-                case (int(k), int(j), tuple(exponents)) if 0 <= k < rows and 0 <= j < t and len(exponents) == length:
+                case (int(k), int(j), tuple(exponents)) if 1 <= k <= rows and 1 <= j <= t and len(exponents) == length:
                     if number := exact_coefficient(value):
-                        given[k, j, exponents] = number
+                        given[k - 1, j - 1, exponents] = number
                 case _:
-                    raise BadInput(f"a coefficient must be of an output and a monomial of {shape}, got {shown(place)}")
+                    raise BadInput(
+                        f"a coefficient must be of a row, a token (from 1) and a monomial of {shape}, got {shown(place)}"
+                    )
         places = [(row, t - 1, c.exponents) for c, (row, _) in zip(self.coordinates, self.keys, strict=True)]
         values = [given.get(place, Fraction(0)) for place in places]
         sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}

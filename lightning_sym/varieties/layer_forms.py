@@ -36,7 +36,7 @@ def not_of_one_layer(phi: PolynomialMap) -> Difference | None:
         if known.get(key, 0) != wanted:
             m, j, exponents = key
             text = monomial_text(phi.input_names, exponents)
-            return Difference(m + 1, j + 1, text, str(known.get(key, 0)), str(wanted))
+            return Difference(m, j, text, str(known.get(key, 0)), str(wanted))
     return None
 
 

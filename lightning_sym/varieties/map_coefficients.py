@@ -10,12 +10,37 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.ambient import ambient_dimension
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.network.given_map import letters
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 
 WHAT = "the weights of a polynomial map"
+
+
+def input_ring(architecture: Architecture, inputs: Sequence[Any] | None = None) -> PolynomialRing:
+    """The ring of the inputs `x_k_j`, or of the letters that somebody has in their places.
+
+    Raises:
+        BadInput: these are not as many different letters.
+
+    Example:
+        >>> input_ring(Architecture((2, 1), (1,), 1), ["a", "b"]).names
+        ('a', 'b')
+    """
+    architecture.require_plain(WHAT)
+    usual = entry_names("x", architecture.widths[0], architecture.tokens)
+    if inputs is None:
+        return PolynomialRing(usual)
+    names = [letter.name for letter in letters(inputs, "inputs")]
+    if len(names) != len(usual) or len(set(names)) < len(names):
+        some = ", ".join(usual[:2])
+        raise ShapeError(
+            f"inputs must be {len(usual)} different letters, in the order of {some}, ..., got {shown(names)}"
+        )
+    return PolynomialRing(names)
 
 
 def as_vector(given: Sequence[Any], architecture: Architecture) -> list[Any] | None:
@@ -72,17 +97,17 @@ def entries_from_terms(given: Mapping[Any, Any], ring: PolynomialRing, architect
     """
     architecture.require_plain(WHAT)
     rows, t, n = architecture.widths[-1], architecture.tokens, architecture.widths[0] * architecture.tokens
-    terms: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {place: {} for place in np.ndindex(rows, t)}
+    terms: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {(k + 1, j + 1): {} for k, j in np.ndindex(rows, t)}
     for key, value in given.items():
         good = isinstance(key, tuple) and len(key) == 3 and key[:2] in terms and isinstance(key[2], tuple)
         if not good or len(key[2]) != n or any(type(e) is not int or not 0 <= e <= architecture.degree for e in key[2]):
             raise BadInput(
-                f"a coefficient must stand at (output, token, exponents of the {n:,} inputs), "
+                f"a coefficient must stand at (output, token, exponents of the {n:,} inputs), both from 1, "
                 f"as PolynomialMap.coefficients() gives it, got {str(key)[:40]!r}"
             )
         if number := _rational(value, "a coefficient"):
             terms[key[:2]][key[2]] = ring.constant(number).leading_coefficient()
     entries = np.empty((rows, t), dtype=object)
-    for place, found in terms.items():
-        entries[place] = ring.from_terms(found)
+    for (k, j), found in terms.items():
+        entries[k - 1, j - 1] = ring.from_terms(found)
     return entries

@@ -33,7 +33,7 @@ from lightning_sym.varieties.coordinates import Coordinate
 MOST_SCALINGS, LARGEST_WEIGHT = 5, 50
 """Scalings that sort coordinates, and by how much one of them may count: codes of weights must fit into 64 bits."""
 
-_ONE = (-1, -1, ())
+_ONE = (0, 0, ())
 """In place of a coefficient the constant 1."""
 
 _TERM = 2e-8
@@ -168,11 +168,13 @@ class MapCoordinates:
         for place, value in coefficients.items():
             match place:
                 case (int(k), int(j), tuple(exponents)) if (
-                    0 <= k < rows and 0 <= j < columns and len(exponents) == len(self.phi.input_names)
+                    1 <= k <= rows and 1 <= j <= columns and len(exponents) == len(self.phi.input_names)
                 ):
                     given[k, j, exponents] = exact_coefficient(value)
                 case _:
-                    raise BadInput(f"a coefficient must be of an output and a monomial of the map, got {shown(place)}")
+                    raise BadInput(
+                        f"a coefficient must be of a row, a token (from 1) and a monomial, got {shown(place)}"
+                    )
         values = [given.get(key, Fraction(0)) for key in self.keys] + [Fraction(1)] * (not self.is_cone)
         sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
         if any(sums.get(key, 0) != given.get(key, 0) for key in sums | given):
@@ -216,10 +218,7 @@ def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: W
     every = [*keys, _ONE] if not is_cone else keys
     place = {key: i for i, key in enumerate(every)}
     combinations = {key: {place[k]: c for k, c in found[key].items()} for key in ordered}
-    coordinates = (
-        MapCoordinate(f"c_{i}", key[0] + 1, key[1] + 1, key[2], weight[key], phi.input_names)
-        for i, key in enumerate(every, start=1)
-    )
+    coordinates = (MapCoordinate(f"c_{i}", *key, weight[key], phi.input_names) for i, key in enumerate(every, start=1))
     return MapCoordinates(
         phi, tuple(coordinates), tuple(keys), combinations, tuple(coefficients[key] for key in every), is_cone
     )

@@ -16,13 +16,13 @@ from lightning_sym.network.given_map import GivenShape
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.readers.bounds import LARGEST_FILE, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import map_entries
-from lightning_sym.varieties.map_coefficients import as_vector, entries_from_terms, entries_from_vector
+from lightning_sym.varieties.map_coefficients import as_vector, entries_from_terms, entries_from_vector, input_ring
 from lightning_sym.varieties.map_text import MOST_TERMS, from_sympy, parse_polynomial
 
 PHI = "lightning-sym/phi/1"
-_OWN = {"widths", "ranks", "tokens", "outputs", "coefficients"}
+_OWN = {"widths", "ranks", "tokens", "inputs", "outputs", "coefficients"}
 _FORM = {"normalization": "none", "heads": 1, "value_ranks": None, "skip": False, "mask": "none", "embed": None,
          "unembed": None}  # fmt: skip
 
@@ -37,6 +37,7 @@ class Document(NamedTuple):
         widths, ranks, tokens: `None` where the file does not say.
         outputs: the text of each output by row and token, from 1; or `None`.
         coefficients: the coefficient vector; or `None`.
+        inputs: the letters of the outputs, in the order of `x_1_1, x_1_2, ...`; `None` where they are these.
     """
 
     widths: tuple[int, ...] | None
@@ -44,6 +45,7 @@ class Document(NamedTuple):
     tokens: int | None
     outputs: dict[tuple[int, int], str] | None
     coefficients: list[Any] | None
+    inputs: tuple[str, ...] | None = None
 
 
 def read_document(content: bytes) -> Document:
@@ -71,7 +73,7 @@ def read_document(content: bytes) -> Document:
             raise FileFormatError("it must have the keys architecture and outputs, as `phi --json` prints it")
         _require_plain(shape)
         shape = {"widths": shape.get("widths"), "ranks": shape.get("attention_ranks"), "tokens": shape.get("tokens")}
-        found = shape | {"outputs": found["outputs"]}
+        found = shape | {key: found[key] for key in ("inputs", "outputs") if key in found}
     elif unknown := sorted(found.keys() - _OWN):
         raise FileFormatError(f"it must have the keys {', '.join(sorted(_OWN))} and no others, got {shown(unknown[0])}")
     if ("outputs" in found) == ("coefficients" in found):
@@ -83,7 +85,14 @@ def read_document(content: bytes) -> Document:
         None if tokens is None else tokens[0],
         _outputs(found["outputs"]) if "outputs" in found else None,
         _numbers(found["coefficients"], numbers) if "coefficients" in found else None,
+        _letters(found["inputs"]) if "inputs" in found else None,
     )
+
+
+def _letters(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise FileFormatError(f"inputs must be a list of names, got {shown(value)}")
+    return tuple(value)
 
 
 def _require_plain(shape: dict[str, Any]) -> None:
@@ -216,19 +225,13 @@ def map_of(document: Document, architecture: Architecture) -> PolynomialMap:
     for k, j in given:
         if k > rows or j > t:
             raise ShapeError(f"outputs must have rows up to {rows} and tokens up to {t}, got row {k}, token {j}")
-    ring = input_ring(architecture)
+    ring = input_ring(architecture, document.inputs)
     entries = np.empty((rows, t), dtype=object)
     for k, j in np.ndindex(rows, t):
         if (k + 1, j + 1) not in given:
             raise BadInput(f"every output must be there, row {k + 1}, token {j + 1} is missing")
         entries[k, j] = parse_polynomial(given[k + 1, j + 1], ring, architecture.degree, f"row {k + 1}, token {j + 1}")
     return checked_map(entries, ring, architecture)
-
-
-def input_ring(architecture: Architecture) -> PolynomialRing:
-    """The ring of the inputs `x_k_j`."""
-    architecture.require_plain("the weights of a polynomial map")
-    return PolynomialRing(entry_names("x", architecture.widths[0], architecture.tokens))
 
 
 def checked_map(entries: Any, ring: PolynomialRing, architecture: Architecture) -> PolynomialMap:
@@ -248,7 +251,10 @@ def checked_map(entries: Any, ring: PolynomialRing, architecture: Architecture) 
                     f"row {k + 1}, token {j + 1} must be homogeneous of degree {architecture.degree}, "
                     f"got a term of degree {degree}"
                 )
-    return PolynomialMap(architecture, entries, ring, (), ring.names)
+    usual = input_ring(architecture)
+    if ring.names != usual.names:  # letters of somebody's own, in the order in which they were listed
+        entries = map_entries(partial(_moved, ring=usual), entries)
+    return PolynomialMap(architecture, entries, usual, (), usual.names)
 
 
 def _of_coefficients(values: Sequence[Any], architecture: Architecture) -> PolynomialMap:
@@ -256,21 +262,24 @@ def _of_coefficients(values: Sequence[Any], architecture: Architecture) -> Polyn
     return checked_map(entries_from_vector(values, ring, architecture), ring, architecture)
 
 
-def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
+def map_from_python(given: Any, architecture: Architecture, inputs: Sequence[Any] | None = None) -> PolynomialMap:
     """A map from what people have in Python: a `PolynomialMap`, a SymPy matrix, rows of expressions or of text.
 
     A `PolynomialMap.of` of one's own has any letters as inputs; in the order in which they are listed they are
     `x_1_1, x_1_2, ...`, row by row.
 
-    Or its coefficients, as `PolynomialMap.coefficient_vector()` and `coefficients()` give them.
+    Rows may have other letters too, where `inputs` lists them in this order. Or the coefficients, as
+    `PolynomialMap.coefficient_vector()` and `coefficients()` give them.
 
     Raises:
         BadInput: it is none, or not of this shape.
     """
     require_room(architecture)
     rows, t = architecture.widths[-1], architecture.tokens
-    ring = input_ring(architecture)
+    ring = input_ring(architecture, inputs)
     if isinstance(given, PolynomialMap):
+        if inputs is not None:
+            raise BadInput("inputs must be left out for a PolynomialMap, which lists its own")
         if given.weight_names:
             raise BadInput("the map must have numbers as coefficients, got symbolic weights; put numbers in")
         entries = given.entries
@@ -280,14 +289,14 @@ def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
                     f"the map must be {rows} x {t} in {len(ring.names)} inputs, listed as x_1_1, x_1_2, ... are, "
                     f"got {entries.shape[0]} x {entries.shape[1]} in {len(given.input_names)}"
                 )
-            return checked_map(map_entries(partial(_moved, ring=ring), entries), ring, architecture)
+            return checked_map(entries, given.ring, architecture)
         sizes = (given.architecture.input_width, *entries.shape)
         if sizes != (architecture.widths[0], rows, t):
             raise ShapeError(
                 f"the map must be {rows} x {t} in {architecture.widths[0]} x {t} inputs, "
                 f"got {sizes[1]} x {sizes[2]} in {sizes[0]} x {given.architecture.tokens}"
             )
-        return checked_map(map_entries(partial(_moved, ring=ring), entries), ring, architecture)
+        return checked_map(entries, given.ring, architecture)
     if hasattr(given, "tolist") and not isinstance(given, str):
         given = given.tolist()
     if isinstance(given, Mapping):

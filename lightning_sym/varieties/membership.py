@@ -54,6 +54,7 @@ def recover(
     phi: Any,
     architecture: Architecture | None = None,
     *,
+    inputs: Sequence[Any] | None = None,
     memory: int = DEFAULT_MEMORY,
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
@@ -66,6 +67,8 @@ def recover(
             SymPy expressions or text, in the letters `x_k_j` (coordinate `k` of token `j`); or its coefficients, as
             `PolynomialMap.coefficient_vector()` or `coefficients()` gives them.
         architecture: the shape; that of `phi` if it is a `PolynomialMap`.
+        inputs: SymPy symbols or names in the order of `x_1_1, x_1_2, ..., x_2_1, ...`, where the outputs have other
+            letters than these.
         memory: bytes that expanded polynomials may take, by an estimate made before.
         work: seconds that exact work may take, by a rough estimate made before each step.
         progress: called with stage, steps done and steps in all.
@@ -98,7 +101,7 @@ def recover(
     if not isinstance(architecture, Architecture):
         raise BadInput(f"the shape must be an Architecture, got {type(architecture).__name__}")
     architecture.require_plain("the weights of a polynomial map")
-    asked = _AskedMap(map_from_python(phi, architecture), memory, Work(work, progress))
+    asked = _AskedMap(map_from_python(phi, architecture, inputs), memory, Work(work, progress))
     found, tried = ask(asked, RECOVERY, asked.work)
     return replace(asked.undecided() if found is None else found, tried=tried)
 

@@ -33,7 +33,7 @@ MAPS = {
 }
 NAMES = {  # what each system takes for a variable
     "sympy": r"[A-Za-z]\w*", "sage": r"[A-Za-z]\w*", "oscar": r"[A-Za-z]\w*", "singular": r"[A-Za-z]\w*",
-    "macaulay2": r"[A-Za-z]+(?:_\(\d+(?:,\d+)+\)|_\d+)?",
+    "macaulay2": r"[A-Za-z]+\d*(?:_\(\d+(?:,\d+)+\)|_\d+)?",
 }  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def test_every_coefficient_is_there_once() -> None:
     comments = [line for line in map_text(phi, "singular").splitlines() if line.startswith("// c_")]
     places = [place for line in comments for place in line.split(" of ")[1].split("; ")]
     expected = {
-        f"phi_{k + 1}_{j + 1}: {polynomial_text('singular', phi.input_names, {e: 1})}" for k, j, e in phi.coefficients()
+        f"phi_{k}_{j}: {polynomial_text('singular', phi.input_names, {e: 1})}" for k, j, e in phi.coefficients()
     }
     assert set(places) == expected
     assert len(places) == len(expected) == 20

@@ -220,5 +220,5 @@ def test_own_symbols_keep_their_assumptions() -> None:
     phi = polynomial_map(Architecture((1, 1), (1,), 1), w)
     assert real in phi.free_symbols
     assert phi.free_symbols["a"] is real
-    assert phi.sympy(0, 0).as_expr() == phi.matrix()[0, 0]
-    assert phi.latex(0, 0) == "2 a {x_{1,1}}^{3}"
+    assert phi.sympy(1, 1).as_expr() == phi.matrix()[0, 0]
+    assert phi.latex(1, 1) == "2 a {x_{1,1}}^{3}"

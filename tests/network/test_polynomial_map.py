@@ -87,13 +87,13 @@ def test_agrees_with_plain_sympy() -> None:
     expected = (v * x * x.T * k.T * q * x).expand()
     for i in range(2):
         for j in range(2):
-            assert sympy.expand(phi.sympy(i, j).as_expr() - expected[i, j]) == 0
+            assert sympy.expand(phi.sympy(i + 1, j + 1).as_expr() - expected[i, j]) == 0
     assert phi.matrix().expand() == expected
     assert polynomial_map(Architecture((2, 1), (1,), 3)).matrix().shape == (1, 3)
 
 
 def test_latex_names_layers_rows_and_columns() -> None:
-    text = polynomial_map(Architecture((1, 1, 1), (1, 1), 1)).latex(0, 0)
+    text = polynomial_map(Architecture((1, 1, 1), (1, 1), 1)).latex(1, 1)
     assert text.startswith("{q^{(1)}_{1,1}}^{3}")
     assert text.endswith("{x_{1,1}}^{9}")
 

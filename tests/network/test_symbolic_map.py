@@ -58,14 +58,14 @@ def test_coefficients_are_those_that_sympy_reads_off_the_matrix(name: str) -> No
     inputs = phi.symbols[len(phi.weight_names) :]
     matrix, known = phi.matrix(), phi.coefficients()
     found = {
-        (k, j, exponents): value
+        (k + 1, j + 1, exponents): value
         for k, j in np.ndindex(*phi.entries.shape)
         for exponents, value in sympy.Poly(matrix[int(k), int(j)], *inputs).as_dict().items()
     }
     assert known == found
     assert matrix.free_symbols == phi.free_symbols
     vector = sympy.Matrix(phi.coefficient_vector())
-    keys = [(k, j, e) for k, j in np.ndindex(*phi.entries.shape) for e in phi.monomials()]
+    keys = [(k + 1, j + 1, e) for k, j in np.ndindex(*phi.entries.shape) for e in phi.monomials()]
     assert list(vector) == [found.get(key, 0) for key in keys]
     assert list(known) == [key for key in keys if key in known]
 

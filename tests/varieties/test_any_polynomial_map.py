@@ -84,8 +84,8 @@ def test_a_curve_that_is_no_cone() -> None:
     assert [str(g.as_expr()) for g in found.generators[3]] == ["c_1**3 + c_1**2*c_3 - c_2**2*c_3"]
     assert (found.is_cone, found.dimension, found.degree) == (False, 1, 3)
     assert found.vanishes_at({"a": 5})
-    assert found.vanishes_at({(0, 0, ()): 0})
-    assert not found.vanishes_at({(0, 0, ()): 1})
+    assert found.vanishes_at({(1, 1, ()): 0})
+    assert not found.vanishes_at({(1, 1, ()): 1})
     assert [found.tangent_dimension_bound({"a": a}) for a in (1, 3)] == [2, 1]
     assert str(found).startswith("map ")
 
@@ -94,8 +94,8 @@ def test_coefficients_that_differ_by_a_constant_are_one_coordinate() -> None:
     a, b = sympy.symbols("a b")
     found = equations(PolynomialMap.of([[a, a + 1, b, a * b, 3]], weights=[a, b]), 2)
     assert (found.linear_span, dict(found.counts)) == (4, {2: 1})
-    assert found.vanishes_at({(0, i, ()): v for i, v in enumerate((2, 3, 5, 10, 3))})
-    assert not found.vanishes_at({(0, i, ()): v for i, v in enumerate((2, 4, 5, 10, 3))})
+    assert found.vanishes_at({(1, i, ()): v for i, v in enumerate((2, 3, 5, 10, 3), start=1)})
+    assert not found.vanishes_at({(1, i, ()): v for i, v in enumerate((2, 4, 5, 10, 3), start=1)})
 
 
 def test_an_equation_decides_a_dimension_that_ranks_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +195,7 @@ def test_letters_with_assumptions_stay_theirs() -> None:
     phi = products()
     assert phi.matrix()[0].free_symbols == {*U, *W, X}
     assert phi.at({U[0]: 2}).symbols[-1] is X
-    assert Map.of([[Fraction(1, 2)]], weights=[]).coefficients() == {(0, 0, ()): sympy.Rational(1, 2)}
+    assert Map.of([[Fraction(1, 2)]], weights=[]).coefficients() == {(1, 1, ()): sympy.Rational(1, 2)}
     assert "kernel" in phi.to_text("singular")
 
 

@@ -168,7 +168,7 @@ def test_membership_does_not_write_down_what_every_token_repeats() -> None:
     shape = Architecture((2, 1), (2,), tokens=300)
     found = equations(shape, 2)
     weights = Weights.random(shape, seed=3)
-    one = {(0, 299, tuple(3 if i == 299 else 0 for i in range(600))): 1}
+    one = {(1, 300, tuple(3 if i == 299 else 0 for i in range(600))): 1}
     with at_most(1_000_000):
         assert found.vanishes_at(weights)
         assert not found.vanishes_at(one)

@@ -126,11 +126,11 @@ BAD_COEFFICIENTS: list[tuple[Any, str]] = [
     ([True, 0, 0, 0], "an integer or a fraction, got 'True'"),
     ([sympy.sqrt(2), 0, 0, 0], "an integer or a fraction"),
     ([sympy.nan, 0, 0, 0], "an integer or a fraction"),
-    ({(0, 0, (3,)): 1}, "exponents of the 2 inputs"),
+    ({(1, 1, (3,)): 1}, "exponents of the 2 inputs"),
     ({(0, 1, (3, 0)): 1}, "exponents of the 2 inputs"),
-    ({(0, 0, (4, -1)): 1}, "exponents of the 2 inputs"),
-    ({(0, 0, (2, 0)): 1}, "homogeneous of degree 3"),
-    ({(0, 0, (3, 0)): 0.5}, "an integer or a fraction"),
+    ({(1, 1, (4, -1)): 1}, "exponents of the 2 inputs"),
+    ({(1, 1, (2, 0)): 1}, "homogeneous of degree 3"),
+    ({(1, 1, (3, 0)): 0.5}, "an integer or a fraction"),
     ({"x": 1}, "exponents of the 2 inputs"),
 ]
 
@@ -279,3 +279,22 @@ def test_terms_times_variables_are_bounded_before_they_are_read(monkeypatch: pyt
     monkeypatch.setattr(map_text, "_words", lambda text, what: pytest.fail("it was read"))
     with pytest.raises(TooLarge, match="at most 3 terms in 2 variables"):
         parse_polynomial("x_1_1^3 + x_2_1^3 - x_1_1*x_2_1^2 + x_1_1^2*x_2_1 + x_1_1^3", RING, 3)
+
+
+def test_letters_of_ones_own_in_the_order_in_which_they_are_listed() -> None:
+    """The same cubic in other letters, in Python and in a file; another order is another function."""
+    p, q = sympy.symbols("p q")
+    shape = Architecture((2, 1), (1,), 1)
+    told = recover([[p**3 + 3 * p**2 * q]], shape, inputs=[p, q])
+    assert told == recover([["p^3 + 3*p^2*q"]], shape, inputs=["p", "q"]) == recover([[X**3 + 3 * X**2 * Y]], shape)
+    exchanged = recover([[p**3 + 3 * p**2 * q]], shape, inputs=[q, p])
+    assert exchanged == recover([[Y**3 + 3 * Y**2 * X]], shape) != told
+    document = read_document(b'{"inputs": ["p", "q"], "outputs": [["p^3 + 3*p^2*q"]]}')
+    assert recover(map_of(document, shape)) == told
+    for letters, message in (([p], "2 different letters"), ([p, p], "2 different letters"), ([X, Y], "in the letters")):
+        with pytest.raises(BadInput, match=message):
+            recover([[p**3]], shape, inputs=letters)
+    with pytest.raises(BadInput, match="lists its own"):
+        recover(polynomial_map(shape, Weights.random(shape, seed=0)), inputs=[p, q])
+    with pytest.raises(BadInput, match="a list of names"):
+        read_document(b'{"inputs": "p", "outputs": [["p^3"]]}')

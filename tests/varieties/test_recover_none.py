@@ -28,7 +28,7 @@ from lightning_sym.exact.number_field import RATIONALS
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.network.one_layer import coefficients_from_products, quadratic_monomials
 from lightning_sym.varieties import expansion, membership, realization, skew_parts
-from lightning_sym.varieties.map_input import input_ring
+from lightning_sym.varieties.map_coefficients import input_ring
 
 
 def of_products(forms: list[list[int]], tokens: int = 2) -> PolynomialMap:
@@ -38,7 +38,7 @@ def of_products(forms: list[list[int]], tokens: int = 2) -> PolynomialMap:
     terms: list[dict[tuple[int, ...], int]] = [{} for _ in range(tokens)]
     for (_, j, exponents), places in coefficients_from_products(2, 1, tokens).items():
         if value := sum(forms[k][n] for k, _, n in places):
-            terms[j][exponents] = value
+            terms[j - 1][exponents] = value
     entries = np.empty((1, tokens), dtype=object)
     entries[0] = [ring.from_terms(each) for each in terms]
     return PolynomialMap(shape, entries, ring, (), ring.names)
@@ -138,7 +138,7 @@ def test_arrays_of_forms_that_are_no_products() -> None:
         terms: list[dict[tuple[int, ...], int]] = [{}, {}]
         for (_, j, exponents), places in coefficients_from_products(3, 1, 2).items():
             if value := sum(forms[k][n] for k, _, n in places):
-                terms[j][exponents] = value
+                terms[j - 1][exponents] = value
         entries = np.empty((1, 2), dtype=object)
         entries[0] = [ring.from_terms(each) for each in terms]
         found = recover(PolynomialMap(shape, entries, ring, (), ring.names))
