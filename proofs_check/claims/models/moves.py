@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from proofs_check.claims.models.decoders import Decoder, P, Residues, Weights, inverse_matrix
+from proofs_check.claims.models.decoders import Decoder, Weights
+from proofs_check.claims.models.series_ranks import P, Residues, inverse_matrix
 
 Move = Callable[[Decoder, Weights, np.random.Generator], Weights]
 

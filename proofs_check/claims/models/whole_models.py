@@ -24,7 +24,7 @@ import numpy as np
 
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.claims.models.decoders import Decoder, P, Weights, logits
+from proofs_check.claims.models.decoders import Decoder, Weights, logits
 from proofs_check.claims.models.moves import (
     LISTED,
     Move,
@@ -38,6 +38,7 @@ from proofs_check.claims.models.moves import (
     stream_scaled,
     ups_scaled,
 )
+from proofs_check.claims.models.series_ranks import P
 
 ORDER = 9
 
