@@ -35,11 +35,12 @@ with lazy_imports(__name__):
     from lightning_cli.pictures import drawing
     from lightning_sym.certificates import same_function as certificates
     from lightning_sym.checkpoints import distances as measuring
-    from lightning_sym.checkpoints import folders, same_checkpoints, symmetry_files, tokenizers
+    from lightning_sym.checkpoints import folders, symmetry_files, tokenizers
     from lightning_sym.fibers import comparison, connection, same_function, stream_symmetry
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weights as known
     from lightning_sym.rings import ball_matrices
+    from lightning_sym.whole_models import same_models
 
 HEAD = in_order(field("head", str, "layer and head, such as 1.2; merged ones with + between"), field("factor", NUMBER))
 
@@ -248,7 +249,8 @@ def command(
 
     Or they are checkpoints: folders as the transformers library, Meta, MLX or Megatron write them, or .gguf files. Then
     the answer is the symmetry by which one is a rewriting of the other, exactly or up to rounding, or logits that are
-    proved apart, with the known mistakes of conversion tools that explain the difference.
+    proved apart, with the known mistakes of conversion tools that explain the difference; or, without --ids,
+    the theorem that there are no other symmetries: then functions differ on real combinations of token embeddings.
     """
     kinds = [is_checkpoint(path) for path in (first, second)]
     told = ("files of weights", "checkpoints (folders, .gguf)")
@@ -323,15 +325,13 @@ def _same_checkpoints(
                 raise BadInput(f"with tokenizers both must have as many token ids, got {counts[0]} and {counts[1]}")
             ordered = tokenizers.id_order(tokenizer_a, tokenizer_b, counts[0])
             pair = opened[0], ordered.read(opened[1])
-        result = same_checkpoints.same_checkpoints(
-            *pair, ids=ids, units=units, work=work, scheduler=scheduler, progress=progress
-        )
+        asked: dict[str, Any] = {"ids": ids, "units": units, "work": work, "scheduler": scheduler}
+        result = same_models.same_models(*pair, **asked, progress=progress)
         if distances or target is not None:
             apart = measuring.checkpoint_distances(*pair, units=units, work=work)
         if target is not None and apart is not None:
             drawing.write_picture(target, pictures.picture(apart).image(target.suffix.lower()[1:]))
-    written = None
-    about_files = not result.reduced and (ordered is None or not ordered.moved)
+    written, about_files = None, not result.reduced and (ordered is None or not ordered.moved)
     if output is not None and result.symmetry is not None and about_files:
         symmetry_files.save_symmetry(result.symmetry, output)
         written = output

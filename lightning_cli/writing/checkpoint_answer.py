@@ -111,6 +111,14 @@ DISTANCES = group(
 )
 
 
+THEOREM = group(
+    field("layer", optional(natural()), "where they differ, from 0; null before and behind the layers"),
+    field("what", str, "the invariant of the second that the first has not"),
+    field("inputs", str, "on which inputs the functions differ"),
+    field("proof", str, "where it is proved"),
+)
+
+
 CHECKPOINTS = json_answer(
     "same-checkpoints",
     field("first", str, "the first checkpoint"),
@@ -169,6 +177,12 @@ CHECKPOINTS = json_answer(
         "ids_moved",
         optional(natural()),
         "how many token ids of the second its tokenizer has elsewhere than the first's; null without tokenizers",
+    ),
+    field(
+        "theorem",
+        optional(THEOREM),
+        "different: what shows it by the theorem about whole models; null where it shows nothing or was not asked, as "
+        "with ids",
     ),
     version=2,
     said="`lightning-sym same --json` of two checkpoints.",

@@ -49,6 +49,31 @@ OTHER_IDS = "different  they have other numbers of token ids"
 """What is said where no logits need to be compared."""
 
 
+BY_THEOREM = "different  no symmetry leads from one to the other, and there are no other ones"
+"""What is said where the theorem about whole models decides."""
+
+
+@dataclass(frozen=True)
+class ApartByTheorem:
+    """Why two models are different functions where no logits show it: the theorem about whole models.
+
+    Attributes:
+        layer: where they differ, from 0; `None` before and behind the layers.
+        what: the invariant of the second that the first has not.
+        inputs: on which inputs the functions differ.
+        proof: where it is proved, and how it was computed.
+    """
+
+    layer: int | None
+    what: str
+    inputs: str
+    proof: str
+
+    def __str__(self) -> str:
+        where = "" if self.layer is None else f"layer {self.layer}, "
+        return f"{where}{self.what}; on {self.inputs}: {self.proof}"
+
+
 @dataclass(frozen=True)
 class FoundSymmetry:
     """What was done to the first checkpoint, as it was found.
@@ -125,6 +150,8 @@ class CheckpointComparison(Result):
         reduced: what was left out of either side before they were compared, as it is there twice or does nothing; then
             `symmetry` leads from what is left of the first to what is left of the second, as
             `lightning_sym.checkpoints.reduced.reduced` makes them.
+        theorem: where the answer is `DIFFERENT`, what shows it by the theorem about whole models, if it was asked: the
+            functions differ on real combinations of token embeddings, which says nothing of token ids alone.
     """
 
     first: str
@@ -138,6 +165,7 @@ class CheckpointComparison(Result):
     symmetry: Symmetry | None = field(default=None, repr=False, compare=False)
     explained: tuple[Explained, ...] = ()
     reduced: tuple[Reduction, ...] = field(default=(), repr=False)
+    theorem: ApartByTheorem | None = field(default=None, repr=False)
 
     @property
     def units(self) -> float:
@@ -175,17 +203,22 @@ class CheckpointComparison(Result):
             lines += [(label if number == 0 else "", each.said()) for number, each in enumerate(off[:SHOWN])]
             if (rest := len(off) - SHOWN) > 0:
                 lines.append(("", f"and {rest} {'tensor' if rest == 1 else 'tensors'} more"))
+        if self.theorem is not None and not self._apart:
+            lines.append(("theorem", str(self.theorem)))
         if self.logits is not None:
             lines += _said_of_logits(self.logits)
         lines += [("tried" if number == 0 else "", each) for number, each in enumerate(self.tried)]
         return [*lines, ("list", KNOWN)]
 
+    @property
+    def _apart(self) -> bool:
+        """Whether logits are proved apart."""
+        return self.logits is not None and self.logits.apart is not None
+
     def _says(self) -> str:
         """The answer in a sentence."""
-        shown = self.answer is not CheckpointAnswer.DIFFERENT or (
-            self.logits is not None and self.logits.apart is not None
-        )
-        said = SAYS[self.answer] if shown else OTHER_IDS
+        shown = self.answer is not CheckpointAnswer.DIFFERENT or self._apart
+        said = SAYS[self.answer] if shown else OTHER_IDS if self.theorem is None else BY_THEOREM
         return said.replace("every tensor", "every tensor that is left") if self.reduced else said
 
     def _explained(self) -> Lines:

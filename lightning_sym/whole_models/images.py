@@ -110,8 +110,8 @@ def image(block: Block, form: CheckpointForm, vectors: Vectors, *, rotary: bool)
     """What the conditions see of a layer."""
     neurons = Neurons.of(block)
     heads = {name: of(getattr(block, name)) for name in ("query", "key", "value", "output")}
-    gain, bias = of(block.norm1_gain), _bias(block.norm1_bias, form.width)
-    constant = _constants(heads["query"], bias, block.query_bias)
+    gain, bias = of(block.norm1_gain), residues_or_zero(block.norm1_bias, form.width)
+    constant = constants_of(heads["query"], bias, block.query_bias)
     queries = product(heads["query"], times(vectors.left, gain[:, None]))
     queries = reduce_mod(queries + times(constant[..., None], vectors.constants), P)
     keys = product(heads["key"], times(vectors.right, gain[:, None]))
@@ -128,7 +128,7 @@ def image(block: Block, form: CheckpointForm, vectors: Vectors, *, rotary: bool)
     return LayerImage(
         product(neurons.gates, times(vectors.gates, neurons.gain[:, None])),
         neurons.alive(vectors),
-        _forms(queries, np.repeat(keys, each, axis=0), rotary=rotary),
+        rotary_forms(queries, np.repeat(keys, each, axis=0), rotary=rotary),
         short,
         _alike(folded["value"], folded["key"], each, rotary=rotary),
     )
@@ -151,7 +151,7 @@ class Neurons:
         factors = of(block.up) if gated else None
         constants = None
         if factors is not None:
-            constants = _constants(factors, _bias(block.norm2_bias, factors.shape[-1]), block.up_bias)
+            constants = constants_of(factors, residues_or_zero(block.norm2_bias, factors.shape[-1]), block.up_bias)
         gates = of(block.gate if gated else block.up)
         return cls(of(block.norm2_gain), gates, factors, constants, of(block.down))
 
@@ -165,18 +165,19 @@ class Neurons:
         return np.asarray(found & (values != 0).any(axis=1))
 
 
-def _bias(bias: Any, width: int) -> Residues:
+def residues_or_zero(bias: Any, width: int) -> Residues:
+    """Those of a vector; zeros where there is none."""
     return np.zeros(width) if bias is None else of(bias)
 
 
-def _constants(maps: Residues, norm_bias: Residues, bias: Any) -> Residues:
-    """Return what maps add to everything: their bias, and what they make of that of the norm."""
+def constants_of(maps: Residues, norm_bias: Residues, bias: Any) -> Residues:
+    """What maps add to everything: their bias, and what they make of that of the norm."""
     found = product(maps, norm_bias[:, None])[..., 0]
     return found if bias is None else reduce_mod(found + of(bias), P)
 
 
-def _forms(queries: Residues, keys: Residues, *, rotary: bool) -> Integers:
-    """Return, a row a head, its form on each pair; with rotary positions both forms of each frequency."""
+def rotary_forms(queries: Residues, keys: Residues, *, rotary: bool) -> Integers:
+    """A row a head, its form on each pair; with rotary positions both forms of each frequency."""
     if not rotary:
         return integers(reduce_mod(times(queries, keys).sum(axis=1), P))
     half = queries.shape[1] // 2

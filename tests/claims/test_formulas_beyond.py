@@ -11,6 +11,7 @@ import pytest
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, variety_degree
 from proofs_check.claim import Claim, Part
+from proofs_check.claims.models.decoders import Decoder
 from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y
 from proofs_check.instances import value_of
 from proofs_check.registry import all_claims, claim_by_id
@@ -70,6 +71,11 @@ def layers_without_skips() -> Iterator[Architecture]:
     )  # fmt: skip
 
 
+def decoders(sizes: Callable[[Dice], dict[str, Any]]) -> Iterator[Decoder]:
+    """Decoders deeper, or wider, than those of the check."""
+    return distinct(lambda dice: Decoder(**sizes(dice) | {"m": dice.number((1, 2))}), 4, 20261129)
+
+
 BEYOND: dict[tuple[str, str], Callable[[], Iterable[Any]]] = {
     ("lemma-3.1", "dimension of the matrices"): lambda: [(d, a) for d in (7, 8) for a in (1, 3, 7, 9)],
     ("corollary-3.3", "the formula, t >= 2 and"): lambda: drawn(fits=lambda n: n.attention_ranks[0] > 1),
@@ -95,6 +101,12 @@ BEYOND: dict[tuple[str, str], Callable[[], Iterable[Any]]] = {
     ("words-and-blocks", "three tokens or more: the"): lambda: residual((3, 4), (2, 6), (2, 9)),
     ("words-and-blocks", "three tokens or more, no"): layers_without_skips,
     ("words-and-blocks", "two tokens: the"): lambda: residual((2, 2), (2, 6), (2, 9)),
+    ("whole-models-dimension", "rotary positions"): lambda: decoders(
+        lambda dice: {"layers": 3, "a": dice.one_of((0.7, 0.3)) * 2}
+    ),
+    ("whole-models-dimension", "gains on queries"): lambda: decoders(
+        lambda dice: {"d": 7, "n": 7, "heads": dice.number((1, 2)), "head_norms": True}
+    ),
     ("conserved-quantities", "one layer of lightning"): lambda: drawn(rank=(1, 3), value_rank=(1, 3)),
     ("conserved-quantities", "one layer of softmax"): lambda: drawn(rank=(1, 2), normalization=SOFTMAX),
 }

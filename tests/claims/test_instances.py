@@ -140,6 +140,12 @@ NOT_ABOUT_FUNCTIONS = {
     ("conserved-quantities", "other networks, nothing in them of width one, t >= 2: the moments are all"),
     ("conserved-quantities", "a residual block keeps what it keeps without the skip connection"),
     ("conserved-quantities", "two residual blocks keep less than two layers"),
+    # no certificate holds a decoder with norms and MLPs
+    ("whole-models-dimension", "rotary positions, tied or not, folded or not"),
+    ("whole-models-dimension", "learned positions or none, with gates or without"),
+    ("whole-models-dimension", "LayerNorm, as GPT-2 or without biases"),
+    ("whole-models-dimension", "gains on queries and keys"),
+    ("whole-models-dimension", "norms in front of and behind halves"),
 }
 
 

@@ -1,0 +1,190 @@
+"""Models that are proved to be different functions: Corollary 3 of docs/whole-models.md, modulo a prime.
+
+Where the conditions hold on one side, another model of these sizes has the same function only if it is equivalent: by
+one rotation R of the stream, which both unembeddings determine. So what equivalent models share is compared: products
+of vectors, embeddings, and in each layer gates with what is multiplied by them, forms and products of heads. All of it
+is rational without the prime in a denominator, so that what differs modulo the prime differs; nothing is called the
+same here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from lightning_sym.checkpoints.comparison import ApartByTheorem
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.transformer import unembedding
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
+from lightning_sym.exact.modular import pivots_mod_p, row_basis_mod_p
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, unheard
+from lightning_sym.rings.prime_field import random_residues, reduce_mod
+from lightning_sym.whole_models.components import Components, Read, components
+from lightning_sym.whole_models.conditions import at_weights
+from lightning_sym.whole_models.covered import not_covered, seen_width
+from lightning_sym.whole_models.images import Integers, P, Residues, integers, of, product, shown_vectors, times
+
+SEED, VECTORS = 20261126, 3
+PAGE = "docs/whole-models.md"
+INPUTS = "prompts whose tokens are real combinations of token embeddings"
+
+BY_ENDS = frozenset(("(C1)", "(C2)", "(C4)", "(C5), ranks"))
+"""Conditions under which both models have the same ends, neurons up to the signs of gates, and heads: Steps 1 to 3."""
+BY_LAYERS = BY_ENDS | {"(C3)", "(C5), groups"}
+
+
+def apart_by_theorem(
+    first: Checkpoint,
+    second: Checkpoint,
+    *,
+    work: float = DEFAULT_WORK,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> ApartByTheorem | None:
+    """Why two models are different functions, by the theorem; `None` where it does not show it.
+
+    Args:
+        first, second: checkpoints; of one form, whether tied or not.
+        work: seconds of exact arithmetic for the conditions, as in `symmetries_of`; without (C3) layers are compared
+            together, and gates up to their signs.
+        memory: bytes that may be used.
+        progress: told of each layer.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one, two = (small_checkpoint("llama", seed=seed, tied=False) for seed in (1, 2))
+        >>> apart_by_theorem(one, two).what
+        'what the unembedding makes of the stream'
+        >>> apart_by_theorem(one, one)
+    """
+    forms = first.form, second.form
+    if _common(forms[0]) != _common(forms[1]) or any(not_covered(form) is not None for form in forms):
+        return None
+    for one, other in ((first, second), (second, first)):
+        held = {c.name for c in at_weights(one, Work(work, progress), memory, progress).conditions if c.holds}
+        if held >= BY_ENDS:
+            strict = held >= BY_LAYERS
+            found = next(_differences(one, other, progress or unheard, strict=strict), None)
+            if found is None:
+                return None
+            steps = "Corollary 3" if strict else "Steps 1 to 3 of Theorem 1"
+            return ApartByTheorem(found.layer, found.what, INPUTS, f"{PAGE}, {steps}, modulo {P}")
+    return None
+
+
+def _common(form: CheckpointForm) -> CheckpointForm:
+    """Return what two forms must have in common."""
+    return replace(form, family="", tied=False, context=3, epsilon=Fraction(1))
+
+
+class _Unlike(NamedTuple):
+    layer: int | None
+    what: str
+
+
+def _differences(one: Checkpoint, other: Checkpoint, tell: Progress, *, strict: bool) -> Iterator[_Unlike]:
+    """Yield what differs between a model with the conditions and another one: the ends, then layer by layer."""
+    form, ends = one.form, [ends_of(each, Walker.GROUPS) for each in (one, other)]
+    source = np.random.default_rng(SEED)
+    theirs = shown_vectors(source, form, VECTORS)
+    ours = _turned_back(ends, form, theirs)
+    if ours is None:
+        yield _Unlike(None, "what the unembedding makes of the stream")
+        return
+    scale = _root_of(other.form.epsilon / form.epsilon)
+    if scale is None:
+        return
+    both = ours, theirs
+    against = ours, reduce_mod(theirs * float(scale.denominator * pow(scale.numerator, -1, P) % P), P)
+    if (integers(product(ours.T, ours)) != integers(product(theirs.T, theirs))).any():
+        yield _Unlike(None, "scalar products in the stream")
+    entered = [_entered(each, vectors) for each, vectors in zip(ends, against, strict=True)]
+    for name, shown, other_shown in zip(("embedding", "positions"), *entered, strict=True):
+        count = min(len(shown), len(other_shown))
+        if (apart := (shown[:count] != other_shown[:count]).any(axis=1)).any():
+            yield _Unlike(None, f"{name} {int(np.argmax(apart))}")
+    constants = [_constant_logits(each) for each in ends]
+    if (constants[0] != constants[1]).any():
+        yield _Unlike(None, "what the final norm's bias adds to logits")
+    beside = random_residues(source, (1, VECTORS), P).entries
+    reads = [Read(vectors, beside, divided) for vectors, divided in zip(both, against, strict=True)]
+    pooled: Counter[bytes] = Counter()
+    later: list[tuple[int, str, int, bytes]] = []
+    for layer in range(form.layers):
+        tell("components", layer, form.layers)
+        found = [_layer(each, layer, read) for each, read in zip((one, other), reads, strict=True)]
+        own = Counter(key for _, _, key in found[0].keys(signs=strict))
+        if not strict:
+            pooled += own
+            later += [(layer, *each) for each in found[1].keys(signs=False)]
+            continue
+        for kind, number, key in found[1].keys(signs=True):
+            if not own[key]:
+                yield _Unlike(layer, f"{kind} {number}")
+            own[key] -= 1
+        if (found[0].constants != found[1].constants).any():
+            yield _Unlike(layer, "what is added to everything")
+    for layer, kind, number, key in later:
+        if not pooled[key]:
+            yield _Unlike(layer, f"{kind} {number}, which no layer of the other has")
+        pooled[key] -= 1
+
+
+def _root_of(square: Fraction) -> Fraction | None:
+    """Return the rational root of a number; `None` where there is none."""
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    return root if root * root == square else None
+
+
+def _layer(checkpoint: Checkpoint, layer: int, read: Read) -> Components:
+    form = checkpoint.form
+    block = block_of(checkpoint, layer, Walker.GROUPS)
+    return components(block, form, read, rotary=form.rotation_of(layer) is not None)
+
+
+def _entered(ends: Ends, vectors: Residues) -> tuple[Integers, Integers]:
+    """Return embeddings and positions against vectors; with positions, embeddings less the first, which these have.
+
+    What is added to all embeddings and taken from all positions is not seen where shares of tokens add up to 1.
+    """
+    embedding = integers(product(of(ends.embedding), vectors))
+    if ends.positions is None:
+        return embedding, embedding[:0]
+    return (embedding - embedding[:1]) % P, (integers(product(of(ends.positions), vectors)) + embedding[:1]) % P
+
+
+def _readers(ends: Ends, form: CheckpointForm) -> Residues:
+    """Return the unembedding with the gains of the final norm, in coordinates of what norms show."""
+    folded = times(of(unembedding(ends)), of(ends.final_gain))
+    return folded if form.norm == "rms" else reduce_mod(folded[:, :-1] - folded[:, -1:], P)
+
+
+def _turned_back(ends: list[Ends], form: CheckpointForm, theirs: Residues) -> Residues | None:
+    """Return what the first unembedding takes where the second takes vectors; `None` where there is nothing."""
+    first, second = (_readers(each, form) for each in ends)
+    shown = theirs if form.norm == "rms" else theirs[:-1]
+    right = product(second, shown)
+    count = seen_width(form)
+    rows = pivots_mod_p(integers(first[: 2 * count]), P)[0]
+    if len(rows) < count:
+        rows = pivots_mod_p(integers(first), P)[0]
+    solved = row_basis_mod_p(np.concatenate([integers(first[rows]), integers(right[rows])], axis=1), P)
+    found = reduce_mod(solved[:, count:].astype(np.float64), P)
+    if (integers(product(first, found)) != integers(right)).any():
+        return None
+    if form.norm == "rms":
+        return found
+    return np.concatenate([found, reduce_mod(-found.sum(axis=0, keepdims=True), P)])
+
+
+def _constant_logits(ends: Ends) -> Integers:
+    """Return what the bias of the final norm adds to logits."""
+    last = of(unembedding(ends))
+    bias = np.zeros(last.shape[1]) if ends.final_bias is None else of(ends.final_bias)
+    return integers(product(last, bias[:, None])[:, 0])

@@ -1,0 +1,1 @@
+"""Whole models: decoders with norms, MLPs, skip connections and positions."""

@@ -1,0 +1,213 @@
+r"""Beyond the paper: the dimension of the set of functions of decoders, for every size.
+
+Corollary 1 of docs/whole-models.md: near weights with (C1), (C2), (C4) and full ranks, the fiber is an orbit, so that
+
+$$\dim \mathcal M = \text{parameters} - \dim O(V) - \sum_{\text{layers}} [g (a^2 + a) + m]$$
+
+for weights whose gains are folded, $g$ groups and $m$ gated neurons; without rotary positions $2 g a^2$ stands in place
+of $g (a^2 + a)$. Norms that are not folded, biases, and tied ends change it by Corollary 2 and Proposition 6, gains on
+queries and keys by Theorem 2, norms behind the halves by Theorem 3. Not larger: these moves are symmetries. Not
+smaller: the rank of a Jacobian modulo a prime, computed from another forward pass, with frequencies of which the
+residues are specializations. Both meet at every shape; the count passes through neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from proofs_check.blackboard.step import Step, must, number, rational, show
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
+from proofs_check.claims.models.decoders import Decoder, jacobian_rank
+from proofs_check.samples import Dice, distinct
+
+GPT_2 = frozenset({"norm", "query", "key", "value", "output", "up", "down", "positions"})
+Count = Callable[[Decoder], int]
+
+
+def of_heads(one: Decoder) -> int:
+    """What is free inside of the heads of a layer."""
+    free, a = one.groups, one.a
+    found = a // 2 + free * a * a if one.head_norms else free * (a * a + (a if one.rotary else a * a))
+    if "key" in one.biases and not one.rotary:
+        found += free * a
+    return found + free * a * ("value" in one.biases)
+
+
+def of_norms(one: Decoder) -> int:
+    """What is free in gains, biases, and along the vector of ones."""
+    rows = [(one.heads + 2 * one.groups) * one.a, (1 + one.gated) * one.m]
+    both = 2 if "norm" in one.biases else 1
+    found = sum(one.gains * both * one.d + one.layer_norm * count for count in rows) * one.layers
+    if not one.tied:
+        found += one.gains * both * one.d + one.layer_norm * one.n * ("norm" not in one.biases)
+    if one.layer_norm:
+        writes = one.heads * one.a + one.m + ("output" in one.biases) + ("down" in one.biases)
+        found += one.layers * writes + one.n + one.tokens * ("positions" in one.biases)
+    return found
+
+
+def group(one: Decoder) -> int:
+    """The dimension of the group."""
+    seen = one.d - one.layer_norm
+    turns = 0 if one.tied or one.behind else seen * (seen - 1) // 2
+    return turns + one.layers * (of_heads(one) + one.gated * one.m) + of_norms(one)
+
+
+def stated(one: Decoder) -> int:
+    return one.parameters - group(one)
+
+
+def check(one: Decoder, count: Count = stated) -> None:
+    rank = jacobian_rank(one)
+    if rank > count(one):
+        raise Refutation(f"{one}: stated {count(one)}, and the Jacobian has rank {rank} at least")
+    if rank < count(one):
+        raise Undecided(f"{one}: stated {count(one)}, and the Jacobian has rank {rank} modulo a prime")
+
+
+def drawn(quick: bool, family: Callable[[Dice], Decoder], seed: int, most: int = 110) -> Iterator[Decoder]:
+    """Random shapes of a family, small ones."""
+
+    def draw(dice: Dice) -> Decoder | None:
+        one = family(dice)
+        return one if one.parameters <= (most if quick else 260) else None
+
+    return distinct(draw, 6 if quick else 25, seed)
+
+
+def sizes(dice: Dice, widths: tuple[int, int] = (4, 6)) -> Decoder:
+    """Numbers of everything, and no options."""
+    groups, d = dice.number((1, 2)), dice.number(widths)
+    n, layers, heads = d + dice.number((0, 1)), dice.number((1, 2)), groups * dice.number((1, 2))
+    return Decoder(d, n, layers, heads, groups, 2 * dice.one_of((0.8, 0.2)), dice.number((1, 4)))
+
+
+def llama(dice: Dice) -> Decoder:
+    tied = dice.chance(0.3)
+    biases = frozenset({"query", "key"} if dice.chance(0.5) else ())
+    return replace(sizes(dice), gains=tied or dice.chance(0.5), tied=tied, biases=biases)
+
+
+def without_rotary(dice: Dice) -> Decoder:
+    one = sizes(dice)
+    width = one.a if one.heads == one.groups else 2  # below the width of the stream, as groups must differ
+    biases = frozenset({"key"} if dice.chance(0.4) else ())
+    return replace(one, a=width, rotary=False, gated=dice.chance(0.5), activation="gelu_new", biases=biases)
+
+
+def layer_norms(dice: Dice) -> Decoder:
+    all_biases = dice.chance(0.6)
+    biases = GPT_2 if all_biases else frozenset()
+    gated = not all_biases and dice.chance(0.5)
+    made = replace(sizes(dice, (5, 6)), layer_norm=True, rotary=False, activation="gelu_new")
+    return replace(made, gains=all_biases or dice.chance(0.5), biases=biases, gated=gated)
+
+
+def head_norms(dice: Dice) -> Decoder:
+    tied = dice.chance(0.4)
+    return replace(sizes(dice, (5, 6)), head_norms=True, tied=tied, gains=tied)
+
+
+def norms_behind(dice: Dice) -> Decoder:
+    one = sizes(dice, (4, 5))
+    filled = one.d + dice.number((0, 2))
+    return replace(one, heads=2, a=2 if one.d == 4 else 4, m=filled, behind=True, gains=dice.chance(0.4))
+
+
+def more(count: Callable[[Decoder], int]) -> partial[None]:
+    """The check of a group that is larger by so much."""
+    return partial(check, count=lambda one: stated(one) - count(one))
+
+
+def walk() -> Iterator[Step]:
+    one = Decoder(heads=2, gains=True, n=5)
+    parts = {"E": 20, "U": 20, "gains": 12, "queries": 16, "keys": 8, "values": 8, "outputs": 16, "MLP": 24}
+    must(sum(parts.values()) == one.parameters == 124, "124 numbers")
+    yield Step(
+        "A decoder",
+        r"Width four, five tokens, one layer, one group of two heads of width two, two neurons, gains that are not "
+        r"folded. Here are the numbers of all its parts, ends first.",
+        (show(r"\text{entries}", rational([list(parts.values())])), number("parameters", one.parameters)),
+    )
+    must(group(one) == 6 + 12 + 6 + 2, "26")
+    yield Step(
+        "Its group",
+        r"$O(4)$ turns the stream; three norms have gains that readers take up; queries and keys share a number $x + "
+        r"\mathrm i y$, values a matrix; each neuron has a number between its factors.",
+        (show(r"\dim", rational([[6, 12, 2, 4, 2]])), number("together", group(one))),
+    )
+    rank = jacobian_rank(one)
+    must(rank == stated(one) == 98, "98")
+    yield Step(
+        "Its functions",
+        r"The Jacobian of all Taylor coefficients of the logits has this rank modulo a prime, so the dimension is not "
+        r"smaller; the group says that it is not larger.",
+        (number("rank", rank), number("parameters less the group", stated(one))),
+    )
+
+
+CLAIM = Claim(
+    id="whole-models-dimension",
+    source="beyond the paper: docs/whole-models.md, Corollary 1",
+    title="decoders: the dimension of the set of functions is the parameters less the known symmetries",
+    statement=(
+        r"\dim \mathcal M = \text{parameters} - \tfrac12 D (D - 1) - \textstyle\sum_{\text{layers}} "
+        r"[g (a^2 + a) + m]"
+    ),
+    hypotheses=(
+        r"Folded gains, untied ends, $n, n' \ge D \ge 4$, $t \ge 3$, $2 \le a \le D$, gates, rotary positions of "
+        r"different frequencies, $g$ groups; on prompts of real combinations of token embeddings. Proved at every size "
+        "(docs/whole-models.md, Corollary 1 and Corollary 5). Tied ends are Corollary 2 there, norms that are not "
+        r"folded and biases Proposition 6, gains on queries and keys ($a < D$) Theorem 2. Norms behind halves are "
+        "Theorem 3, where writers fill the stream."
+    ),
+    place=530,
+    rests_on=("whole-models",),
+    walk=WalkThrough("Count a small decoder, and compare with the rank of its Jacobian.", walk),
+    parts=(
+        Part(
+            "rotary positions, tied or not, folded or not",
+            Scope.GENERIC,
+            partial(drawn, family=llama, seed=20261124),
+            check,
+            {
+                "eps = 0, a scale of the stream": more(lambda one: 1),
+                "ReLU, a scale of each gate": more(lambda one: one.layers * one.m),
+                "biases of keys are free as without rotary positions": more(
+                    lambda one: one.layers * one.groups * one.a * ("key" in one.biases)
+                ),
+                "tied ends turn": more(lambda one: one.tied),
+            },
+        ),
+        Part(
+            "learned positions or none, with gates or without",
+            Scope.GENERIC,
+            partial(drawn, family=without_rotary, seed=20261125),
+            check,
+            {"a number in neurons without gates": more(lambda one: (not one.gated) * one.m * one.layers)},
+        ),
+        Part(
+            "LayerNorm, as GPT-2 or without biases",
+            Scope.GENERIC,
+            partial(drawn, family=layer_norms, seed=20261126, most=150),
+            check,
+            {"the stream turns in all coordinates": more(lambda one: one.d - 1)},
+        ),
+        Part(
+            "gains on queries and keys",
+            Scope.GENERIC,
+            partial(drawn, family=head_norms, seed=20261130, most=150),
+            check,
+            {"a number for each group": more(lambda one: one.layers * (one.groups - 1) * one.a // 2)},
+        ),
+        Part(
+            "norms in front of and behind halves",
+            Scope.GENERIC,
+            partial(drawn, family=norms_behind, seed=20261128, most=180),
+            check,
+            {"the stream turns": more(lambda one: one.d * (one.d - 1) // 2)},
+        ),
+    ),
+)
