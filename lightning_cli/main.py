@@ -32,6 +32,7 @@ COMMANDS = {
     "equations": "Find the equations of the closure of a network's functions.",
     "exercise": "Ask one of ten exercises, or check an answer to it.",
     "explain": "Walk through a statement with small matrices, step by step.",
+    "explain-rewriting": "Tell what was done between two checkpoints, step by step.",
     "fiber": "Describe all weights with the same function.",
     "figure": "Draw a picture, and print the exact numbers in it.",
     "page": "Write a page on which a theorem moves under the hand.",
@@ -42,14 +43,14 @@ COMMANDS = {
     "symmetries": "Say what may be done to a model, and whether that is all.",
     "verify": "Check certificates, by a program that shares no code with the others.",
 }
-"""By the name of a command one line for the list of commands; the module that has it is called like it."""
+"""By the name of a command one line for the list of commands; the module that has it is called like it, `_` for `-`."""
 
 _ROOM = "lightning_cli.commands"
 
 
 def module_of(name: str) -> ModuleType:
     """Return the module of a command, which has it as `command`."""
-    return import_module(f"{_ROOM}.{name}")
+    return import_module(f"{_ROOM}.{name.replace('-', '_')}")
 
 
 class LazyGroup(click.Group):

@@ -17,6 +17,7 @@ with lazy_imports(__name__):
     import webbrowser
 
     from lightning_cli.writing import live_pages
+    from lightning_sym.checkpoints import folders
 
 ANSWER = json_answer(
     "page",
@@ -36,15 +37,23 @@ Examples:
   lightning-sym page --list
   lightning-sym page figure-1 --open
   lightning-sym page figure-1 --output surface.html
+  lightning-sym page playground --weights model/
 
 Exit codes: 0 written or listed, 2 bad input.""",
 )
 @click.argument("name", required=False)
 @click.option("--list", "listed", is_flag=True, help="The pages that there are.")
 @options.output("a page", "--output", help="Where it goes.  [default: NAME.html]")
+@click.option(
+    "--weights",
+    type=click.Path(),
+    help="Your own small model in place of the page's, a folder or a .gguf file: for the playground.",
+)
 @click.option("--open", "opened", is_flag=True, help="Also show it in the browser.")
 @options.AS_JSON
-def command(*, name: str | None, listed: bool, output: str | None, opened: bool, as_json: bool) -> int:
+def command(
+    *, name: str | None, listed: bool, output: str | None, weights: str | None, opened: bool, as_json: bool
+) -> int:
     """Write a page on which a theorem moves under the hand.
 
     One HTML file that needs no network and no server: open it from disk, send it, put it on a site. Numbers in it are
@@ -53,12 +62,13 @@ def command(*, name: str | None, listed: bool, output: str | None, opened: bool,
     if listed == (name is not None):
         raise BadInput("page must be given a name, or --list")
     if name is None:
-        if output is not None or opened:
+        if output is not None or opened or weights is not None:
             raise BadInput("--list must stand alone: it writes no page")
     else:
         if opened:
             _require_browser()
-        text, output = live_pages.page_text(name), f"{name}.html" if output is None else output
+        checkpoint = None if weights is None else folders.open_checkpoint(weights)
+        text, output = live_pages.page_text(name, checkpoint), f"{name}.html" if output is None else output
         write_file("the output", output, text)
     pages = [(each, page.title) for each, page in live_pages.PAGES.items()]
     if as_json:

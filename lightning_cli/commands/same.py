@@ -12,7 +12,7 @@ import click
 from lightning_cli import exit_codes, options
 from lightning_cli.checkpoint_options import OF_CHECKPOINTS
 from lightning_cli.given_path import is_checkpoint
-from lightning_cli.writing.checkpoint_answer import CHECKPOINTS
+from lightning_cli.writing.checkpoint_answer import CHECKPOINTS, HOLDS
 from lightning_cli.writing.fields import (
     SPELLED,
     each,
@@ -125,9 +125,6 @@ def _error_bound(result: comparison.Comparison) -> str | None:
     """Return the bound of the error, spelled out, where evaluations are what shows the answer."""
     return str(result.error_bound) if result.reason.value == "evaluations" else None
 
-
-HOLDS = {"same": True, "rounding": True, "different": False, "undecided": None}
-"""What each answer means, of weights or of checkpoints; unless it is asked for exactly."""
 
 REASONS = (
     "identical", "symmetry", "streams", "coefficients", "zero", "degree", "input", "balls", "visible", "one layer",

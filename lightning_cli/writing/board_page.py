@@ -61,6 +61,12 @@ def _body(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
     yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main>"
 
 
+def steps_page(title: str, intro: str, steps: Sequence[Step]) -> Iterator[str]:
+    """Yield a page of steps that are about no claim, line by line."""
+    body = (f"<main class='explained'><h1>{escape(title)}</h1>", *step_lines(intro, steps), "</main>")
+    return page(title, body, BOARD_STYLE)
+
+
 def part_lines(claim: Claim) -> Iterator[str]:
     """Yield what is checked of a claim, at which scope, and how far the instances reach."""
     yield "<table><thead><tr><th>What is checked</th><th>Scope</th><th>Reach</th></tr></thead><tbody>"

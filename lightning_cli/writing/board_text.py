@@ -126,28 +126,36 @@ def answer_table(lines: Sequence[tuple[str, str]]) -> Table:
 def print_board(
     claim: Claim, intro: str, steps: Sequence[Step], out: Console, between: Callable[[], None] | None = None
 ) -> None:
-    """Print the whole walk-through; `between` is called before each step, so that a speaker can wait."""
-    unicode = out.encoding.lower().startswith("utf")
-    width = min(out.width, WIDTH)
-
-    def paragraph(text: str, style: str = "") -> None:
-        for line in textwrap.wrap(prose(text, unicode), width, break_on_hyphens=False):
-            out.print(Text(line.replace(NO_BREAK, " "), style))
-
-    out.print(
-        Rule(Text(f"{claim.source}   ({claim.id})", "bold"), align="left", characters="─" if unicode else "-"),
-        width=width,
-    )
-    paragraph(claim.title, "italic")
-    paragraph(claim.hypotheses)
+    """Print the whole walk-through of a claim; `between` is called before each step, so that a speaker can wait."""
+    print_heading(f"{claim.source}   ({claim.id})", out)
+    _paragraph(claim.title, out, "italic")
+    _paragraph(claim.hypotheses, out)
     out.print()
-    paragraph(intro)
+    print_steps(intro, steps, out, between)
+    out.print()
+    _paragraph("What is checked, and how far it reaches:", out)
+    for part in claim.parts:
+        _paragraph(f"- {part.name} ({part.scope.name}; {reach(part)})", out)
+    out.print()
+    out.print(Text.assemble("check it: ", (f"lightning-sym check {claim.id}", "bold")))
+
+
+def print_heading(text: str, out: Console) -> None:
+    """Print a line with a heading in it."""
+    characters = "─" if _unicode(out) else "-"
+    out.print(Rule(Text(text, "bold"), align="left", characters=characters), width=min(out.width, WIDTH))
+
+
+def print_steps(intro: str, steps: Sequence[Step], out: Console, between: Callable[[], None] | None = None) -> None:
+    """Print what is said and shown; `between` is called before each step."""
+    unicode, width = _unicode(out), min(out.width, WIDTH)
+    _paragraph(intro, out)
     for number, step in enumerate(steps, start=1):
         if between is not None:
             between()
         out.print()
         out.print(Text(f"{number}. {prose(step.heading, unicode)}".replace(NO_BREAK, " "), "bold cyan"))
-        paragraph(step.prose)
+        _paragraph(step.prose, out)
         blocks = [shown_lines(shown, unicode, width - 4) for shown in step.shown]
         for block in side_by_side(blocks, width - 4):
             out.print()
@@ -156,9 +164,14 @@ def print_board(
         if step.answer:
             out.print()
             out.print(Padding(answer_table(step.answer), (0, 0, 0, 4)), width=width)
-    out.print()
-    paragraph("What is checked, and how far it reaches:")
-    for part in claim.parts:
-        paragraph(f"- {part.name} ({part.scope.name}; {reach(part)})")
-    out.print()
-    out.print(Text.assemble("check it: ", (f"lightning-sym check {claim.id}", "bold")))
+
+
+def _unicode(out: Console) -> bool:
+    """Return whether the console shows all of Unicode."""
+    return out.encoding.lower().startswith("utf")
+
+
+def _paragraph(text: str, out: Console, style: str = "") -> None:
+    """Print prose, wrapped."""
+    for line in textwrap.wrap(prose(text, _unicode(out)), min(out.width, WIDTH), break_on_hyphens=False):
+        out.print(Text(line.replace(NO_BREAK, " "), style))

@@ -20,6 +20,9 @@ from lightning_cli.writing.fields import (
 if TYPE_CHECKING:
     from lightning_sym.checkpoints.comparison import CheckpointComparison
 
+HOLDS = {"same": True, "rounding": True, "different": False, "undecided": None}
+"""What each answer means, of weights or of checkpoints; unless it is asked for exactly."""
+
 SYMMETRY = group(
     field("exact", bool, "whether all its numbers are exact; else they are fitted floats"),
     field("stream", str, "what was done to the residual stream, in words"),

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_cli.writing.mathml import mathml
 from lightning_cli.writing.page_style import STYLE
@@ -20,7 +20,11 @@ from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
+    from lightning_cli.writing import playground
     from lightning_sym.geometry import classify, layer_orbits
+
+if TYPE_CHECKING:
+    from lightning_sym.checkpoints.model import Checkpoint
 
 # no page can load anything, whatever is written in it
 _ALONE = (
@@ -36,10 +40,12 @@ class LivePage:
     Attributes:
         title: what it shows, in one line.
         data: by the name of the element, what Python puts into the page.
+        of_weights: the same of a person's checkpoint, where the page can show one.
     """
 
     title: str
     data: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    of_weights: Mapping[str, Callable[[Checkpoint], Any]] = field(default_factory=dict)
 
 
 def _figure_1_orbits() -> list[dict[str, Any]]:
@@ -66,24 +72,33 @@ PAGES = {
     ),
     "fiber": LivePage("A fiber to move along: rescalings, bases and the exchange, and a polynomial that stays"),
     "softmax": LivePage("Softmax peeled: two tokens, mean and difference, and one layer after the other read off"),
+    "playground": LivePage(
+        "A transformer to take apart: rewrite it and no logit moves, break a rule, and twelve models to be mended",
+        {"model": lambda: playground.playground()},
+        {"model": lambda checkpoint: playground.playground_of(checkpoint)},
+    ),
 }
 """By name: the source is `lightning_cli/pages/NAME.html`."""
 
 
-def page_text(name: str) -> str:
-    """Return a page, whole.
+def page_text(name: str, checkpoint: Checkpoint | None = None) -> str:
+    """Return a page, whole, with a person's checkpoint in place of the one that it comes with.
 
     Raises:
-        BadInput: there is none of this name.
+        BadInput: there is none of this name, or it shows no checkpoint, or not one of this form.
         MissingExtra: what writes formulas is not installed.
     """
     if name not in PAGES:
         raise BadInput(f"the page must be one of {', '.join(PAGES)}, got {shown(name)}")
+    page = PAGES[name]
+    if checkpoint is not None and not page.of_weights:
+        able = ", ".join(each for each, other in PAGES.items() if other.of_weights)
+        raise BadInput(f"a checkpoint must go with the page {able}, got {name}")
     text = source(f"{name}.html")
     text = text.replace('<meta charset="utf-8"/>', f'<meta charset="utf-8"/>\n{_ALONE}', 1)
     text = _with_formulas(text)
-    for element, made in PAGES[name].data.items():
-        text = _with_data(text, element, made())
+    for element, made in page.data.items():
+        text = _with_data(text, element, made() if checkpoint is None else page.of_weights[element](checkpoint))
     # last: nothing that stands in a script is taken for anything else
     text = re.sub(r'<link rel="stylesheet" href="([\w.-]+)"/>', _style, text)
     return re.sub(r'<script src="([\w.-]+)"></script>', _script, text)

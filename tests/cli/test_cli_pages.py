@@ -12,7 +12,12 @@ import pytest
 from command import run
 
 from lightning_cli.writing.live_pages import PAGES, page_text
+from lightning_sym import save_checkpoint
+from lightning_sym.checkpoints.model import MadeCheckpoint
 from lightning_sym.errors import BadInput, MissingExtra
+from lightning_sym.testing import small_checkpoint
+
+MODEL = Path(__file__).parents[2] / "examples" / "checkpoints" / "model"
 
 
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,6 +67,34 @@ def test_it_is_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkey
     assert (code, err) == (0, "the browser did not open it; open the page by hand\n")
 
 
+def test_own_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_checkpoint(
+        small_checkpoint("llama", layers=1, inner=6, head_width=2, vocabulary=5, tied=True), tmp_path / "mine"
+    )
+    assert run(capsys, "page", "playground", "--weights", "mine") == (0, "page: playground.html\n", "")
+    said = re.search(r'id="model">(.*?)</script>', (tmp_path / "playground.html").read_text(encoding="utf-8"))
+    assert said
+    model = json.loads(said[1])
+    assert (model["name"], model["form"]["vocabulary"], model["incidents"]) == ("mine", 5, [])
+    assert model["tensors"]["embedding"] == model["tensors"]["unembedding"]
+    assert "bias-not-turned" not in [fault["name"] for fault in model["faults"]]
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (small_checkpoint("gpt2", layers=1), "a model with norm rms, got layer"),
+        (small_checkpoint("qwen3", layers=1), "a model with head_norms left out"),
+        (small_checkpoint("llama", vocabulary=2000), "at most 20,000 numbers"),
+        (small_checkpoint("llama", context=3), "at least 4 tokens, got 3"),
+    ],
+)
+def test_what_the_page_does_not_draw_is_refused(made: MadeCheckpoint, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        page_text("playground", made)
+
+
 def test_without_a_browser_nothing_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +117,9 @@ def test_without_a_browser_nothing_is_written(
         (["figure-1", "--list"], "must be given a name, or --list"),
         (["--list", "--output", "x.html"], "must stand alone"),
         (["--list", "--open"], "must stand alone"),
+        (["--list", "--weights", "model"], "must stand alone"),
+        (["figure-1", "--weights", str(MODEL)], "a checkpoint must go with the page playground, got figure-1"),
+        (["playground", "--weights", "no/such"], "no/such"),
         (["figure-1", "--output", "."], "must be a file that can be written"),
         (["figure-1", "--output", "no/such/x.html"], "must be a file that can be written"),
         (["../figure-1"], "must be one of figure-1"),

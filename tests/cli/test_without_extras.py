@@ -149,6 +149,8 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     "explain lemma-3.1": None,
     "explain lemma-3.1 --latex": None,
     "explain lemma-3.1 --html": "report",
+    f"explain-rewriting {MODEL} {MODEL}": None,
+    f"explain-rewriting {MODEL} {MODEL} --html": None,
     "fiber examples/generic.json": None,
     "figure dimensions": None,
     **{
@@ -159,6 +161,7 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     "figure 1 --output turns.html": "report",
     "page --list": None,
     "page figure-1": "report",
+    f"page playground --weights {MODEL}": "report",
     f"phi {SHAPE}": None,
     "recover examples/map.json --widths 2,1 --ranks 1": None,
     "same examples/generic.json examples/generic_rescaled.json": None,

@@ -23,6 +23,8 @@ NOT_OF_WEIGHTS = {
     "check": "its paths are reports and baselines",
     "circuits": "reads checkpoints, whose tables have their own pieces",
     "convert": "reads checkpoints",
+    "explain-rewriting": "reads checkpoints",
+    "page": "--weights is a checkpoint",
     "dimension": "--config is a configuration of a checkpoint",
     "recover": "reads polynomial maps, whose file has no variants, and jets, of which a test beside this one is",
     "symmetries": "reads checkpoints",
