@@ -24,6 +24,7 @@ extensions = [
     "page_links",
     "show_live_pages",
     "docstrings",
+    "search_excerpts",
 ]
 exclude_patterns = ["_tools"]
 smartquotes = False  # `--` is the beginning of an option

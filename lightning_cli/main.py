@@ -16,34 +16,43 @@ import click
 
 from lightning_cli import exit_codes
 
-COMMANDS = {
-    "align": "Write the weights of one function that are nearest to another checkpoint.",
-    "apply": "Write the checkpoint that a symmetry makes of another one.",
-    "atlas": "Ask the certified dimensions of many networks, or make a page of them.",
-    "canonical": "Give the one representative of all weights with a function.",
-    "check": "Check the statements of the paper, exactly.",
-    "circuits": "Show the heads of a checkpoint, or find a copy in disguise.",
-    "classify": "Say whether weights give a regular, singular or boundary point.",
-    "coefficient": "Give a learning coefficient: how singular weights are.",
-    "conserved": "List what gradient flow keeps, for any loss and data.",
-    "convert": "Write a checkpoint in another layout, exactly.",
-    "degree": "Give the degree of the closure of a network's set of functions.",
-    "dimension": "Certify the dimension of a network's set of functions.",
-    "equations": "Find the equations of the closure of a network's functions.",
-    "exercise": "Ask one of ten exercises, or check an answer to it.",
-    "explain": "Walk through a statement with small matrices, step by step.",
-    "explain-rewriting": "Tell what was done between two checkpoints, step by step.",
-    "fiber": "Describe all weights with the same function.",
-    "figure": "Draw a picture, and print the exact numbers in it.",
-    "page": "Write a page on which a theorem moves under the hand.",
-    "phi": "Print the polynomial map of a network.",
-    "recover": "Find weights for a polynomial map, a jet or a black box.",
-    "same": "Decide whether two networks compute the same function.",
-    "sweep": "Certify the dimensions of many networks, side by side, into a file.",
-    "symmetries": "Say what may be done to a model, and whether that is all.",
-    "verify": "Check certificates, by a program that shares no code with the others.",
+DOORS = {
+    "I have weights, or a checkpoint": {
+        "same": "Decide whether two networks compute the same function.",
+        "canonical": "Give the one representative of all weights with a function.",
+        "fiber": "Describe all weights with the same function.",
+        "classify": "Say whether weights give a regular, singular or boundary point.",
+        "coefficient": "Give a learning coefficient: how singular weights are.",
+        "recover": "Find weights for a polynomial map, a jet or a black box.",
+        "align": "Write the weights of one function that are nearest to another checkpoint.",
+        "apply": "Write the checkpoint that a symmetry makes of another one.",
+        "circuits": "Show the heads of a checkpoint, or find a copy in disguise.",
+        "convert": "Write a checkpoint in another layout, exactly.",
+        "symmetries": "Say what may be done to a model, and whether that is all.",
+        "explain-rewriting": "Tell what was done between two checkpoints, step by step.",
+    },
+    "I have a theorem, or the shape of a network": {
+        "check": "Check the statements of the paper, exactly.",
+        "dimension": "Certify the dimension of a network's set of functions.",
+        "degree": "Give the degree of the closure of a network's set of functions.",
+        "equations": "Find the equations of the closure of a network's functions.",
+        "conserved": "List what gradient flow keeps, for any loss and data.",
+        "phi": "Print the polynomial map of a network.",
+        "sweep": "Certify the dimensions of many networks, side by side, into a file.",
+        "atlas": "Ask the certified dimensions of many networks, or make a page of them.",
+        "verify": "Check certificates, by a program that shares no code with the others.",
+    },
+    "I have a class": {
+        "explain": "Walk through a statement with small matrices, step by step.",
+        "exercise": "Ask an exercise, check an answer, or print all ten for a class.",
+        "page": "Write a page on which a theorem moves under the hand.",
+        "figure": "Draw a picture, and print the exact numbers in it.",
+    },
 }
-"""By the name of a command one line for the list of commands; the module that has it is called like it, `_` for `-`."""
+"""The commands, by what somebody comes with: by the name of each one line for the list."""
+
+COMMANDS = dict(sorted(pair for door in DOORS.values() for pair in door.items()))
+"""All of them; the module that has a command is called like it, `_` for `-`."""
 
 _ROOM = "lightning_cli.commands"
 
@@ -66,8 +75,10 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        widest = max(map(len, COMMANDS))
+        for door, commands in DOORS.items():
+            with formatter.section(door):
+                formatter.write_dl([(f"{name:<{widest}}", said) for name, said in commands.items()])
 
 
 def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:

@@ -37,6 +37,8 @@ PICTURES = {
     "docs/pictures/singular.svg": "lightning-sym figure singular --output",
     "docs/pictures/calibration.svg": "python examples/calibrate.py --picture examples/calibration/sgld.json "
     "examples/calibration/devinterp.json",
+    "docs/pictures/mistake.svg": f"python {shlex.quote(str(ROOT))}/scripts/draw_answer.py answer,explained,checked "
+    "different,bias-not-turned same examples/checkpoints/model examples/checkpoints/forgotten_bias",
 }
 """Pictures of the pages, and the command that draws them."""
 

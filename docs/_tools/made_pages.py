@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from draw_house import house
 
-from lightning_cli.main import COMMANDS, cli, module_of
+from lightning_cli.main import COMMANDS, DOORS, cli, module_of
 from lightning_cli.schemas import schema, schema_names
 from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.checkpoints.families import FAMILIES
@@ -36,7 +36,7 @@ SCHEMAS = DOCS / "reference" / "schemas"
 """Made when the pages are built: a page can only link to a file beside it."""
 
 BESIDE_THE_CODE = {
-    "README.md": "index.md",
+    "README.md": "overview.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
     "LICENSE": "license.md",
@@ -58,6 +58,39 @@ def commands() -> Iterator[str]:
     yield from ("```text", help_of(None), "```", "")
     for name, line in COMMANDS.items():
         yield from (f"## {name}", "", line, "", "```text", help_of(name), "```", "")
+
+
+def doors() -> Iterator[str]:
+    """What somebody may come with: a picture, and the commands for it."""
+    for (door, lines), (picture, alt, more) in zip(DOORS.items(), _BESIDE_DOORS, strict=True):
+        yield from (f"## {door}", "", f"![{alt}]({picture})", "", more, "")
+        yield from (
+            f"- [`{name}`](reference/commands.md#{name}): {line[0].lower()}{line[1:]}" for name, line in lines.items()
+        )
+        yield ""
+
+
+_BESIDE_DOORS = (
+    (
+        "pictures/mistake.svg",
+        "What `same` prints of two checkpoints: different, and the bias that a conversion forgot",
+        "Are two files one function, and by which symmetry? Which tensor did a conversion get wrong? Begin with "
+        "[comparing weights](how-to/compare-weights.md) or [checkpoints](how-to/compare-checkpoints.md).",
+    ),
+    (
+        "pictures/dimensions.svg",
+        "Certified dimensions of networks beside the formulas of the paper",
+        "Does it hold, and where does it end? Begin with [your own network](tutorials/your-network.md), and with "
+        "[how an answer becomes exact](explanation/exactness.md).",
+    ),
+    (
+        "pictures/figure-1.svg",
+        "Figure 1 of the paper: a surface of degree four and its singular line",
+        "Two hours, with a sheet of exercises for each student: [the lesson](tutorials/lesson.md), and [pictures that "
+        "move](how-to/pictures.md).",
+    ),
+)
+"""Of each door a picture, what it shows, and where to begin."""
 
 
 def _cell(text: str) -> str:
@@ -170,6 +203,7 @@ def _in_the_site(target: str) -> str:
 
 PIECES: dict[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
+    "doors": doors,
     "claims": claims,
     "table-of-claims": table_of_claims,
     "scopes": scopes,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from lightning_cli.writing.math_text import number_latex, terms_latex
+from lightning_cli.writing.math_text import latex_text, number_latex, terms_latex
 from lightning_cli.writing.mathml import formula_lines
 from proofs_check.blackboard.step import Polynomial, Shown, ShownMatrix, Step
 from proofs_check.instances import reach
@@ -42,19 +42,9 @@ def shown_latex(shown: Shown, matrix: str = "bmatrix") -> str:
     return (f"{shown.label} = " if shown.label else "") + value_latex(shown.value, matrix)
 
 
-_SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": r"$<$", ">": r"$>$",
-}  # fmt: skip
-
-
-def _escaped(text: str) -> str:
-    """Return plain text in LaTeX."""
-    return "".join(_SPECIAL.get(c, c) for c in text)
-
-
 def answer_latex(lines: Sequence[tuple[str, str]]) -> str:
     """Return an answer of the program as a table of two columns."""
-    rows = [" & ".join(map(_escaped, line)) for line in lines]
+    rows = [" & ".join(map(latex_text, line)) for line in lines]
     body = " \\\\\n".join(rows)
     return f"\\begin{{tabular}}{{@{{}}l p{{0.75\\linewidth}}@{{}}}}\n{body}\n\\end{{tabular}}"
 
@@ -80,7 +70,7 @@ def latex_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str
 def part_lines(claim: Claim) -> Iterator[str]:
     """Yield what is checked of a claim, at which scope, and how far the instances reach."""
     yield from ("What is checked, and how far it reaches:", r"\begin{itemize}")
-    yield from (rf"\item {_escaped(f'{part.name} ({part.scope.name}; {reach(part)})')}" for part in claim.parts)
+    yield from (rf"\item {latex_text(f'{part.name} ({part.scope.name}; {reach(part)})')}" for part in claim.parts)
     yield r"\end{itemize}"
 
 
@@ -107,19 +97,19 @@ _BEAMER = r"""\documentclass[aspectratio=169,14pt]{beamer}
 def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
     """Yield the walk-through as a file of beamer frames: the statement, then one frame a step, with large matrices."""
     yield _BEAMER
-    yield rf"\title{{{_escaped(claim.source)}}}"
-    yield rf"\subtitle{{{_escaped(claim.title)}}}"
+    yield rf"\title{{{latex_text(claim.source)}}}"
+    yield rf"\subtitle{{{latex_text(claim.title)}}}"
     yield r"\date{}"
     yield r"\begin{document}"
     yield r"\begin{frame}"
     yield r"\titlepage"
     yield r"\end{frame}"
-    yield rf"\begin{{frame}}{{{_escaped(claim.source)}}}"
+    yield rf"\begin{{frame}}{{{latex_text(claim.source)}}}"
     for line in formula_lines(claim.statement):
         yield rf"\par{{\centering\wide{{{line}}}\par}}\medskip"
     yield intro
     yield r"\end{frame}"
-    yield rf"\begin{{frame}}{{{_escaped(claim.source)}: where it holds}}"
+    yield rf"\begin{{frame}}{{{latex_text(claim.source)}: where it holds}}"
     yield rf"\footnotesize {claim.hypotheses}"
     yield r"\end{frame}"
     for number, step in enumerate(steps, start=1):

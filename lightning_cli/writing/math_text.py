@@ -75,6 +75,23 @@ def prose(text: str, unicode: bool = True) -> str:
     return "".join(pieces)
 
 
+_LATEX_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}  # fmt: skip
+
+
+def latex_text(text: str) -> str:
+    r"""Return plain text with everything that means something to LaTeX escaped.
+
+    Example:
+        >>> print(latex_text("A_1 >= 50% of A~1"))
+        A\_1 \textgreater{}= 50\% of A\textasciitilde{}1
+    """
+    return "".join(_LATEX_SPECIAL.get(c, c) for c in text).replace("--", "-{}-")
+
+
 def number_latex(value: Fraction) -> str:
     """Return a rational number in LaTeX."""
     if value.denominator == 1:

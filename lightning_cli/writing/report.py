@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightning_cli.output_file import require_directory, write_files
+from lightning_cli.writing.math_text import latex_text
 from lightning_cli.writing.mathml import converter, formula_lines
 from lightning_cli.writing.outcomes import outcome, parts, summary
 from lightning_cli.writing.statement_page import as_html
@@ -50,22 +51,6 @@ def write_report(directory: Path, claims: Sequence[Claim], results: Mapping[str,
 
 
 # --- the table
-
-_LATEX_SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}  # fmt: skip
-
-
-def latex_text(text: str) -> str:
-    r"""Return plain text with everything that means something to LaTeX escaped.
-
-    Example:
-        >>> print(latex_text("A_1 >= 50% of A~1"))
-        A\_1 \textgreater{}= 50\% of A\textasciitilde{}1
-    """
-    return "".join(_LATEX_SPECIAL.get(c, c) for c in text).replace("--", "-{}-")
 
 
 def as_latex(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quick: bool = False) -> str:

@@ -221,3 +221,15 @@ def test_the_worst_code_in_the_documented_order() -> None:
     assert exit_codes.worst([0, 3, 1]) == 1
     assert exit_codes.worst([3, 0]) == 3
     assert exit_codes.worst([]) == 0
+
+
+def test_every_command_stands_under_one_door(capsys: pytest.CaptureFixture[str]) -> None:
+    from lightning_cli.main import COMMANDS, DOORS
+
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    places = [out.index(f"\n{door}:\n") for door in DOORS] + [len(out)]
+    assert places == sorted(places)
+    for commands, start, end in zip(DOORS.values(), places, places[1:], strict=False):
+        assert all(f"\n  {name} " in out[start:end] for name in commands)
+    assert sum(map(len, DOORS.values())) == len(COMMANDS) == len({*COMMANDS})

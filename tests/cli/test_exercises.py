@@ -14,17 +14,18 @@ from proofs_check.exercises import EXERCISES, exercise
 
 IDENTITY, SWAPPED = [[1, 0], [0, 1]], [[0, 1], [-1, 0]]
 SHEAR = [[1, 0], [1, 1]]
-EXCHANGED = {"Q1": [[1, 2]], "K1": [[1, -1]], "V1": [[3, 1]]}
-SCALED = {"Q1": [[2, 4]], "K1": [["3/2", "1/2"]], "V1": [[1, -1]]}
+EXCHANGED = {"Q1": [[2, 1]], "K1": [[1, -2]], "V1": [[1, 3]]}
+SCALED = {"Q1": [[4, 2]], "K1": [["1/2", "3/2"]], "V1": [[1, -2]]}
 BASIS = {"Q1": [[2, 4], [0, 2]], "K1": [["1/2", 0], ["1/2", "1/2"]], "V1": [[1, -1], [2, 3]]}
 SKEW_ADDED = {"Q1": [[1, 4], [-1, 1]], "K1": IDENTITY, "V1": [[1, -1], [2, 3]]}
-SINGULAR = {"Q1": [[1, 0, 0], [0, 0, 0]], "K1": [[1, 0, 0], [0, 0, 0]], "V1": [[0, 1, 0], [0, 0, 1]]}
+SINGULAR = {"Q1": [[1, 0, 0], [0, 0, 0]], "K1": [[1, 0, 0], [0, 0, 0]], "V1": [[1, 0, 2], [0, 1, 1]]}
 REGULAR = {**SINGULAR, "Q1": [[1, 0, 0], [0, 1, 0]], "K1": [[1, 0, 0], [0, 1, 0]]}
 CANCEL = {"Q1.1": [[1, 0]], "K1.1": [[1, 0]], "V1.1": [[0, 1]], "Q1.2": [[1, 0]], "K1.2": [[-1, 0]], "V1.2": [[0, 1]]}
 BLIND = {"Q1": SWAPPED, "K1": IDENTITY, "V1": [[1, 1], [0, 1]], "Q2": IDENTITY, "K2": SHEAR, "V2": [[1, -1], [0, 1]]}
 
 RIGHT: dict[int, Any] = {
-    1: "27", 2: BASIS, 3: EXCHANGED, 4: SKEW_ADDED, 5: "4", 6: "4", 7: "2,2,2 / 1,2", 8: SINGULAR, 9: CANCEL, 10: BLIND,
+    1: "27", 2: BASIS, 3: EXCHANGED, 4: SKEW_ADDED, 5: "4", 6: "4", 7: "3,2,2,2 / 1,1,2", 8: SINGULAR,
+    9: CANCEL, 10: BLIND,
 }  # fmt: skip
 WRONG: list[tuple[int, Any, str]] = [
     (1, "9", "9 is not the degree"),
@@ -36,10 +37,12 @@ WRONG: list[tuple[int, Any, str]] = [
     (4, {**BASIS, "V1": [[1, 0], [0, 1]]}, "one token is enough"),
     (5, "6", "not the rank"),
     (6, "6", "not the dimension"),
-    (7, "4,4,4 / 2,2", "here the formula is right"),
+    (7, "3,2,2,2 / 2,2,2", "here the formula is right"),
+    (7, "2,2,2 / 1,2", "the number of layers must be 3, not 2"),
+    (7, "3,2,2,3 / 1,1,2", "the width of the output must be 2, not 3"),
     (8, REGULAR, "the point is regular"),
-    (7, "2,4,2 / 2,2", "the formula says nothing"),
-    (8, {**SINGULAR, "V1": [[0, 1, 0], [0, 2, 0]]}, "V has rank one"),
+    (7, "3,4,2,2 / 2,2,2", "the formula says nothing"),
+    (8, {**SINGULAR, "V1": [[0, 1, 0], [0, 2, 0]]}, "V1 is not the one that is given"),
     (8, {**SINGULAR, "Q1": [[0, 0, 0], [0, 0, 0]]}, "names that point"),
     (9, {**CANCEL, "V1.2": [[1, 0]]}, "together they do something"),
     (9, {**CANCEL, "V1.1": [[0, 0]], "V1.2": [[0, 0]]}, "does nothing already"),
@@ -86,6 +89,7 @@ def test_every_exercise_is_tried() -> None:
     ("number", "answer", "must"),
     [
         (0, "1", "one of 1 to 10"), (11, "1", "one of 1 to 10"), (6, "four", "an integer"), (7, "2", "widths / ranks"),
+        (3, {**EXCHANGED, "V1": [[10**20, 3]]}, "at most 20 digits"),
         (7, "9,9 / 9", "at most 4"), (3, "nowhere.json", "it must be a readable file"), (3, BASIS, "must be weights"),
         (2, {"Q1": [[1] * 5], "K1": [[1] * 5], "V1": [[1] * 5]}, "at most 4 rows and columns"),
     ],

@@ -86,6 +86,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("equations", ("equations", "--widths", "3,3", "--ranks", "3", "--tokens", "2", "--work", "0.1")),
     ("exercise", ("exercise",)),
     ("exercise", ("exercise", "6", "--answer", "4")),
+    ("exercise", ("exercise", "--sheet", "{sheet}", "--seed", "3")),
+    ("grades", ("exercise", "--grade", EXAMPLES["answers"])),
     ("explain", ("explain", "equation-9")),
     ("explain", ("explain", "theorem-3.2", "--weights", EXAMPLES["rank_one"])),
     ("explain", ("explain", "figure-1")),
@@ -146,6 +148,7 @@ def filled(words: tuple[str, ...], folder: Path) -> tuple[str, ...]:
         (folder / "one" / "known.json").write_text(json.dumps({"checkpoint": "known", "key": key}), encoding="utf-8")
     places = {"{fingerprints}": folder / "one", "{symmetry}": folder / "symmetry.json", "{written}": folder / "written"}
     places |= {"{gpt2}": folder / "gpt2", "{llama}": folder / "llama", "{atlas}": atlas, "{page}": folder / "page.html"}
+    places |= {"{sheet}": folder / "sheet.tex"}
     return tuple(str(places.get(word, word)) for word in words)
 
 
@@ -202,6 +205,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         "fingerprint",
         "fingerprint-comparison",
         "fingerprint-scan",
+        "grades",
         "orbits",
         "picture",
         "query-plan",

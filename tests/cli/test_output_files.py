@@ -18,14 +18,14 @@ READ = {
     "baseline of check",  # written only where there is none
     "config_file of dimension", "weight_file of conserved", "weight_file of phi", "weights of explain",
     "against of circuits", "scan of circuits", "adapter of same", "tokenizer_a of same", "tokenizer_b of same",
-    "second of align", "weights of page",
+    "second of align", "weights of page", "grade of exercise",
 }  # fmt: skip
 FOLDERS = {"report of check", "certificates of check", "output of align", "output of apply", "output of convert"}
-ENDINGS = {"canonical": ".json", "recover": ".json", "circuits": ".png", "figure": ".svg"}
+ENDINGS = {"canonical": ".json", "recover": ".json", "circuits": ".png", "exercise": ".html", "figure": ".svg"}
 WORDS = {  # enough to be read; nothing of it is there
     "align": "none --to none -o none",
     "atlas": "none.sqlite", "canonical": "none.json", "check": "none", "circuits": "none", "coefficient": "--of x",
-    "equations": "",
+    "equations": "", "exercise": "",
     "dimension": "", "fiber": "none.json", "figure": "1", "page": "figure-1", "recover": "none.json",
     "same": "none.json none.json", "sweep": "", "symmetries": "none",
 }  # fmt: skip
@@ -49,7 +49,7 @@ WRITTEN = files()
 
 def test_all_commands_that_write_are_asked() -> None:
     assert {name for name, _ in WRITTEN} == WORDS.keys()
-    assert len(WRITTEN) == 18  # `same` has three, `canonical` two
+    assert len(WRITTEN) == 19  # `same` has three, `canonical` two
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_cannot_be_written_is_refused_first_and_by_its_reason(
     name: str, option: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    end = ENDINGS.get(name, "") if option in ("--output", "-o") else ""
+    end = ENDINGS.get(name, "") if option in ("--output", "-o", "--sheet") else ""
     (here / f"folder{end}").mkdir()
     (here / f"loop{end}").symlink_to(f"loop{end}")
     for target, reason in {
@@ -85,7 +85,7 @@ def test_what_cannot_be_written_is_refused_first_and_by_its_reason(
 
 @pytest.mark.parametrize(("name", "end"), ENDINGS.items(), ids=lambda value: value)
 def test_endings(name: str, end: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, name, *WORDS[name].split(), "--output", "x.txt")
+    code, out, err = run(capsys, name, *WORDS[name].split(), "--sheet" if name == "exercise" else "--output", "x.txt")
     assert (code, out) == (2, "")
     assert end in err
     assert "'x.txt'" in err

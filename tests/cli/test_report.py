@@ -14,6 +14,7 @@ from command import run
 from walks import walked_once
 
 from lightning_cli.writing import report
+from lightning_cli.writing.math_text import latex_text
 from lightning_cli.writing.mathml import formula_lines, mathml
 from lightning_cli.writing.statement_page import as_html
 from lightning_cli.writing.typeset import typeset
@@ -189,9 +190,9 @@ def test_the_table_has_a_row_for_every_claim_and_part() -> None:
     assert table.count("REFUTED, as expected") == table.count("REFUTED") >= len(refuted)
     assert table.count(r"\begin{longtable}") == table.count(r"\end{longtable}") == 1
     for claim in all_claims():
-        assert rf"\texttt{{{report.latex_text(claim.id)}}}" in table
+        assert rf"\texttt{{{latex_text(claim.id)}}}" in table
         for part in claim.parts:
-            assert report.latex_text(part.name) in table
+            assert latex_text(part.name) in table
     assert table.count("1234 &") == sum(len(claim.parts) for claim in all_claims() if len(claim.parts) > 0)
     for line in table.splitlines():
         if line.endswith((r"\\*", r"\\[4pt]")):

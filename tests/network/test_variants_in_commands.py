@@ -26,6 +26,7 @@ NOT_OF_WEIGHTS = {
     "explain-rewriting": "reads checkpoints",
     "page": "--weights is a checkpoint",
     "dimension": "--config is a configuration of a checkpoint",
+    "exercise": "reads the answers of a class, and refuses weights by what an exercise asks",
     "recover": "reads polynomial maps, whose file has no variants, and jets, of which a test beside this one is",
     "symmetries": "reads checkpoints",
     "sweep": "reads a family, which cannot say a variant",

@@ -21,7 +21,7 @@ CITED = re.compile(
     r"|(?:docs/|\.\./)([a-z-]+\.md)"
 )
 # these are about the statements themselves
-LEFT_OUT = {"claims", "blackboard", "exercises.py"}
+LEFT_OUT = {"claims", "blackboard", "exercises"}
 SOURCES = {
     str(path.relative_to(ROOT)): path
     for folder in ("lightning_sym", "lightning_cli", "proofs_check")

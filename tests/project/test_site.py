@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -70,6 +71,17 @@ def test_every_page_is_reached_from_the_front(site: Path) -> None:
     for page in (ROOT / "docs").rglob("*.md"):
         name = page.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
         assert f'href="{name}"' in front or name == "index.html", name
+
+
+def test_the_search_has_the_words_of_every_page_with_it(site: Path) -> None:
+    # a browser fetches nothing for a page that is opened from disk
+    assert "excerpts.js" in (site / "search.html").read_text(encoding="utf-8")
+    assert "excerpts.js" not in (site / "index.html").read_text(encoding="utf-8")
+    script = (site / "_static" / "excerpts.js").read_text(encoding="utf-8")
+    texts = json.loads(re.findall(r"^const PAGES = (.*);$", script, flags=re.MULTILINE)[0])
+    assert texts.keys() >= {page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in PAGES[2:]}
+    assert "Two hours, with a sheet of exercises for each student" in texts["index.html"]
+    assert not re.search(r"</?(?!div)[a-z]", texts["every-width.html"])
 
 
 def test_formulas_are_mathml(site: Path) -> None:

@@ -21,7 +21,16 @@ def read_json(content: bytes) -> Contents:
         TooLarge: it holds too many entries.
     """
     numbers = ExactNumbers()
-    matrices, form = _parts(parse(content, numbers))
+    return contents_of(parse(content, numbers), numbers)
+
+
+def contents_of(document: object, numbers: ExactNumbers) -> Contents:
+    """The matrices of a value of JSON whose numbers are read already, as `read_json` has them of a file.
+
+    Raises:
+        FileFormatError, TooLarge: as there.
+    """
+    matrices, form = _parts(document)
     require_names(matrices)
     allowance = Allowance()
     for name, rows in matrices.items():
