@@ -126,7 +126,7 @@ def require_heads(architecture: Architecture) -> None:
 
 
 def output_steps(architecture: Architecture, bits: int | None) -> int:
-    """The steps that a checker foresees for an output, of all pairs of tokens.
+    """The steps that a checker foresees for an output, of all pairs of tokens, or without mask and softmax of fewer.
 
     Args:
         architecture: the network, with as many tokens as the input has.
@@ -134,16 +134,16 @@ def output_steps(architecture: Architecture, bits: int | None) -> int:
 
     Example:
         >>> [output_steps(Architecture((2, 2), (1,), 10, heads=heads), None) for heads in (1, 2)]
-        [3000, 6000]
+        [600, 1200]
     """
     architecture.require("the checker's count of steps", KNOWN)
-    t, powers = architecture.tokens, 0
+    t, powers, plain = architecture.tokens, 0, bits is None and not architecture.causal
     if bits is not None:
         pairs, bits = t * (t + 1) // 2 if architecture.causal else t * t, bits + GUARD_BITS
         powers = 2 * pairs * (bits // 2 + 3) * (20 + (bits // 256) ** 2)
     each = 10 if bits is None else 25
     sizes = zip(architecture.attention_ranks, architecture.widths, strict=False)
-    return architecture.heads * sum(powers + t * t * each * (a + d) for a, d in sizes)
+    return architecture.heads * sum(powers + t * (min(d, t) if plain else t) * each * (a + d) for a, d in sizes)
 
 
 def require_outputs(networks: Sequence[Architecture], bits: int | None) -> None:

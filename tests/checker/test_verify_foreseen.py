@@ -71,8 +71,12 @@ def test_a_mask_hides_half_of_the_exponentials(tmp_path: Path, capsys: pytest.Ca
 def test_products_of_many_tokens_without_softmax(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = at_an_input(4000, 1, 3, 16)
     data["proof"]["bits"] = None
-    taken, said = used(answer(data | {"form": FORM | {"normalization": "none"}}, tmp_path, capsys))
+    masked = FORM | {"normalization": "none", "mask": "causal"}
+    taken, said = used(answer(data | {"form": masked}, tmp_path, capsys))
     assert taken < verify.STEPS / 100 < said
+    data["proof"]["input"] = [[*range(4000)]] * 2
+    line = answer(data | {"form": masked | {"mask": "none"}}, tmp_path, capsys)
+    assert "they are equal" in line  # without a mask no scores are needed
 
 
 STREAMS = {"all layers": network(12, 8, 2, 2), "one layer": network(12, 1, 6, 10)}

@@ -23,11 +23,6 @@ class Placed(NamedTuple):
     apart: Matrix
 
 
-def _nothing(one: Matrix, other: Matrix) -> bool:
-    """Whether a product of rows with rows is zero."""
-    return not (one and other) or zero(dots(one, other))
-
-
 def moved(form: Form, t: int, w: Weights, levels: list[list[int | None]]) -> Weights:
     """Return the network whose layers are the levels, if it has the same function."""
     fits = len(levels) == len(w.layers) and all(map(lambda a, b: len(a) == len(b), levels, w.layers))
@@ -51,8 +46,8 @@ def moved(form: Form, t: int, w: Weights, levels: list[list[int | None]]) -> Wei
             before, then = g.layer < h.layer, g.level is not None and h.level is not None and g.level < h.level
             if before is not then and g.written:
                 with scratch():
-                    blind = zero(through(g.written, v, o))
-                    blind = blind and _nothing(as_keys, dots(g.written, q)) and _nothing(dots(g.apart, k), as_queries)
+                    values, scores = through(g.written, v, o), dots(as_keys, dots(g.written, q))
+                    blind = all(map(zero, (values, scores, dots(dots(g.apart, k), as_queries))))
                 places = f"the head of layer {h.layer + 1} must not read that of layer {g.layer + 1}"
                 need(blind, f"{places}, which stands in front of it in one network alone")
         unread = h.level or zero(through(h.written, seen))

@@ -26,7 +26,8 @@ def zero(m: Matrix) -> bool:
 
 
 def unit(size: int) -> Matrix:
-    """Return the unit matrix of integers, which is not counted here."""
+    """Return the unit matrix of integers."""
+    keep(size * (100 + 9 * size))
     return [[int(i == j) for j in range(size)] for i in range(size)]
 
 

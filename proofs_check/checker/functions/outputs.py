@@ -14,10 +14,11 @@ GUARD = 64
 
 def _counted(w: Weights, form: Form, t: int, ring: Rationals) -> int:
     """Return steps for what all pairs of tokens take: scores, what is read with them, two exponentials of each."""
-    pairs = t * (t + 1) // 2 if form.causal else t * t
+    pairs, plain = t * (t + 1) // 2 if form.causal else t * t, not (form.softmax or form.causal)
     powers = 2 * pairs * ring.steps(ring.bits // 2 + 3) if isinstance(ring, Intervals) else 0
-    each = 25 if form.softmax else 10
-    return sum(powers + t * t * each * (len(h.q) + len(h.q[0])) for heads in w.layers for h in heads)
+    each = t * (25 if form.softmax else 10)
+    sizes = [(len(h.q), len(h.q[0])) for heads in w.layers for h in heads]
+    return sum(powers + each * (min(d, t) if plain else t) * (a + d) for a, d in sizes)
 
 
 def _output(w: Weights, form: Form, x: Matrix, ring: Rationals) -> Matrix:
@@ -37,14 +38,17 @@ def _output(w: Weights, form: Form, x: Matrix, ring: Rationals) -> Matrix:
             stack = x
         for head in heads:
             q, k, v, o = map(taken, head)
-            scores = times(transposed(times(k, x)), times(q, x))
-            if isinstance(ring, Intervals):
-                scores = ring.patterns(scores, causal=form.causal)
-            elif form.causal:
-                scores = [[z if j <= i else nothing for i, z in enumerate(row)] for j, row in enumerate(scores)]
-            written = times(o, v)
-            left = [row + more for row, more in zip(left, written, strict=True)]
-            stack = stack + times(x, scores)
+            if not (form.softmax or form.causal) and len(x) <= len(x[0]):  # scores would be larger
+                mixed = times(x, transposed(x), transposed(k), q, x)
+            else:
+                scores = times(transposed(times(k, x)), times(q, x))
+                if isinstance(ring, Intervals):
+                    scores = ring.patterns(scores, causal=form.causal)
+                elif form.causal:
+                    scores = [[z if j <= i else nothing for i, z in enumerate(row)] for j, row in enumerate(scores)]
+                mixed = times(x, scores)
+            left = [row + more for row, more in zip(left, times(o, v), strict=True)]
+            stack = stack + mixed
         x = times(left, stack)
     return times(taken(w.U), x)
 

@@ -14,6 +14,7 @@ from proofs_check.checker.functions.theorems import THEOREMS
 from proofs_check.checker.verify import LAYERS, SIZE, Later, Rows, Table, need, proved, take
 
 PLAIN = Later({re.compile("[QKV][1-9][0-9]*"): table})
+PLAIN_PAIR = {"tokens": SIZE, "first": PLAIN, "second": PLAIN}
 PAIR = {"form": Form.read, "tokens": SIZE, "first": NAMED, "second": NAMED}
 
 

@@ -45,8 +45,8 @@ class Rationals:
         for b in others:
             need(len(a[0]) == len(b), "the shapes of matrices that are multiplied must fit")
             steps, size = self.cost(a, b)
-            spend(len(a) * len(b[0]) * len(b) * steps)
             keep(size)
+            spend(len(a) * len(b[0]) * len(b) * steps)
             columns = transposed(b)
             a = [[self.reduced(sum(map(mul, row, column), self.nothing)) for column in columns] for row in a]
         return a

@@ -8,29 +8,15 @@ else its dimension is proved by a certificate of its own.
 
 from typing import Any
 
-from proofs_check.checker.verify import (
-    BOUNDS,
-    COUNT,
-    DIMENSION,
-    SIZE,
-    SOME,
-    Later,
-    dimension,
-    need,
-    take,
-)
-
-
-def _of_rank(d: int, r: int) -> int:
-    """Return the dimension of the matrices of rank r at most, d x d."""
-    return min(r, d) * (2 * d - min(r, d))
+from proofs_check.checker.bounds import of_rank
+from proofs_check.checker.verify import BOUNDS, COUNT, DIMENSION, SIZE, SOME, Later, dimension, need, take
 
 
 def _counted(d: int, heads: int, a: int, b: int) -> int:
     """Return the dimension of a layer whose heads are determined."""
     good = heads == 1 or any(min(r, d) > 1 and heads * min(r, d) <= d for r in (a, b))
     need(good, "a layer of several heads is counted if all A, or all V, of rank 2 or more fit beside each other")
-    return heads * (_of_rank(d, a) + _of_rank(d, b) - 1)
+    return heads * (of_rank(d, d, a) + of_rank(d, d, b) - 1)
 
 
 def _proved(d: int, heads: int, a: int, b: int | None, proof: Any) -> int:

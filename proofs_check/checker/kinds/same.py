@@ -13,7 +13,7 @@ from typing import Any
 
 from proofs_check.checker.functions.matrices import table, zero
 from proofs_check.checker.functions.network import Weights
-from proofs_check.checker.functions.proofs import PAIR, PLAIN, SAME, about, plain_weights, with_a_form
+from proofs_check.checker.functions.proofs import PAIR, PLAIN, PLAIN_PAIR, SAME, about, plain_weights, with_a_form
 from proofs_check.checker.functions.rings import RATIONALS, bits_of_sums, is_multiple, symmetric
 from proofs_check.checker.functions.theorems import visible_weights
 from proofs_check.checker.verify import (
@@ -131,5 +131,5 @@ def by_steps(t: int, one: Any, other: Any, steps: list[Any]) -> str:
 
 ROWS = (
     (PAIR | {"proof": SAME}, partial(with_a_form, "the same function", SAME)),
-    ({"tokens": SIZE, "first": PLAIN, "second": PLAIN, "steps": [STEP, SOME]}, by_steps),
+    (PLAIN_PAIR | {"steps": [STEP, SOME]}, by_steps),
 )

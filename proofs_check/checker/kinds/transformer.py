@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from proofs_check.checker.bounds import of_rank
 from proofs_check.checker.verify import COUNT, SIZE, SOME, keep, need, spend
 
 P, SEEDS, WORD = 2**61 - 1, range(2**64), 2**64 - 1
@@ -110,9 +111,8 @@ def prove(network: list[Any], claimed: int, seed: int) -> str:
     ends -= d * (d - 1) // 2 if tied else d * d * bool(n and m)
     lower, upper, share, depth = ends, ends, heads // groups, sum(count for count, _, _ in layers)
     for count, a, b in layers:
-        x, y = min(a, d), min(b or d, d)
-        one = heads * d * d if b is None else groups * y * (d + share * d - y)
-        upper += count * (groups * x * (d + share * d - x) + one)
+        values = heads * d * d if b is None else groups * of_rank(share * d, d, b)
+        upper += count * (groups * of_rank(share * d, d, a) + values)
     need(upper == claimed, f"the dimension must be {upper}, it is {claimed}")
     every = itertools.chain.from_iterable(itertools.repeat(each[1:], each[0]) for each in layers)
     for i, (a, b) in enumerate(every, 1):

@@ -8,8 +8,8 @@ from operator import mul
 from typing import Any
 
 from proofs_check.checker.bounds import of_rank
-from proofs_check.checker.bounds.directions.spaces import Unseen, unit
-from proofs_check.checker.functions.matrices import Span, dots
+from proofs_check.checker.bounds.directions.spaces import Unseen
+from proofs_check.checker.functions.matrices import Span, dots, unit
 from proofs_check.checker.verify import Matrix, need, spend, transposed
 
 Equations = dict[Any, list[tuple[int, int]]]

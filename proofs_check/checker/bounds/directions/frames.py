@@ -4,7 +4,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from proofs_check.checker.bounds import of_rank
-from proofs_check.checker.bounds.directions.spaces import Unseen, Vector, holding, unit
+from proofs_check.checker.bounds.directions.spaces import Unseen, Vector, holding
+from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.verify import Matrix, keep, spend, transposed, unpack
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from proofs_check.checker.bounds import of_rank, symmetric_of_rank
-from proofs_check.checker.bounds.directions.spaces import Unseen, holding, line, unit
+from proofs_check.checker.bounds.directions.spaces import Unseen, holding, line
+from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from operator import mul
 from typing import NamedTuple
 
+from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.verify import (
     Echelon,
     Key,
@@ -29,12 +30,6 @@ def holding(size: int) -> Iterator[None]:
     keep(size)
     yield
     keep(-size)
-
-
-def unit(size: int) -> Matrix:
-    """Return the unit matrix."""
-    keep(size * (100 + 9 * size))
-    return [[int(i == j) for j in range(size)] for i in range(size)]
 
 
 def line(net: Network) -> bool:

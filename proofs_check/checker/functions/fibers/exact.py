@@ -64,11 +64,8 @@ class Spaces:
     def flips_are_unread(self, i: int, c: list[Fraction]) -> bool:
         """Whether what these heads write, and what is left, are not read together by the next layer."""
         batch, heads = self.at["S"][i - 1], self.w.layers[i - 1]
-        under = common([h.under for h in heads])
-        written = [[0] * len(row) for row in batch]
-        left = [[under * x for x in row] for row in batch]
-        for x, head in zip(c, heads, strict=True):
-            image, factor = head.writes(batch), under // head.under
-            written, left = (add(written, factor, image), left) if x else (written, add(left, factor, image))
+        images = [(1, head.under, head.writes(batch)) for head in heads]
+        written = _summed([image for x, image in zip(c, images, strict=True) if x])
+        left = _summed([(1, 1, batch), *(image for x, image in zip(c, images, strict=True) if not x)])
         forms = (head.scores(left, written) for head in self.w.layers[i])
         return all(zero(add(m, 1, transposed(m))) for m in forms)

@@ -4,7 +4,7 @@ A batch of points is a list of vectors modulo p. Every number here is the residu
 coefficients at an integer point: if it is not 0, the polynomial is not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import mul
 from typing import NamedTuple
 
@@ -59,14 +59,12 @@ class Points:
             written = [self.carried(h, streams[-1]) for h in heads]
             words.append(self.total(list(zip(factors, written, strict=True))))
             streams.append(self.total([(self.ones, x[-1]) for x in (streams, words)[not form.skip :]]))
-            first.append(self.behind(heads, first[-1], self.ones))
+            first.append(self.passed(self.carried, heads, first[-1], [self.ones] * len(heads)))
         above = [self.times(rows, transposed(U))]
         means = above[:]
         for heads, factors in zip(reversed(self.layers), reversed(gamma), strict=True):
-            read = [(g, self.read(h, above[-1])) for h, g in zip(heads, factors, strict=True)]
-            above.append(self.total([(self.ones, above[-1])] * form.skip + read))
-            read = [(self.ones, self.read(h, means[-1])) for h in heads]
-            means.append(self.total([(self.ones, means[-1])] * form.skip + read))
+            above.append(self.passed(self.read, heads, above[-1], factors))
+            means.append(self.passed(self.read, heads, means[-1], [self.ones] * len(heads)))
         self.at = {"F": streams, "N": words, "S": first, "U": above[::-1], "Y": means[::-1]}
 
     # ---- arithmetic
@@ -112,9 +110,10 @@ class Points:
             sums.append([sum(map(mul, factors, column)) % self.p for column in columns])
         return sums
 
-    def behind(self, heads: list[HeadModP], batch: Matrix, factors: list[int]) -> Matrix:
-        """Return what the stream is behind a layer if all heads write so often what they do."""
-        return self.total([(self.ones, batch)] * self.form.skip + [(factors, self.carried(h, batch)) for h in heads])
+    def passed(self, way: Callable[..., Matrix], heads: list[HeadModP], batch: Matrix, factors: Matrix) -> Matrix:
+        """Return what a layer makes of vectors on a way through its heads, taken so often as a factor of each says."""
+        each = [(factor, way(h, batch)) for h, factor in zip(heads, factors, strict=True)]
+        return self.total([(self.ones, batch)] * self.form.skip + each)
 
     def pair(self, one: Matrix, other: Matrix) -> list[int]:
         """Return the products of vectors, point by point."""
@@ -140,9 +139,9 @@ class Points:
 
     def half(self, i: int) -> Matrix:
         """Return the stream behind layer i if heads write half of what they do."""
-        stream, factors = self.at["F"][0], [(self.p + 1) // 2] * self.count
+        stream, half = self.at["F"][0], [(self.p + 1) // 2] * self.count
         for heads in self.layers[:i]:
-            stream = self.behind(heads, stream, factors)
+            stream = self.passed(self.carried, heads, stream, [half] * len(heads))
         return stream
 
     def rows(self, i: int, one: str, other: str, *, scores: bool) -> Matrix:
