@@ -150,7 +150,8 @@ class CoordinateSystem:
                         given[k - 1, j - 1, exponents] = number
                 case _:
                     raise BadInput(
-                        f"a coefficient must be of a row, a token (from 1) and a monomial of {shape}, got {shown(place)}"
+                        f"a coefficient must be of a row, a token (from 1) and a monomial of {shape}, "
+                        f"got {shown(place)}"
                     )
         places = [(row, t - 1, c.exponents) for c, (row, _) in zip(self.coordinates, self.keys, strict=True)]
         values = [given.get(place, Fraction(0)) for place in places]
