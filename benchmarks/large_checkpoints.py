@@ -35,10 +35,11 @@ SHAPES = {  # layers, heads, groups, head width, neurons, token ids
     "0.4B": (24, 16, 8, 64, 2816, 49152),
     "1B": (16, 32, 8, 64, 8192, 32000),
     "3B": (28, 24, 8, 128, 8192, 32000),
+    "8B-2": (2, 32, 8, 128, 14336, 128256),
     "8B": (32, 32, 8, 128, 14336, 128256),
     "70B": (80, 64, 8, 128, 28672, 128256),
 }
-"""The last two are told from the others, never written here."""
+"""The last two are told from the others, never written here; `8B-2` has two of the layers of 8B, and its embedding."""
 
 
 @dataclass(frozen=True, eq=False)

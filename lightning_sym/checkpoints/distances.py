@@ -204,7 +204,7 @@ def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[L
         stored = partial(_stored_in, search, layer)
         compared, _, _ = layer_found(blocks, forms, stream, stored, units)
         there = dict(compared.pair.second.present())
-        ways = [compared.account.settled.left]
+        ways = [compared.account.left]
         if gauges := [part for _, part, _ in GAUGES if getattr(compared.account.guess.symmetry, part) is not None]:
             ways.insert(0, compared.left_out(gauges, stream))  # a fit takes a part of every difference
         accounts: list[list[Left]] = [

@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured, measured_pieces, value_of
 from lightning_sym.checkpoints.model import CheckpointForm, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import SHAPELESS
-from lightning_sym.checkpoints.stream_fit import CHUNK
+from lightning_sym.checkpoints.stream_fit import rows_at_once
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import Worst, exact_is_told, off
@@ -65,13 +65,19 @@ class EndsPair:
     stored: Callable[[str], str]
     limit: float
 
+    @property
+    def step(self) -> int:
+        """How many rows are looked at together."""
+        return rows_at_once(self.second.embedding)
+
     def rows(self, start: int) -> tuple[Ends, Ends, CheckpointForm, set[str]]:
         """Some rows of both, their form, and the pieces that have such rows."""
         parts, there = [], {"final_gain", "final_bias"} if start == 0 else set[str]()
         for ends in (self.first, self.second):
             tall = {name: getattr(ends, name) for name in TALL if getattr(ends, name) is not None}
             there |= {name for name, array in tall.items() if start < len(array)}
-            parts.append(replace(ends, **{name: array[_place(start, array)] for name, array in tall.items()}))
+            some = {name: np.asarray(array[_place(start, self.step, array)]) for name, array in tall.items()}
+            parts.append(replace(ends, **some))
         places = 0 if parts[1].positions is None else len(parts[1].positions)
         return *parts, replace(self.form, layers=0, vocabulary=len(parts[1].embedding), context=places), there  # type: ignore[return-value]
 
@@ -80,9 +86,9 @@ TALL = tuple(name for name, piece in SHAPELESS.ends.items() if piece.columns)
 """The pieces that have a row for each token id, or place."""
 
 
-def _place(start: int, array: Any) -> slice:
-    """The rows from a place on; the first one where there are none."""
-    return slice(start, start + CHUNK) if start < len(array) else slice(1)
+def _place(start: int, step: int, array: Any) -> slice:
+    """So many rows from a place on; the first one where there are none."""
+    return slice(start, start + step) if start < len(array) else slice(1)
 
 
 @dataclass(eq=False)
@@ -161,7 +167,7 @@ class _Walk:
         longest = max(
             len(getattr(self.pair.second, name)) for name in TALL if getattr(self.pair.second, name) is not None
         )
-        for start in range(0, longest, CHUNK):
+        for start in range(0, longest, self.pair.step):
             self._some(start)
         exact = self.exactly and exact_is_told(self.tensors[True], self.tensors[False], self.pair.limit)
         parts: dict[str, Any] = {name: np.concatenate(numbers) for name, numbers in self.parts[exact].items()}
@@ -193,7 +199,7 @@ class _Walk:
             for name in left.left.keys() & there:
                 worst = self.tensors[settled is exactly].setdefault(name, Worst())
                 told = settled.left[name] if settled is exactly else None
-                look_at(worst, left.left[name], told, getattr(second, name), start)
+                look_at(worst, left.left[name], told, getattr(second, name), 0, start)
 
     def _settled(self, first: Ends, second: Ends, form: CheckpointForm, ring: Ring, stream: Any, start: int) -> Settled:
         """Some rows, rewritten, less those of the second, and less what additive symmetries take up."""

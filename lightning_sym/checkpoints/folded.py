@@ -5,6 +5,7 @@ Tensors that a family lacks are zeros here; groups may be written out (`spread`)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,16 @@ import numpy as np
 
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, MLP, table
+
+AT_ONCE = 2**22
+"""Numbers of a map that are looked at together."""
+
+
+def some_at_a_time(array: Any, axis: int) -> Iterator[Any]:
+    """Yield some entries along an axis at a time, in their order."""
+    step = max(1, AT_ONCE * array.shape[axis] // max(array.size, 1))
+    for start in range(0, max(array.shape[axis], 1), step):
+        yield array[(*(slice(None),) * axis, slice(start, start + step))]
 
 
 class Folded(SimpleNamespace):
@@ -34,7 +45,7 @@ def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any,
             array = np.zeros(piece.shape, dtype=np.float32) if piece.added_to else None
         if array is not None and piece.place("groups") is not None and groups != form.groups:
             array = np.repeat(array, groups // form.groups, axis=0)
-        if array is not None and keep is not None and (place := piece.place("neurons")) is not None:
+        if array is not None and keep is not None and not keep.all() and (place := piece.place("neurons")) is not None:
             # one neuron that does nothing, in place of none
             array = array.compress(keep, axis=place) if keep.any() else 0 * array.take([0], axis=place)
         found[name] = array
@@ -48,9 +59,16 @@ def alive(block: Block) -> Any:
         place, array, factor = piece.place("neurons"), getattr(block, name), piece.added_to or name
         if place is None or array is None or (block.gate is None and HALVES[MLP].maps[factor].reads):
             continue
-        there = (array != 0).any(axis=tuple(axis for axis in range(array.ndim) if axis != place))
+        others = tuple(axis for axis in range(array.ndim) if axis != place)
+        there = np.concatenate([(some != 0).any(axis=others) for some in some_at_a_time(array, place)])
         found[factor] = found.get(factor, False) | there
     return np.logical_and.reduce(list(found.values()))
+
+
+SIGNED_BY = {
+    "output": "behind1_gain", "down": "behind2_gain", "query": "query_norm_gain", "key": "key_norm_gain",
+}  # fmt: skip
+"""Maps in front of a norm, and its gain."""
 
 
 def fold(block: Block) -> Folded:
@@ -66,14 +84,8 @@ def fold(block: Block) -> Folded:
             if piece.norm and bias.any():
                 own = own + weight @ bias
             made |= {piece.name: weight * gain if piece.norm else weight, f"{piece.name}_bias": own}
-    for name, number in (("output", 1), ("down", 2)):
-        if (gain := made.get(f"behind{number}_gain")) is not None:
-            signs = np.where(gain < 0, -1.0, 1.0)
-            made[name] = made[name] * signs[:, None]
-            if (own := made[f"{name}_bias"]) is not None:
-                made[f"{name}_bias"] = own * signs
-    for name in ("query", "key"):
-        if (gain := made.get(f"{name}_norm_gain")) is not None:  # rows change signs with their gain
+    for name, by in SIGNED_BY.items():  # rows change signs with their gain
+        if (gain := made.get(by)) is not None and made[name] is not None:
             signs = np.where(gain < 0, -1.0, 1.0)
             made[name] = made[name] * signs[:, None]
             if (own := made[f"{name}_bias"]) is not None:

@@ -20,10 +20,10 @@ from lightning_sym.checkpoints.measured import Fitted, fitted, measured
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.nice_numbers import as_part
 from lightning_sym.checkpoints.rewritings import apply
-from lightning_sym.checkpoints.stream_fit import CHUNK, centred
+from lightning_sym.checkpoints.stream_fit import centred, rows_at_once
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
-from lightning_sym.checkpoints.understood import Walker, ends_of
+from lightning_sym.checkpoints.understood import Walker, coded_ends_of
 from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
@@ -43,8 +43,8 @@ def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream
             parts["signs"] = as_part(found.signs).astype(np.int64)
     fits: tuple[tuple[Any, Fitted], ...] = ()
     if found.matrix is not None and not isinstance(found.matrix, Ratio):
-        rows = ends_of(first, Walker.COMPARISON).embedding
-        some = measured(rows[:CHUNK], stored_type(first, second, "embedding"))
+        rows = coded_ends_of(first, Walker.COMPARISON).embedding
+        some = measured(rows[: rows_at_once(rows)], stored_type(first, second, "embedding"))
         some = replace(some, value=centred(some.value, second.form))  # what it makes of ones was not fitted
         fits = ((parts["rotation"], fitted(parts["rotation"], some.swapaxes(0, 1), rows=len(rows))),)
     stream = Stream(Symmetry((), **parts), second.form, found, fits)

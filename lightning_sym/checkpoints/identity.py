@@ -16,9 +16,9 @@ import numpy as np
 from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.quantised import quantised_residual
-from lightning_sym.checkpoints.stream_fit import CHUNK
+from lightning_sym.checkpoints.stream_fit import rows_at_once
 from lightning_sym.checkpoints.summands import reach_of, units_with
-from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
+from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, coded_pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, form_residual, number_type
 from lightning_sym.errors import BadInput
 
@@ -110,23 +110,29 @@ def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[s
 
 def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterator[tuple[str, Residual | str | None]]:
     """Each piece of a layer, or of the ends, with its residual: `None` where it is equal, a word where it has none."""
-    old, new = (dict(pieces_of(one, layer, Walker.COMPARISON).present()) for one in (first, second))
+    old, new = (dict(coded_pieces_of(one, layer, Walker.COMPARISON).present()) for one in (first, second))
     for name in (*new, *(name for name in old if name not in new)):
         piece = name if layer is None else f"{layer}.{name}"
         if name not in old or name not in new or old[name].shape != new[name].shape:
             yield piece, "apart"
-        elif np.array_equal(old[name], new[name]):
+        elif all(np.array_equal(old[name][some], new[name][some]) for some in _some_rows(new[name])):
             yield piece, None
         else:
             stored, reach = stored_type(first, second, piece), reach_of((first, second), piece)
             worst = Worst()
-            for start in range(0, len(new[name]), CHUNK):
-                before, after = (array[name][start : start + CHUNK] for array in (old, new))
+            for some in _some_rows(new[name]):
+                before, after = (np.asarray(array[name][some]) for array in (old, new))
                 left = Measuring().less(measured(after, stored), measured(before, stored))
-                units = units_with(reach, left.units, slice(start, start + CHUNK), stored)
-                worst.add(left.value, units, after, start, np.asarray(before != after))
+                units = units_with(reach, left.units, some, stored)
+                worst.add(left.value, units, after, some.start, np.asarray(before != after))
             plain = worst.residual(piece, second.called(piece), stored, second.form, exact=True)
             yield piece, quantised_residual((first, second), piece, (old[name], new[name]), plain)
+
+
+def _some_rows(array: Any) -> Iterator[slice]:
+    """Yield rows of an array, some at a time."""
+    step = rows_at_once(array)
+    yield from (slice(start, start + step) for start in range(0, len(array), step))
 
 
 def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, stored: str = "F64") -> list[str]:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.fits import ABOUT, ROUNDS
+from lightning_sym.checkpoints.gauge_fits import gauge_fits
 from lightning_sym.checkpoints.layer_fit import ORDERS, Guess, fitted
-from lightning_sym.checkpoints.measured import TINY, Fitted, Measured, Measuring, measured_pieces, value_of
-from lightning_sym.checkpoints.measured import fitted as fit_of
+from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
+from lightning_sym.checkpoints.layer_told import LayerTold
+from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import HALVES, LAYER
+from lightning_sym.checkpoints.pieces import HALVES
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
@@ -30,16 +33,15 @@ from lightning_sym.checkpoints.walk import (
     Ring,
     Settled,
     Stream,
-    differing,
     gain_ways,
-    look_at,
 )
 from lightning_sym.errors import BadInput, TooLarge
 
 OF_HALF = {number: {*half.norms, *half.maps} for number, half in enumerate(HALVES.values(), 1)}
 """By the number of a norm, the pieces of the half of a layer that reads it."""
 
-MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
+EXACT_PARTS = 16
+"""Parts of a layer up to which numbers may be fractions that no float holds."""
 
 CHOICES = {"bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"}}
 """Biases that may be those of the second, and the pieces that tell so."""
@@ -51,11 +53,10 @@ NORMS |= {"attention_bias": "output_bias"}
 
 @dataclass(frozen=True, eq=False)
 class LayerPair:
-    """A layer of both, of one form, with units.
+    """A layer of both, of one form, and its parts.
 
     Attributes:
         first, second: with equally many groups and neurons, and the same biases.
-        measured: both, with units.
         form: of both.
         stream: what is done to the stream.
         stored: by piece, the coarser of the types that it is stored in.
@@ -65,23 +66,63 @@ class LayerPair:
 
     first: Block
     second: Block
-    measured: tuple[Block, Block]
     form: CheckpointForm
     stream: Stream
     stored: Callable[[str], str]
     limit: float
     rounds: int = ROUNDS
 
+    @cached_property
+    def cuts(self) -> list[Cut]:
+        """Its parts; a small layer is one."""
+        return cuts_of(self.second, self.form)
+
+    @cached_property
+    def _measured(self) -> tuple[Block, Block] | None:
+        """Both with units, where they are one part."""
+        return self._with_units((self.first, self.second)) if len(self.cuts) == 1 else None
+
+    def _with_units(self, blocks: tuple[Block, Block]) -> tuple[Block, Block]:
+        return measured_pieces(blocks[0], self.stored), measured_pieces(blocks[1], self.stored)
+
+    def part(self, cut: Cut, symmetry: LayerSymmetry, *, measured: bool) -> tuple[Block, Block]:
+        """A part of both, heads and neurons of the first in the order of the second."""
+        kept = self._measured if measured else None
+        first, second = kept or (self.first, self.second)
+        pair = cut.of(first, self.form, orders_of(symmetry, self.form)), cut.of(second, self.form)
+        return self._with_units(pair) if measured and kept is None else pair
+
 
 @dataclass(frozen=True, eq=False)
 class LayerAccount:
-    """A gauge, the norms that have gains of the second, what else was chosen, and what is left."""
+    """A gauge, the norms that have gains of the second, what else was chosen, and what is left.
 
+    Attributes:
+        pair: the layer.
+        guess: the gauge.
+        gains: those norms.
+        choices: biases that are those of the second.
+        off: pieces that it does not explain.
+        told: how far pieces are off, where the layer has several parts.
+        kept: what is left, where it is one part.
+    """
+
+    pair: LayerPair
     guess: Guess
     gains: frozenset[int]
     choices: frozenset[str]
-    settled: Settled
     off: frozenset[str]
+    told: LayerTold
+    kept: Settled | None
+
+    def settled(self, cut: Cut) -> Settled:
+        """What is left of a part, in units."""
+        return self.kept or _walk(self.pair, cut, self.guess, self.gains).settle(self.choices)
+
+    @property
+    def left(self) -> Differences:
+        """What is left of the whole layer, in units."""
+        return _left((cut, self.settled(cut)) for cut in self.pair.cuts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,48 +177,39 @@ class LayerFound:
                 inner[part] = None
         guess = replace(guess, symmetry=replace(guess.symmetry, **inner), fitted=guess.fitted - inner.keys())
         choices -= inner.keys()
-        return _walk(pair, guess, gains).settle(choices).left
+        return _left((cut, _walk(pair, cut, guess, gains).settle(choices)) for cut in pair.cuts)
 
 
 def compare_layer(
     first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
 ) -> LayerFound:
     """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
-    pair, account, why_not = _best_account(first, second, form, stream, stored, limit)
-    return _found(pair, account, why_not)
+    account, why_not = _best_account(LayerPair(first, second, form, stream, stored, limit))
+    return _found(account, why_not)
 
 
 def off_at_best(
     first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
 ) -> frozenset[str]:
     """The pieces that the best account leaves unexplained, in units alone: for the many that are tried."""
-    return _best_account(first, second, form, stream, stored, limit, rounds=0)[1].off
+    return _best_account(LayerPair(first, second, form, stream, stored, limit, rounds=0))[0].off
 
 
-def _best_account(
-    first: Block,
-    second: Block,
-    form: CheckpointForm,
-    stream: Stream,
-    stored: Callable[[str], str],
-    limit: float,
-    rounds: int = ROUNDS,
-) -> tuple[LayerPair, LayerAccount, str]:
-    """Both with units, the account that explains most, and why the symmetry cannot be written down."""
-    both = measured_pieces(first, stored), measured_pieces(second, stored)
-    pair = LayerPair(first, second, both, form, stream, stored, limit, rounds)
+def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
+    """The account that explains most, and why the symmetry cannot be written down."""
     options, why_not = {}, ""
     for number in READERS:
-        mine, theirs = (getattr(block, f"norm{number}_gain") for block in both)
-        options[number], said = gain_ways(stream.measured, mine, theirs, limit, f"norm {number}")
+        name = f"norm{number}_gain"
+        mine, theirs = (measured(getattr(block, name), pair.stored(name)) for block in (pair.first, pair.second))
+        options[number], said = gain_ways(pair.stream.measured, mine, theirs, pair.limit, f"norm {number}")
         why_not = why_not or said
     account = _best(pair, (Guess(), Guess()), options)
     if account.off:
         account = _best(pair, _guesses(pair), options)
-    if account.off and rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
+    if account.off and pair.rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
         other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
         account = other if len(other.off) < len(account.off) else account
-    return pair, account, why_not
+    return account, why_not
 
 
 def _guesses(pair: LayerPair, about: int = ABOUT) -> Iterator[Guess]:
@@ -215,114 +247,94 @@ def _joined(pair: LayerPair, halves: dict[int, LayerAccount]) -> LayerAccount:
     gains = frozenset(n for n, each in halves.items() if n in each.gains)
     choices = frozenset(name for n, each in halves.items() for name in each.choices if (name == "bias2") is (n == 2))
     guess = halves[1].guess.with_neurons_of(halves[2].guess)
-    settled = _walk(pair, guess, gains).settle(choices)
-    return LayerAccount(guess, gains, choices, settled, _off(settled.left, pair.limit))
+    return _chosen(pair, guess, gains, choices, lambda cut: _walk(pair, cut, guess, gains))
 
 
-def _walk(pair: LayerPair, guess: Guess, gains: frozenset[int], exact: Exact | None = None) -> LayerWalk:
-    """The layer of the first rewritten, less the second's: in units, or over the rationals."""
-    ring: Ring = exact or Measuring(tuple(_fits(pair, guess)))
-    blocks = (pair.first, pair.second) if exact else pair.measured
+def _walk(pair: LayerPair, cut: Cut, guess: Guess, gains: frozenset[int], exact: Exact | None = None) -> LayerWalk:
+    """A part of the layer of the first rewritten, less the second's: in units, or over the rationals."""
+    blocks = pair.part(cut, guess.symmetry, measured=exact is None)
+    inner, form = cut.inner(guess.symmetry, pair.form), cut.form(pair.form)
+    ring: Ring = exact or Measuring(tuple(gauge_fits(blocks[0], form, inner, guess.fitted)))
     stream = pair.stream.exactly[exact] if exact else pair.stream.measured
-    return LayerWalk(*blocks, pair.form, stream, guess.symmetry, gains, ring)
-
-
-def _fits(pair: LayerPair, guess: Guess) -> Iterator[tuple[Any, Fitted | Measured]]:
-    """The gauges that were fitted, and how well the weights of the first tell them."""
-    first: Any = pair.measured[0]
-    form, symmetry = pair.form, guess.symmetry
-    heads = np.arange(form.heads) if symmetry.heads is None else symmetry.heads
-    groups = heads[:: form.heads // form.groups] // (form.heads // form.groups)
-    a, width = form.head_width, form.width
-    if "values" in guess.fitted:
-        writers = first.output[heads].reshape(form.groups, -1, a)
-        yield symmetry.values, fit_of(symmetry.values, first.value[groups], writers)
-    readers = first.query[heads].reshape(form.groups, -1, a, width).swapaxes(1, 2).reshape(form.groups, a, -1)
-    keys, turned = first.key[groups], form.turned
-    if "turns" in guess.fitted:
-        yield symmetry.turns, fitted_turns(symmetry.turns, readers[:, :turned], keys[:, :turned])
-    if "queries" in guess.fitted:
-        yield symmetry.queries, fit_of(symmetry.queries, readers[:, turned:], keys[:, turned:].swapaxes(-1, -2))
-
-
-def fitted_turns(turns: Any, queries: Measured, keys: Measured) -> Measured:
-    """Numbers `x + iy`, `(G, a / 2, 2)`, that were fitted to queries and keys, both `(G, a, n)`, with what that is off.
-
-    Each side tells a number the better, the longer its rows are; the two count by the squares of their lengths.
-    """
-    value = np.asarray(turns, dtype=np.float64)
-    length = np.square(value).sum(axis=-1)
-    energy, noise = np.zeros_like(length), np.zeros_like(length)
-    for side, scale in ((queries, length), (keys, 1 / length)):
-        entries, squares = (x.reshape(len(value), 2, -1, x.shape[-1]) for x in (np.square(side.value), 2 * side.square))
-        told = scale * entries.sum(axis=(1, 3))
-        weight = 1 / max(float(told.mean()), TINY)
-        energy += weight * told
-        noise += weight**2 * scale**2 * (entries.sum(axis=1) * squares.mean(axis=1)).sum(axis=-1)
-    off = length * noise / np.maximum(energy, TINY) ** 2
-    return Measured(value, np.repeat(off[..., None], 2, axis=-1))
+    return LayerWalk(*blocks, form, stream, inner, gains, ring)
 
 
 def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> LayerAccount:
     """What is left with these gains, biases that moved chosen so that fewest tensors are unexplained."""
-    walk = _walk(pair, guess, gains)
-    choices = frozenset[str]()
-    settled = walk.settle(choices)
-    off = _off(settled.left, pair.limit)
-    for choice, told in CHOICES.items():
-        if not told & off or not told <= settled.left.keys():
+    walk = _walk(pair, pair.cuts[0], guess, gains) if len(pair.cuts) == 1 else None
+    best = _chosen(pair, guess, gains, frozenset(), lambda cut: walk or _walk(pair, cut, guess, gains))
+    for choice, named in CHOICES.items():
+        if not named & best.off or not named <= best.told.there:
             continue
-        other = walk.settle(choices | {choice})
-        if len(fewer := _off(other.left, pair.limit)) < len(off):
-            choices, settled, off = choices | {choice}, other, fewer
-    return LayerAccount(guess, gains, choices, settled, off)
+        choices = best.choices | {choice}
+        other = _chosen(pair, guess, gains, choices, lambda cut: walk or _walk(pair, cut, guess, gains))
+        best = other if len(other.off) < len(best.off) else best
+    return best
 
 
-def _off(left: Differences, limit: float) -> frozenset[str]:
-    """The pieces that are off by more than the limit, or by what is no number."""
-    return frozenset(name for name, each in left.items() if each.beyond(limit).any())
+def _chosen(
+    pair: LayerPair, guess: Guess, gains: frozenset[int], choices: frozenset[str], walk: Callable[[Cut], LayerWalk]
+) -> LayerAccount:
+    """What is left with these gains and choices, part by part."""
+    told, kept = LayerTold(pair.stored, pair.limit), None
+    for cut in pair.cuts:
+        settled = walk(cut).settle(choices)
+        told.look(cut, settled)
+        if len(pair.cuts) == 1:
+            kept = settled
+        else:
+            told.add(cut, settled, None, pair.second, pair.form)
+    return LayerAccount(pair, guess, gains, choices, frozenset(told.off), told, kept)
 
 
-def _found(pair: LayerPair, account: LayerAccount, why_not: str) -> LayerFound:
+def _left(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
+    """What is left of each piece of all parts."""
+    found: dict[str, list[Any]] = {}
+    for cut, settled in parts:
+        for name, left in settled.left.items():
+            if cut.has(name):
+                found.setdefault(name, []).append(left)
+    return {name: joined(name, parts) for name, parts in found.items()}
+
+
+def _found(account: LayerAccount, why_not: str) -> LayerFound:
     """An account, compared exactly where that is possible."""
-    exactly = None
-    if not account.guess.fitted and pair.stream.exact and not _mostly_off(pair, account.settled.left):
+    pair, told, exactly = account.pair, account.told, None
+    if account.kept is not None:
+        told.add(pair.cuts[0], account.kept, None, pair.second, pair.form)
+    if not account.guess.fitted and pair.stream.exact and not told.is_mostly_off(account.kept):
         try:
-            differs = any(differing(left, pair.stored(name)).any() for name, left in account.settled.left.items())
-            ring = BRIEF if differs else EXACT
-            exactly = _walk(pair, account.guess, account.gains, ring).settle(account.choices)
+            brief = told.differs(account.kept) or len(pair.cuts) > EXACT_PARTS
+            exactly = _exactly(account, BRIEF if brief else EXACT)
         except (BadInput, TooLarge) as error:
             why_not = why_not or str(error)
-    tensors = _tensors(pair, account.settled, None)
-    settled, exact = account.settled, False
-    if exactly is not None and exact_is_told(told := _tensors(pair, settled, exactly), tensors, pair.limit):
-        settled, exact, tensors = exactly, True, told
-    equal = exact and not any(worst.differing for worst in tensors.values())
-    symmetry = replace(account.guess.symmetry, **dict(_parts(pair, settled)))
-    return LayerFound(symmetry, account.guess, tensors, exact, equal, settled.unread, why_not, pair, account)
+    exact = exactly is not None and exact_is_told(exactly.tensors, told.tensors, pair.limit)
+    found = exactly if exact and exactly is not None else told
+    equal = exact and not any(worst.differing for worst in found.tensors.values())
+    symmetry = replace(account.guess.symmetry, **dict(_parts(pair, found)))
+    return LayerFound(symmetry, account.guess, found.tensors, exact, equal, found.unread, why_not, pair, account)
 
 
-def _tensors(pair: LayerPair, settled: Settled, exactly: Settled | None) -> dict[str, Worst]:
-    """How far each piece is off, exactly if that is known."""
-    tensors = {}
-    for name, left in settled.left.items():
-        tensors[name] = Worst()
-        look_at(tensors[name], left, None if exactly is None else exactly.left[name], getattr(pair.second, name))
-    return tensors
+def _exactly(account: LayerAccount, ring: Exact) -> LayerTold:
+    """What an account leaves over the rationals.
+
+    Raises:
+        BadInput, TooLarge: that is not known.
+    """
+    pair, found = account.pair, LayerTold(account.pair.stored, account.pair.limit)
+    for cut in pair.cuts:
+        left = _walk(pair, cut, account.guess, account.gains, ring).settle(account.choices)
+        found.add(cut, left, lambda cut=cut: account.settled(cut), pair.second, pair.form)  # type: ignore[misc]
+    return found
 
 
-def _mostly_off(pair: LayerPair, left: Differences) -> bool:
-    """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
-    dense = [differing(left[name], pair.stored(name)).mean() > 0.5 for name in MATRICES if name in left]
-    return 2 * sum(map(bool, dense)) > len(dense)
-
-
-def _parts(pair: LayerPair, settled: Settled) -> Iterator[tuple[str, Any]]:
+def _parts(pair: LayerPair, told: LayerTold) -> Iterator[tuple[str, Any]]:
     """The parts of the symmetry that were read off, without those that do nothing."""
-    for name, part in settled.parts.items():
+    for name, numbers in told.numbers():
         if name == "key_bias":
             yield name, np.asarray(pair.second.key_bias)[..., pair.form.turned :]
         elif not name.endswith("_shift"):
-            yield name, getattr(pair.second, NORMS.get(name, name))
-        elif (numbers := value_of(part) if isinstance(part, Measured) else part) is not None and (numbers != 0).any():
+            had = getattr(pair.second, NORMS.get(name, name))
+            yield name, None if had is None else np.asarray(had)
+        elif numbers is not None and (numbers != 0).any():
             yield name, numbers if numbers.shape else numbers.item()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -15,6 +15,7 @@ from lightning_sym.checkpoints.exact_arrays import Rounded
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.folded import Folded, fold, whole
 from lightning_sym.checkpoints.found_text import gauge_words
+from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import as_part, stored_ratios
@@ -53,9 +54,44 @@ def carried(folded: Folded, form: CheckpointForm, stream: StreamMap) -> Folded:
     return Folded(**vars(folded) | changed)
 
 
-def folded_pair(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> tuple[Folded, Folded]:
-    """Both layers folded in floats, from `whole` blocks: the first in the coordinates of the second."""
-    return carried(seen(fold(first), form), form, stream), seen(fold(second), form)
+@dataclass(frozen=True, eq=False)
+class FoldedParts:
+    """A layer that is folded in floats where it is asked for, some of its heads or neurons at a time.
+
+    Attributes:
+        block: a `whole` one.
+        form: of it.
+        cuts: its parts.
+        stream: into whose coordinates it is brought, if into others than its own.
+    """
+
+    block: Block
+    form: CheckpointForm
+    cuts: list[Cut]
+    stream: StreamMap | None = None
+
+    @property
+    def count(self) -> int:
+        """How many neurons it has."""
+        return len(self.block.up)
+
+    def part(self, cut: Cut, orders: dict[str, Places] | None = None) -> Folded:
+        """A part, heads and neurons in another order."""
+        found = seen(fold(cut.of(self.block, self.form, orders)), self.form)
+        return found if self.stream is None else carried(found, self.form, self.stream)
+
+    def heads(self) -> Iterator[Folded]:
+        """All heads, some groups at a time."""
+        yield from (self.part(replace(cut, neurons=None)) for cut in self.cuts if cut.groups is not None)
+
+    def neurons(self) -> Iterator[Folded]:
+        """All neurons, some at a time."""
+        yield from (self.part(replace(cut, groups=None)) for cut in self.cuts if cut.neurons is not None)
+
+    def some_neurons(self, places: Places) -> Folded:
+        """Some neurons, by their places."""
+        some = Cut(None, slice(0, len(places)), first=False)
+        return self.part(some, {"neurons": places})
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +126,11 @@ def fitted(
     about: int = fits.ABOUT,
 ) -> Guess:  # fmt: skip
     """The guess that fits best, of a layer of both with equally many groups and neurons."""
-    old, new = (whole(block, form, form.groups) for block in (first, second))
-    found = fit_gauge(*folded_pair(old, new, form, stream), form, form.groups, rounds, about)
+    cuts = cuts_of(second, form)
+    sides = [
+        FoldedParts(whole(block, form, form.groups), form, cuts, by) for block, by in ((first, stream), (second, None))
+    ]
+    found = fit_gauge(sides[0], sides[1], form, rounds, about)
     words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
@@ -104,33 +143,46 @@ def _invertible(name: str, numbers: Any) -> bool:
 
 
 def fit_gauge(
-    old: Folded, new: Folded, form: CheckpointForm, groups: int, rounds: int = fits.ROUNDS, about: int = fits.ABOUT
+    first: FoldedParts, second: FoldedParts, form: CheckpointForm, rounds: int = fits.ROUNDS, about: int = fits.ABOUT
 ) -> dict[str, Any]:
     """The gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
 
     Args:
-        old, new: a `folded_pair`.
+        first, second: both layers, the first in the coordinates of the second.
         form: of the second.
-        groups: key and value heads of both.
         rounds: in which matrices are fitted to what the others do not spoil.
         about: how many times as far off as fitted numbers short ones may be that are preferred to them.
     """
-    order, heads = match_heads(old, new, form, groups)
-    scaled = form.scales_neurons
-    neurons = match_neurons(old, new, scaled=scaled) if len(old.up) == len(new.up) else np.arange(len(new.up))
-    parts: dict[str, Any] = {"heads": heads, "neurons": neurons}
-    ratio = form.heads // groups
-    weights = tuple(_weight(x) for x in (new.value, new.output))
-    made = []
-    for group in range(groups):
-        mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
-        left, right = (np.concatenate(list(x)) for x in (old.output[theirs], new.output[mine]))
-        pair = old.value[order[group]], new.value[group]
-        made.append(fits.gauge_matrix(*pair, left, right, (weights[0], weights[1]), rounds, about))
-    parts["values"] = _stacked(made)
-    parts |= _query_key(old, new, order, heads, form, rounds, about)
-    parts |= _signs_behind(old, new)
-    return parts | {"ups": _ups(old, new, neurons, form, about)} if scaled else parts
+    _, heads = match_heads(first.heads, second.heads, form, form.groups)
+    orders: dict[str, Any] = {"heads": heads, "neurons": match_neurons(first, second, scaled=form.scales_neurons)}
+    places = orders_of(LayerSymmetry(**orders), form)
+    found: dict[str, list[Any]] = {}
+    for cut in second.cuts:
+        for name, numbers in _fitted_part(first.part(cut, places), second.part(cut), cut, form, rounds, about).items():
+            found.setdefault(name, []).append(numbers)
+    return orders | {name: joined_numbers(parts) for name, parts in found.items()}
+
+
+def _fitted_part(
+    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, rounds: int, about: int
+) -> dict[str, Any]:  # fmt: skip
+    """The numbers of the gauge of a part of a layer, heads and neurons of both in one order."""
+    parts: dict[str, Any] = {}
+    if cut.groups is not None:
+        some, ratio = cut.form(form), form.heads // form.groups
+        weights = tuple(_weight(x) for x in (new.value, new.output))
+        made = []
+        for group in range(some.groups):
+            mine = slice(group * ratio, (group + 1) * ratio)
+            left, right = (np.concatenate(list(x.output[mine])) for x in (old, new))
+            pair = old.value[group], new.value[group]
+            made.append(fits.gauge_matrix(*pair, left, right, (weights[0], weights[1]), rounds, about))
+        parts["values"] = _stacked(made)
+        if form.head_norms is None:
+            parts |= _query_key(old, new, some, rounds, about)
+    if cut.first:
+        parts |= _signs_behind(old, new) | (_gain_factors(old, new) if form.head_norms is not None else {})
+    return parts | ({"ups": _ups(old, new, form, about)} if form.scales_neurons and cut.neurons is not None else {})
 
 
 def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
@@ -149,20 +201,16 @@ def _weight(array: Floats) -> float:
     return 1 / mean if mean > 0 else 1.0
 
 
-def _query_key(
-    old: Folded, new: Folded, order: Places, heads: Places, form: CheckpointForm, rounds: int, about: int
-) -> dict[str, Any]:
-    """What was done to queries and keys, matrices or turns, with old groups and heads at the new places."""
-    if form.head_norms is not None:
-        return _gain_factors(old, new)
-    groups = len(order)
+def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, about: int) -> dict[str, Any]:
+    """What was done to queries and keys, matrices or turns."""
+    groups = form.groups
     ratio = form.heads // groups
     weight = (_weight(new.query), _weight(new.key))
     made, found, middle = [], [], []
     for group in range(groups):
-        mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
-        queries = [np.concatenate(list(x), axis=-1) for x in (old.query[theirs], new.query[mine])]
-        four = (*queries, old.key[order[group]], new.key[group])
+        mine = slice(group * ratio, (group + 1) * ratio)
+        queries = [np.concatenate(list(x.query[mine]), axis=-1) for x in (old, new)]
+        four = (*queries, old.key[group], new.key[group])
         if form.turned < form.head_width:
             before, after, read, written = (x[form.turned :] for x in four)
             made.append(fits.gauge_matrix(before, after, read.T, written.T, weight, rounds, about))
@@ -242,11 +290,10 @@ def _flat(turns: Floats) -> Floats:
     return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
-def _ups(old: Folded, new: Folded, neurons: Any, form: CheckpointForm, about: int) -> Any:
+def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int) -> Any:
     """The scale of each neuron; without a gate it is positive."""
     weight = (_weight(new.up), _weight(new.down))
-    up, down = old.up[neurons], old.down[:, neurons]
-
+    up, down = old.up, old.down
     both = np.hstack([up, new.down.T]), np.hstack([new.up, down.T])
 
     def counted() -> Floats:

@@ -7,7 +7,8 @@ they may be scaled.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +34,14 @@ def assigned(cost: Floats) -> Places:
     return order
 
 
-def match_heads(first: Folded, second: Folded, form: CheckpointForm, groups: int) -> tuple[Places, Places]:
+HeadParts = Callable[[], Iterable[Folded]]
+"""All heads of a layer, some groups at a time."""
+
+
+def match_heads(first: HeadParts, second: HeadParts, form: CheckpointForm, groups: int) -> tuple[Places, Places]:
     """Old groups and old heads at the new places."""
     ratio = form.heads // groups
-    cost = _distance(lambda x, y: _values(x, y, ratio), first, second)
-    cost = cost + _distance(lambda x, y: _scores(x, y, ratio, form.turned), first, second)
+    cost = _distance(first, second, ratio, form.turned)
     inside = np.empty((groups, groups, ratio), dtype=np.int64)
     whole = np.empty((groups, groups))
     for old in range(groups):
@@ -51,9 +55,31 @@ def match_heads(first: Folded, second: Folded, form: CheckpointForm, groups: int
     return chosen, heads
 
 
-def _distance(inner: Any, first: Folded, second: Folded) -> Floats:
-    """Squares of distances between heads of one and of the other, over the sum of their squares."""
-    return _relative(np.diagonal(inner(first, first)), np.diagonal(inner(second, second)), inner(first, second))
+def _distance(first: HeadParts, second: HeadParts, ratio: int, turned: int) -> Floats:
+    """Squares of distances between heads of one and of the other, over the sum of their squares; of both kinds."""
+    inner = (lambda x, y: _values(x, y, ratio)), (lambda x, y: _scores(x, y, ratio, turned))
+    squares = [(_squares(of, first, ratio), _squares(of, second, ratio)) for of in inner]
+    products = [np.concatenate([_beside(of, x, second) for x in first()]) for of in inner]
+    return np.asarray(sum(_relative(one, two, each) for (one, two), each in zip(squares, products, strict=True)))
+
+
+def _beside(inner: Callable[[Folded, Folded], Floats], x: Folded, parts: HeadParts) -> Floats:
+    """The inner products of some heads with all heads of a layer."""
+    return np.concatenate([inner(x, y) for y in parts()], axis=1)
+
+
+def _squares(inner: Callable[[Folded, Folded], Floats], parts: HeadParts, ratio: int) -> Floats:
+    """The inner product of each head with itself, those of one group at a time."""
+    found = []
+    for part in parts():
+        for group in range(len(part.key)):
+            heads = slice(group * ratio, (group + 1) * ratio)
+            one = Folded(
+                query=part.query[heads], output=part.output[heads],
+                key=part.key[group : group + 1], value=part.value[group : group + 1],
+            )  # fmt: skip
+            found.append(np.diagonal(inner(one, one)))
+    return np.concatenate(found)
 
 
 def _relative(first: Floats, second: Floats, products: Floats) -> Floats:
@@ -112,29 +138,38 @@ SKETCH, BLOCK = 48, 512
 """Numbers that stand for what a neuron reads, and for what it does; and rows that are compared at a time."""
 
 
-def match_neurons(first: Folded, second: Folded, *, scaled: bool | None = None) -> Places:
+class NeuronParts(Protocol):
+    """The neurons of a layer, all of them, some at a time, or some that are asked for."""
+
+    @property
+    def count(self) -> int: ...
+
+    def neurons(self) -> Iterable[Folded]: ...
+
+    def some_neurons(self, places: Places) -> Folded: ...
+
+
+def match_neurons(first: NeuronParts, second: NeuronParts, *, scaled: bool) -> Places:
     """The old neuron at each new place.
 
     Args:
         first, second: layers.
-        scaled: what neurons read may be rescaled against what they write; `None`: where there is a gate.
+        scaled: what neurons read may be rescaled against what they write.
 
     Of many neurons sketches are compared, random projections, which are equal where the neurons are; those that are
     nearest to more than one, copies and dead ones for example, are compared as they are.
     """
-    scaled = first.gate is not None if scaled is None else scaled
-    old, new = _read_and_written(first), _read_and_written(second)
-    if len(first.up) * len(second.up) <= PAIRS:
+    if first.count != second.count:
+        return np.arange(second.count, dtype=np.int64)
+    if first.count * second.count <= PAIRS:
+        every = np.arange(second.count, dtype=np.int64)
+        old, new = (_read_and_written(side.some_neurons(every)) for side in (first, second))
         return assigned(_neuron_distances(old, new, scaled=scaled))
-    random = np.random.default_rng(0)
-    signs = {name: random.standard_normal((rows.shape[1], SKETCH)) for name, rows in new.items()}
-    best = _nearest(*(_sketches(rows, signs, scaled=scaled) for rows in (old, new)))
-    taken = np.bincount(best, minlength=len(first.up))
+    best = _nearest(*(_sketches(side.neurons(), scaled=scaled) for side in (first, second)))
+    taken = np.bincount(best, minlength=first.count)
     left, open_places = np.flatnonzero(taken != 1), np.flatnonzero(taken[best] != 1)
     if len(open_places):
-        some = (
-            {name: rows[places] for name, rows in each.items()} for each, places in ((old, left), (new, open_places))
-        )
+        some = _read_and_written(first.some_neurons(left)), _read_and_written(second.some_neurons(open_places))
         best[open_places] = left[assigned(_neuron_distances(*some, scaled=scaled))]
     return best
 
@@ -172,10 +207,18 @@ class _SketchDistance(NamedTuple):
     products: Floats
 
 
-def _sketches(rows: Neurons, signs: Neurons, *, scaled: bool) -> tuple[Floats, Floats]:
+def _sketches(parts: Iterable[Folded], *, scaled: bool) -> tuple[Floats, Floats]:
     """Return two sketches of each neuron, which stand for the two distances of `_neuron_distances`."""
-    made = {name: rows[name] @ signs[name] for name in signs}
-    return (made["up"] * made["down"], made.get("gate", made["up"][:, :0])) if scaled else (made["up"], made["down"])
+    found, signs = list[tuple[Floats, Floats]](), Neurons()
+    for rows in map(_read_and_written, parts):
+        if not signs:
+            random = np.random.default_rng(0)
+            signs = {name: random.standard_normal((array.shape[1], SKETCH)) for name, array in rows.items()}
+        made = {name: array @ signs[name] for name, array in rows.items()}
+        up, down = made["up"], made["down"]
+        found.append((up * down, made.get("gate", up[:, :0])) if scaled else (up, down))
+    first, second = zip(*found, strict=True)
+    return np.concatenate(first), np.concatenate(second)
 
 
 def _nearest(old: tuple[Floats, Floats], new: tuple[Floats, Floats]) -> Places:

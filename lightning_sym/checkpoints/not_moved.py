@@ -41,7 +41,7 @@ def layers_behind(found: LayerFound, still: Stream) -> Iterator[Scene]:
         found: what was found in a layer.
         still: the stream as it is.
     """
-    yield layer_behind(found, found.account.settled.left, found.off())
+    yield layer_behind(found, found.account.left, found.off())
     fitted = [part for _, part, _ in GAUGES if getattr(found.account.guess.symmetry, part) is not None]
     if fitted:
         left = found.left_out(fitted, still)

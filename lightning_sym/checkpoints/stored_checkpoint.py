@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lightning_sym.checkpoints.adapter import Adapter
+from lightning_sym.checkpoints.coded import Coded, first_not_finite
 from lightning_sym.checkpoints.grids import Grid
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
@@ -91,6 +92,17 @@ class StoredCheckpoint:
         require_integer(layer, "the layer", 0, self.form.layers - 1)
         return self._pieces(Block, f"{layer}.")
 
+    def coded(self, layer: int | None) -> Ends | Block:
+        """A layer, or the ends for `None`, for who looks at some entries at a time: bfloat16 is `Coded`, as it lies.
+
+        Raises:
+            FileFormatError, TooLarge, BadInput: as for `block` and `ends`.
+        """
+        if layer is None:
+            return self._pieces(Ends, "", coded=True)
+        require_integer(layer, "the layer", 0, self.form.layers - 1)
+        return self._pieces(Block, f"{layer}.", coded=True)
+
     def stored(self, piece: str) -> str:
         """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it.
 
@@ -158,9 +170,10 @@ class StoredCheckpoint:
             raise BadInput(f"{self.name} must have the piece that is asked for, got {shown(piece)}")
         return self._places[piece]
 
-    def _pieces(self, kind: type[_P], before: str) -> _P:
+    def _pieces(self, kind: type[_P], before: str, *, coded: bool = False) -> _P:
         tensors = {self._places[p].tensor for p in (before + f.name for f in fields(kind)) if p in self._places}
-        needed = sum(self._tensors[name].bytes_read for name in tensors)
+        as_they_lie = {name for name in tensors if coded and self._is_coded(name)}
+        needed = sum(self._tensors[name].bytes_read for name in tensors - as_they_lie)
         require_memory(needed, self._memory, f"{self.name}: {f'layer {before[:-1]}' if before else 'the embedding'}")
         read: dict[str, Array] = {}
         found: dict[str, Any] = {}
@@ -170,10 +183,30 @@ class StoredCheckpoint:
                 found[field.name] = None
                 continue
             if place.tensor not in read:
-                read[place.tensor] = self._finite(place.tensor)
+                read[place.tensor] = (
+                    self._codes(place.tensor) if place.tensor in as_they_lie else self._finite(place.tensor)
+                )
             array = cut(table(self.form), piece, self._held[place.tensor], place, read[place.tensor])
-            found[field.name] = array if self.adapter is None else self.adapter.added(piece, array)
+            if place.tensor in as_they_lie:
+                codes: Any = array
+                found[field.name] = Coded(codes)
+            else:
+                found[field.name] = array if self.adapter is None else self.adapter.added(piece, array)
         return kind(**found)
+
+    def _is_coded(self, tensor: str) -> bool:
+        """Whether a tensor is bfloat16 in a file, and its pieces are its numbers, neither more nor less."""
+        less = any(self._places[piece].less for piece in self._held[tensor])
+        return self._tensors[tensor].codes() is not None and self.adapter is None and not less
+
+    def _codes(self, tensor: str) -> Array:
+        """The codes of a tensor, all of them of finite numbers."""
+        codes: Any = self._tensors[tensor].codes()
+        flat = codes.reshape(-1)
+        for begin in range(0, flat.size, _AT_ONCE):
+            if first_not_finite(flat[begin : begin + _AT_ONCE]) is not None:
+                self._finite(tensor)  # which says where
+        return np.asarray(codes)
 
     def _finite(self, tensor: str) -> Array:
         try:

@@ -136,6 +136,14 @@ class StoredTensor(ABC):
         """Of a quantised tensor, the values around those of its codes; plain numbers have none."""
         return None
 
+    def codes(self) -> npt.NDArray[np.uint16] | None:
+        """Of bfloat16 in a file, its bits where they lie; `None` for all else.
+
+        Raises:
+            FileFormatError: the file changed meanwhile.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class FileTensor(StoredTensor):
@@ -150,8 +158,14 @@ class FileTensor(StoredTensor):
     start: int
 
     def read(self) -> Array:
-        raw = self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
-        return from_disk(raw, self.kind).reshape(self.shape)
+        return from_disk(self._stored(), self.kind).reshape(self.shape)
+
+    def codes(self) -> npt.NDArray[np.uint16] | None:
+        return self._stored().reshape(self.shape) if self.kind == "BF16" else None
+
+    def _stored(self) -> npt.NDArray[Any]:
+        """Its numbers as they lie there, one behind another."""
+        return self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from enum import Enum
+from typing import Any
 
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
@@ -116,6 +117,38 @@ def block_of(checkpoint: Checkpoint, layer: int, walker: Walker) -> Block:
 def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Pieces:
     """The ends for `None`, else a layer."""
     return ends_of(checkpoint, walker) if layer is None else block_of(checkpoint, layer, walker)
+
+
+def coded_ends_of(checkpoint: Checkpoint, walker: Walker) -> Ends:
+    """The ends for who looks at some rows at a time: a file's bfloat16 is `Coded`, and not in memory as a whole.
+
+    Raises:
+        BadInput: as for `ends_of`.
+    """
+    found: Ends = _coded(checkpoint, None, walker)
+    return found
+
+
+def coded_block_of(checkpoint: Checkpoint, layer: int, walker: Walker) -> Block:
+    """A layer for who looks at some of its heads, or neurons, at a time.
+
+    Raises:
+        BadInput: as for `ends_of`.
+    """
+    found: Block = _coded(checkpoint, layer, walker)
+    return found
+
+
+def coded_pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Pieces:
+    """The ends for `None`, else a layer, for who looks at some entries at a time."""
+    return coded_ends_of(checkpoint, walker) if layer is None else coded_block_of(checkpoint, layer, walker)
+
+
+def _coded(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Any:
+    read = getattr(checkpoint, "coded", None)
+    found = pieces_of(checkpoint, layer, walker) if read is None else read(layer)
+    _require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
+    return found
 
 
 def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:

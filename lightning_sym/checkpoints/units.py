@@ -124,8 +124,10 @@ class Worst:
         entry = None if self.entry is None else entry_of(piece.rpartition(".")[2], self.entry, form)
         return Residual.of(piece, called, self.units, stored, entry, self.difference, count, self.value)
 
-    def add(self, differences: Floats, units: Any, values: Any, start: int = 0, mask: Any = None) -> None:
-        """Look at some rows, the first of which is row `start`; `values` are the entries themselves."""
+    def add(
+        self, differences: Floats, units: Any, values: Any, start: int = 0, mask: Any = None, axis: int = 0
+    ) -> None:
+        """Look at some rows, or entries along an axis, the first of which is `start`; `values` are those themselves."""
         if mask is not None:
             self.differing += int(mask.sum())
             differences = np.where(mask, differences, 0.0)
@@ -134,7 +136,7 @@ class Worst:
         if off.size and (largest := float(off.max())) > self.units:
             index = np.unravel_index(int(off.argmax()), off.shape)
             self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
-            self.entry = (int(index[0]) + start, *map(int, index[1:]))
+            self.entry = tuple(int(place) + start * (number == axis) for number, place in enumerate(index))
 
 
 NUMBERS = {

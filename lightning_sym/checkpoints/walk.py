@@ -177,7 +177,7 @@ class LayerWalk:
             self._settle_readers(found, number, there)
         if self.form.norm == "layer":
             self._shift_writers(found, biases=False)
-        if "value_bias" in choices:
+        if "value_bias" in choices and "value_bias" in found.left:  # not so in a part without heads
             self._move_values(found)
         if self.form.parallel is not None and {"output_bias", "down_bias"} <= found.left.keys():
             lost = found.left["output_bias"]  # only the sum of both is seen
@@ -321,17 +321,17 @@ def differing(left: Measured, stored: str) -> Any:
     return left.beyond(NOISE * 2.0 ** DIGITS[stored][0])
 
 
-def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, start: int = 0) -> None:
-    """Look at some rows of a piece: at what is left in units, or at what is left exactly, if that is known.
+def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, axis: int = 0, start: int = 0) -> None:
+    """Look at some entries of a piece: at what is left in units, or at what is left exactly, if that is known.
 
     Args:
         worst: the largest difference so far.
         units: what is left, with units.
         exactly: what is left exactly, or `None`.
         entries: of the second; `None` where it has none.
-        start: the first row.
+        axis, start: where the first of them stand, along which axis.
     """
     values, mask = units.value, None
     if exactly is not None:
         values, mask = value_of(exactly), np.asarray(exactly != 0, dtype=bool)
-    worst.add(values, units.units, np.zeros(units.shape) if entries is None else value_of(entries), start, mask)
+    worst.add(values, units.units, np.zeros(units.shape) if entries is None else value_of(entries), start, mask, axis)

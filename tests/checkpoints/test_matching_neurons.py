@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,6 +38,20 @@ def permuted(x: Any, order: Any, by: Any, noise: Any) -> Any:
     return SimpleNamespace(up=up, up_bias=x.up_bias[order] * by, down=down, gate=gate, gate_bias=x.gate_bias[order])
 
 
+class Parts:
+    """Neurons of a layer, a hundred at a time."""
+
+    def __init__(self, layer: Any) -> None:
+        self.layer, self.count = layer, len(layer.up)
+
+    def neurons(self) -> Iterator[Any]:
+        for start in range(0, self.count, 100):
+            yield self.some_neurons(np.arange(start, min(start + 100, self.count)))
+
+    def some_neurons(self, places: Any) -> Any:
+        return permuted(self.layer, places, np.ones(len(places)), lambda: np.ones((1, 1)))
+
+
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("size", [0.0, 1e-3, 1e-2])
 def test_sketches_find_the_order_that_all_pairs_find(monkeypatch: pytest.MonkeyPatch, gated: bool, size: float) -> None:
@@ -46,7 +61,7 @@ def test_sketches_find_the_order_that_all_pairs_find(monkeypatch: pytest.MonkeyP
     by = np.exp(random.standard_normal(SIZES[0])) if gated else np.ones(SIZES[0])
     two = permuted(one, order, by, lambda: 1 + size * random.standard_normal(SIZES))
     monkeypatch.setattr(matching, "PAIRS", 0)
-    found = matching.match_neurons(one, two)
+    found = matching.match_neurons(Parts(one), Parts(two), scaled=gated)
     assert len(np.unique(found)) == SIZES[0]
     decided = np.ones(SIZES[0], dtype=bool)
     decided[[5, 6, 7, 8, 19, 20, 21, 22, 23]] = False  # copies, and what does nothing
@@ -65,7 +80,7 @@ def test_only_what_sketches_leave_open_is_compared_as_it_is(monkeypatch: pytest.
         return inner(cost)
 
     monkeypatch.setattr(matching, "assigned", assigned)
-    matching.match_neurons(one, two)
+    matching.match_neurons(Parts(one), Parts(two), scaled=True)
     assert len(sizes) == 1
     assert 0 < sizes[0][0] == sizes[0][1] < 20
 
