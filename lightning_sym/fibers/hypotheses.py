@@ -29,6 +29,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 
 Network: TypeAlias = ObservedNetwork[Any]
+Row: TypeAlias = "TheoremRow[Any, Theorem]"
 
 
 class HasConditions(Protocol):
@@ -316,9 +317,7 @@ WORDS_AND_BLOCKS = OneOf((
 SPANS = tuple(rank for rank in RANKS if rank.letter != "S")
 
 
-def _row(
-    number: str, about: Callable[[Architecture], bool], *needs: TheoremNeed, by: str | None = ""
-) -> TheoremRow[Any, Theorem]:
+def _row(number: str, about: Callable[[Architecture], bool], *needs: TheoremNeed, by: str | None = "") -> Row:
     """What it costs to test hypotheses is paid when they are tested; without `by` weaker ones may do."""
     return TheoremRow(
         f"{number}{' with ' * bool(by)}{by or ''} of {HEADS_PAGE}", lambda net: about(net.architecture), paid_by_steps,
