@@ -50,6 +50,22 @@ def failing(question: object, needs: Iterable[TheoremNeed]) -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """Several lists of hypotheses, one of which is enough.
+
+    Attributes:
+        ways: each with the questions that it is about.
+    """
+
+    ways: tuple[tuple[Callable[[Any], bool], tuple[TheoremNeed, ...]], ...]
+
+    def failing(self, question: Any) -> str | None:
+        """What is wrong in each list, where none is known to hold whole."""
+        found = [failing(question, needs) for about, needs in self.ways if about(question)]
+        return None if None in found else "; and ".join(dict.fromkeys(why for why in found if why is not None))
+
+
 class TheoremPrice(NamedTuple):
     """What a theorem costs, in seconds: it is paid before anything is begun.
 

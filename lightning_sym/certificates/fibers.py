@@ -69,11 +69,12 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
     require_heads(shape)
     theorem = None if found.theorem is None else f"{found.theorem.page}, {found.theorem.number}"
     known = {_place(c.name, c.layer): c.holds for c in found.conditions}
-    exact = theorem is not None and found.theorem is not None and found.theorem.number == "Corollary 5"
-    if exact:  # the others follow; a checker asks for all of them
-        depth = shape.depth
-        known |= {(name, i): True for name in "FUS" for i in range(depth + (name != "S"))}
-    listed = list(_held([place for place, holds in known.items() if holds], weights, shape.tokens, whole=exact))
+    exact = found.theorem is not None and found.theorem.number == "Corollary 5"
+    spanned = ""
+    if exact and found.theorem is not None:  # the others follow; a checker asks for all of them
+        spanned = "FU" if found.theorem.weaker_by == "Theorem 11" else "FUS"
+        known |= {(name, i): True for name in spanned for i in range(shape.depth + (name != "S"))}
+    listed = list(_held([place for place, holds in known.items() if holds], weights, shape.tokens, whole=spanned))
     listed += _failing([place for place, holds in known.items() if holds is False], weights, shape.tokens)
     listed.sort(key=lambda c: (_ORDER.index(c["name"]), c["layer"]))
     if theorem is None and not any(c["holds"] is False for c in listed):
@@ -109,8 +110,8 @@ def _another(found: Fiber, weights: Weights) -> Document | None:
 # ---- conditions that hold
 
 
-def _held(places: list[Place], weights: Weights, tokens: int, *, whole: bool) -> Iterator[Document]:
-    """Yield each with the first prime modulo which residues show it."""
+def _held(places: list[Place], weights: Weights, tokens: int, *, whole: str) -> Iterator[Document]:
+    """Yield each with the first prime modulo which residues show it; of the ranks `whole` all hold."""
     waiting = list(places)
     for number in range(len(PRIMES)):
         if not waiting:
@@ -122,15 +123,19 @@ def _held(places: list[Place], weights: Weights, tokens: int, *, whole: bool) ->
         if tests.prime != PRIMES[number]:
             continue
         spans = {(each.letter, i): each.test(tests, i).holds for each in RANKS for i in each.layers(tests.shape)}
-        full = whole and all(spans.values())
+        full = all(holds for (letter, _), holds in spans.items() if letter in whole)
         held = [
             (name, i)
             for name, i in waiting
-            if (full or spans.get((name, i)) if name in "FUS" else _BY_LETTER[name].test(tests, i).holds)
+            if (
+                (full and name in whole) or spans.get((name, i))
+                if name in "FUS"
+                else _BY_LETTER[name].test(tests, i).holds
+            )
         ]
         yield from (_condition(at, {"prime": tests.prime, "seed": 0}, holds=True) for at in held)
         waiting = [at for at in waiting if at not in held]
-    if (whole and waiting) or any(name not in "FUS" for name, _ in waiting):
+    if any(name in whole or name not in "FUS" for name, _ in waiting):
         raise BadInput(f"a certificate needs conditions that residues show modulo one of the primes {PRIMES}")
 
 

@@ -22,7 +22,6 @@ from lightning_sym.fibers.head_rows import Finding
 from lightning_sym.fibers.hypotheses import (
     BEYOND_WORDS,
     COROLLARY_5,
-    FORMAL,
     WORDS,
     Hypothesis,
     Theorem,
@@ -32,7 +31,7 @@ from lightning_sym.fibers.hypotheses import (
     strongest_theorem,
 )
 from lightning_sym.fibers.observed_network import MORE, NetworkAtPoints, NetworkSpaces, points_needed
-from lightning_sym.fibers.transformer_cost import conditions_cost, three_tokens_cost
+from lightning_sym.fibers.transformer_cost import conditions_cost
 from lightning_sym.limits import (
     DEFAULT_MEMORY,
     DEFAULT_WORK,
@@ -95,7 +94,7 @@ class TransformerConditions(Result):
 
     Attributes:
         architecture: the network.
-        conditions: in the order of the page; those of Theorem 11 only where the ranks of Corollary 5 fall short.
+        conditions: in the order of the page; those of Theorem 11 alone only where Corollary 5 falls short.
     """
 
     architecture: Architecture
@@ -217,12 +216,6 @@ class SoftmaxConditions:
         return NetworkSpaces(self._weights, self.architecture.tokens, idle_heads=self._idle_heads)
 
     @cached_property
-    def _affords_formal_scores(self) -> bool:
-        """Whether the conditions for three tokens may be tested, which is then paid."""
-        seconds = three_tokens_cost(self.architecture)
-        return self._budget.begins(seconds, "the conditions for three tokens")
-
-    @cached_property
     def _decidable(self) -> bool:
         """Whether anything is asked over the rationals."""
         return max(self.architecture.widths) <= LARGEST and max(entry_bits(self._weights).values()) <= LONGEST_BITS
@@ -241,8 +234,6 @@ class SoftmaxConditions:
                 return Condition(name, i, False, short.evidence)
         else:
             self._tell(f"condition {name}", i, self.architecture.depth)
-        if hypothesis is FORMAL and not self._affords_formal_scores:
-            return Condition(name, i, None, "not tested: more work than allowed")
         shown = hypothesis.test(self.residues, i)
         if not shown.holds:
             decided = self._decided(hypothesis, i) if self._decidable else None
@@ -276,11 +267,10 @@ class SoftmaxConditions:
         return weaker_by(self._known.values())
 
     def all(self) -> tuple[Condition, ...]:
-        """All conditions; those of Theorem 11 alone only where the ranks of Corollary 5 fall short."""
+        """All conditions; those of Theorem 11 alone only where Corollary 5 falls short without it."""
         shape, known = self.architecture, [self.tested(*at) for at in places(COROLLARY_5, self.architecture)]
-        if shape.depth > 1 and shape.tokens > 2 and not all(c.holds for c in known if c.is_rank):
-            more = BEYOND_WORDS if self._affords_formal_scores else (FORMAL,)
-            known += [self.tested(*at) for at in places(more, shape)]
+        if shape.depth > 1 and shape.tokens > 2 and not all(c.holds for c in known):
+            known += [self.tested(*at) for at in places(BEYOND_WORDS, shape)]
         return tuple(known)
 
 

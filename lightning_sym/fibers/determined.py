@@ -17,11 +17,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from lightning_sym.ask import FellShort, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import FellShort, TheoremNeed, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.comparison import Reason
 from lightning_sym.fibers.conditions import SoftmaxConditions
-from lightning_sym.fibers.hypotheses import COROLLARY_5, HEADS_PAGE, THEOREM_11, WORDS, Hypothesis, Theorem
+from lightning_sym.fibers.hypotheses import COROLLARY_5, HEADS_PAGE, WORDS, WORDS_AND_BLOCKS, Theorem
 from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -131,14 +131,15 @@ class _Determined:
         return common_streams(self.one, self.other, self.architecture.tokens).same
 
 
-def _row(number: str, about: Callable[[_Determined], bool], *needs: Hypothesis) -> TheoremRow[_Determined, Any]:
+def _row(number: str, about: Callable[[_Determined], bool], *needs: TheoremNeed) -> TheoremRow[_Determined, Any]:
     """A theorem by which streams move together, or for Theorem 4 words and scores agree, if the functions are equal."""
     words = needs == WORDS
 
     def prove(pair: _Determined) -> tuple[Reason, str] | None:
         if not (pair.words_differ if words else not pair.moves_together):
             return None
-        return Reason.WORDS if words else Reason.DETERMINED, str(Theorem(number, HEADS_PAGE, pair.known.weaker_by))
+        weaker_by = "" if needs == (WORDS_AND_BLOCKS,) else pair.known.weaker_by
+        return Reason.WORDS if words else Reason.DETERMINED, str(Theorem(number, HEADS_PAGE, weaker_by))
 
     silence = "words and scores of two tokens agree at random values" if words else "the streams of both move together"
     return TheoremRow(f"{number} of {HEADS_PAGE}", about, paid_by_steps, prove, silence, needs)
@@ -147,7 +148,7 @@ def _row(number: str, about: Callable[[_Determined], bool], *needs: Hypothesis) 
 APART = (
     _row("Theorem 4", any_question, *WORDS),
     _row("Corollary 5", lambda pair: pair.is_as_wide, *COROLLARY_5),
-    _row("Theorem 11", lambda pair: pair.architecture.tokens > 2, *THEOREM_11),
+    _row("Theorem 11", lambda pair: pair.architecture.tokens > 2, WORDS_AND_BLOCKS),
 )
 """Different functions by the hypotheses that one network fulfils."""
 

@@ -103,6 +103,15 @@ class HeadRows:
             return Finding(False, f"the {what} heads {numbers} is {self._zero}")
         return Finding(True, f"the {what} no set of heads is zero {self.over}")
 
+    def no_two_opposite(self) -> Finding:
+        """Whether the first half of no head's row is, but for its sign, the second half of one, the same head's too."""
+        if (fault := next(self.opposite_halves(), None)) is None:
+            return Finding(True, f"no two add up to zero {self.over}")
+        heads = [str(h) for h, c in enumerate(fault, start=1) if c]
+        alone = "adds up to zero with itself" if len(heads) == 1 else "add up to zero"
+        points = "" if self.prime is None else " at all points"
+        return Finding(False, f"head{'s' * (len(heads) > 1)} {', '.join(heads)} {alone} {self.over}{points}")
+
     # ---- relations that contradict them
 
     def dependencies(self) -> Iterator[Relation]:
@@ -130,6 +139,16 @@ class HeadRows:
                 negative = -row if self.prime is None else np.mod(-row, self.prime)
                 yield from (self._relation({g: 1, h: 1}) for g in known.get(tuple(negative), ()))
             known.setdefault(tuple(row), []).append(h)
+
+    def opposite_halves(self) -> Iterator[Relation]:
+        """Yield each head, and each two, of which the first half of a row is the second half with the other sign."""
+        first, second = np.hsplit(self.entries, 2)
+        known = dict[tuple[Any, ...], list[int]]()
+        for h, row in enumerate(second):
+            known.setdefault(tuple(row), []).append(h)
+        for g, row in enumerate(first):
+            negative = -row if self.prime is None else np.mod(-row, self.prime)
+            yield from (self._relation({g: 1, h: 1}) for h in known.get(tuple(negative), ()) if h >= g)
 
     def sums(self) -> Iterator[Relation]:
         """Yield each set of heads whose rows, with those of the pairs inside, add up to zero; of few heads."""
@@ -163,6 +182,8 @@ class Demand(NamedTuple):
 
 INDEPENDENT = Demand(HeadRows.independent, HeadRows.dependencies)
 NOT_ZERO = Demand(HeadRows.none_zero, HeadRows.zeros)
+NOT_OPPOSITE = Demand(HeadRows.no_two_opposite, HeadRows.opposite_halves)
+NOT_SKEW = Demand(HeadRows.no_two_opposite, HeadRows.zeros)
 NO_SUM_ZERO = Demand(HeadRows.no_sum_zero, HeadRows.sums)
 
 

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from lightning_sym.ask import FellShort, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import FellShort, OneOf, TheoremNeed, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.fibers.head_rows import (
     INDEPENDENT,
     NO_SUM_ZERO,
+    NOT_OPPOSITE,
+    NOT_SKEW,
     NOT_ZERO,
     Demand,
     Finding,
@@ -27,6 +29,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 
 Network: TypeAlias = ObservedNetwork[Any]
+Row: TypeAlias = "TheoremRow[Any, Theorem]"
 
 
 class HasConditions(Protocol):
@@ -96,9 +99,9 @@ def _not_tested(net: Network, i: int) -> Finding:
 
 
 def _layers(
-    applies: Callable[[Architecture], bool] = lambda shape: True, *, but_the_last: bool = False
+    applies: Callable[[Architecture], bool] = lambda shape: True, *, but_the_last: int = 0
 ) -> Callable[[Architecture], range]:
-    """Each layer of the networks that a hypothesis is about."""
+    """Each layer, `but_the_last` so many, of the networks that a hypothesis is about."""
     return lambda shape: range(1, shape.depth + 1 - but_the_last if applies(shape) else 1)
 
 
@@ -155,17 +158,27 @@ SCORES = Hypothesis(
 """The scores of its heads are independent; in the last layer not zero and different is enough."""
 SQUARES = Hypothesis(
     "(a')", "a'",
-    _layers(lambda shape: not shape.causal, but_the_last=True), lambda net, i: net.squares(i),
+    _layers(lambda shape: not shape.causal, but_the_last=1), lambda net, i: net.squares(i),
     lambda shape, i: INDEPENDENT if shape.tokens == 2 else NOT_ZERO, "skew A",
     _forms_that_words_see, _squares_or_weaker,
 )  # fmt: skip
 """The quadratic forms of its heads are independent on what the layer before writes."""
-FORMAL = Hypothesis(
-    "(e)", "e",
-    _layers(lambda shape: shape.tokens > 2),
-    lambda net, i: net.formal_differences(i) if isinstance(net, NetworkAtPoints) else None,
+SCORES_OF_WORDS = Hypothesis(
+    "(a), words", "a words", _layers(lambda shape: shape.tokens > 2 and not shape.causal),
+    lambda net, i: net.scores_of_words(i), lambda shape, i: different(opposites=False, weaker=False), "A",
 )  # fmt: skip
-"""No combination of formal scores of three tokens is free of the patterns of the layer before."""
+"""The scores of its heads are not zero and different, on all words of the query."""
+OPPOSITE = Hypothesis(
+    "(o)", "o", _layers(lambda shape: shape.tokens == 3 and shape.causal, but_the_last=1),
+    lambda net, i: net.first_scores(i), lambda shape, i: NOT_OPPOSITE, "A",
+)  # fmt: skip
+"""No two of its heads have opposite scores."""
+SKEW = Hypothesis(
+    "(s)", "s", _layers(lambda shape: shape.tokens == 3 and not shape.causal and shape.skip, but_the_last=2),
+    lambda net, i: net.forms_of_words(i), lambda shape, i: NOT_SKEW, "skew A",
+    lambda net, i: net.quadratic(i, net.reached[i - 1]),
+)  # fmt: skip
+"""No head's form is skew, and no two are opposite with one transposed."""
 
 # ---- values
 
@@ -212,11 +225,6 @@ SEEN_IN_MEANS = Hypothesis(
     "V",
 )  # fmt: skip
 """Every head is seen in the means of all tokens."""
-SEEN_HALF = Hypothesis(
-    "(f)", "f", _layers(lambda shape: shape.tokens > 2 and shape.causal),
-    lambda net, i: net.seen(i, net.means[i], net.halved(i - 1)), _not_zero, "V",
-)  # fmt: skip
-"""Every head is seen where the first of three tokens is seen with weight one half."""
 
 # ---- ranks
 
@@ -295,24 +303,34 @@ WORDS = (SCORES, SQUARES, SEEN, FLIPS)
 """Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
 
 COROLLARY_5 = (*WORDS, *RANKS)
-BEYOND_WORDS = (FORMAL, SEEN_IN_MEANS, SEEN_HALF)
-THEOREM_11 = (*WORDS, *BEYOND_WORDS)
+BEYOND_WORDS = (SCORES_OF_WORDS, SEEN_IN_MEANS, OPPOSITE, SKEW)
 HYPOTHESES = (*COROLLARY_5, *BEYOND_WORDS)
 
 
-def _row(number: str, about: Callable[[Architecture], bool], *needs: Hypothesis) -> TheoremRow[Any, Theorem]:
-    """What it costs to test hypotheses is paid when they are tested."""
+WORDS_AND_BLOCKS = OneOf((
+    (lambda net: net.architecture.causal, (SCORES, SEEN_IN_MEANS, OPPOSITE)),
+    (lambda net: not net.architecture.causal, (SCORES_OF_WORDS, SEEN, SKEW)),
+    (lambda net: not net.architecture.causal and net.architecture.tokens == 3, (SCORES, SQUARES, SEEN)),
+))  # fmt: skip
+"""Theorem 11, three tokens or more: the function determines all words and blocks, up to the order of heads."""
+
+SPANS = tuple(rank for rank in RANKS if rank.letter != "S")
+
+
+def _row(number: str, about: Callable[[Architecture], bool], *needs: TheoremNeed, by: str | None = "") -> Row:
+    """What it costs to test hypotheses is paid when they are tested; without `by` weaker ones may do."""
     return TheoremRow(
-        f"{number} of {HEADS_PAGE}", lambda net: about(net.architecture), paid_by_steps,
-        lambda net: Theorem(number, HEADS_PAGE, net.weaker_by if needs else ""), needs=needs,
+        f"{number}{' with ' * bool(by)}{by or ''} of {HEADS_PAGE}", lambda net: about(net.architecture), paid_by_steps,
+        lambda net: Theorem(number, HEADS_PAGE, net.weaker_by if by is None else by), needs=needs,
     )  # fmt: skip
 
 
 DETERMINED = (
-    _row("Corollary 5", any_question, *COROLLARY_5),
+    _row("Corollary 5", any_question, *COROLLARY_5, by=None),
+    _row("Corollary 5", lambda shape: shape.tokens > 2 and shape.depth > 1, WORDS_AND_BLOCKS, *SPANS, by="Theorem 11"),
     _row("Theorem 8", lambda shape: shape.depth == 1),
-    _row("Theorem 7", lambda shape: shape.tokens == 2, *WORDS),
-    _row("Theorem 11", lambda shape: shape.tokens > 2, *THEOREM_11),
+    _row("Theorem 7", lambda shape: shape.tokens == 2, *WORDS, by=None),
+    _row("Theorem 11", lambda shape: shape.tokens > 2, WORDS_AND_BLOCKS),
 )
 """What all weights with the function of given weights are, the strongest first."""
 

@@ -70,6 +70,10 @@ class ObservedNetwork(ABC, Generic[M]):
     def products(self, left: M, right: M) -> npt.NDArray[Any]:
         """The products of the columns on the left with those on the right."""
 
+    @abstractmethod
+    def beside(self, columns: M) -> M:
+        """The same columns, in an order in which `products` with the columns multiplies independent ones."""
+
     # ---- what reaches a layer, and what is read behind it
 
     @cached_property
@@ -104,14 +108,6 @@ class ObservedNetwork(ABC, Generic[M]):
         r"""The transposes of $\rho^\top Y_i$ for $i = 0, \dots, l$."""
         return self.net.means(self.field.identity(self.shape.output_width))
 
-    def halved(self, i: int) -> M:
-        r"""A multiple of $M_i(\frac12) E \xi$."""
-        columns = self.reached[0]
-        for j in range(1, i + 1):
-            behind = self.net.after(j, columns)
-            columns = columns + behind if self.net.skip else behind
-        return columns
-
     # ---- a row for each head of layer i
 
     def rows(self, i: int, row: Callable[[HeadOver[M]], npt.NDArray[Any]]) -> HeadRows:
@@ -122,6 +118,24 @@ class ObservedNetwork(ABC, Generic[M]):
         r"""$(N_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$."""
         keys, queries = self.written[i - 1], self.first[i - 1]
         return self.rows(i, lambda head: self.products(head.offered(keys), head.query @ queries))
+
+    def scores_of_words(self, i: int) -> HeadRows:
+        r"""$(N_{i-1}(\gamma) E \xi)^\top A_{ih} M_{i-1}(\gamma') E \eta$."""
+        keys, queries = self.written[i - 1], self.beside(self.reached[i - 1])
+        return self.rows(i, lambda head: self.products(head.offered(keys), head.query @ queries))
+
+    def first_scores(self, i: int) -> HeadRows:
+        r"""$(M_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$, twice."""
+        keys, queries = self.reached[i - 1], self.first[i - 1]
+        rows = self.rows(i, lambda head: self.products(head.offered(keys), head.query @ queries))
+        return rows.beside(rows)
+
+    def forms_of_words(self, i: int) -> HeadRows:
+        r"""The forms $A_{ih}$ on all that reaches the layer, and then $A_{ih}^\top$ there."""
+        x = self.reached[i - 1]
+        y = self.beside(x)
+        forms = self.rows(i, lambda head: self.products(head.offered(x), head.query @ y))
+        return forms.beside(self.rows(i, lambda head: self.products(head.query @ x, head.offered(y))))
 
     def quadratic(self, i: int, x: M) -> HeadRows:
         """Twice the quadratic forms of the heads at these columns."""
@@ -215,6 +229,10 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
         residues: npt.NDArray[np.int64] = (left * right).entries.sum(axis=0).astype(np.int64)
         return residues
 
+    def beside(self, columns: PrimeFieldMatrix) -> PrimeFieldMatrix:
+        """At each point the column of the next one."""
+        return PrimeFieldMatrix(np.roll(columns.entries, 1, axis=1), self.prime)
+
     def flip_forms(self, i: int) -> HeadRows | None:
         """*Forms* of Proposition 13 of layer `i`, not the last; `None` for more heads than there are points for."""
         heads, above = self.net.layers[i - 1], self.net.layers[i]
@@ -236,38 +254,6 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
         rows += [-scored(h, j) - scored(j, h) for h, j in combinations(places, 2)]
         return HeadRows(np.array(rows), self.prime, pairs=True)
 
-    def formal_differences(self, i: int) -> HeadRows:
-        """Formal scores of three tokens, a row for each head and pair of tokens; in the last layer of query 3 alone."""
-        heads, queries = self.net.layers[i - 1], (2,) if i == self.shape.depth else (0, 1, 2)
-        pairs = [(j, k) for k in queries for j in range(3) if (j < k if self.shape.causal else j != k)]
-        columns = []
-        for _ in range(len(heads) * len(pairs) + MORE):
-            start = self.net.embedded(self._random(self.shape.input_width, 3))
-            for layer in self.net.layers[: max(i - 2, 0)]:
-                start = self._formal(start, layer)
-            streams = [self._formal(start, self.net.layers[i - 2]) for _ in range(2)] if i > 1 else [start]
-            one, *other = (np.array([_differences(head, x, pairs) for head in heads]).ravel() for x in streams)
-            columns.append(one - sum(other))
-        return HeadRows(np.array(columns).T, self.prime)
-
-    def _formal(self, stream: PrimeFieldMatrix, heads: Sequence[Any]) -> PrimeFieldMatrix:
-        """A layer with random patterns whose columns have the sum 1."""
-        parts = []
-        for head in heads:
-            pattern = self._random(3, 3).residues()
-            if self.shape.causal:
-                pattern = np.triu(pattern)
-            for k in range(3):
-                pattern[k, k] = 1 - (pattern[:, k].sum() - pattern[k, k])
-            parts.append(head.carried(stream) @ PrimeFieldMatrix.of(pattern, self.prime))
-        behind: PrimeFieldMatrix = added([stream, *parts] if self.net.skip else parts)
-        return behind
-
-
-def _differences(head: Any, stream: PrimeFieldMatrix, pairs: list[tuple[int, int]]) -> list[int]:
-    scores = head.scores(stream, stream).residues()
-    return [int(scores[j, k] - scores[k, k]) for j, k in pairs]
-
 
 class NetworkSpaces(ObservedNetwork[RationalMatrix]):
     """A network over the rationals, and bases of the spaces of all that reaches a layer, or is read behind it."""
@@ -279,6 +265,10 @@ class NetworkSpaces(ObservedNetwork[RationalMatrix]):
     def products(self, left: RationalMatrix, right: RationalMatrix) -> npt.NDArray[Any]:
         """All products."""
         return (left.mT @ right).fractions()
+
+    def beside(self, columns: RationalMatrix) -> RationalMatrix:
+        """As they are: `products` multiplies all with all."""
+        return columns
 
     def squares(self, i: int) -> HeadRows | None:
         """Written out in the first two layers, and behind an onto embedding with skip connections."""

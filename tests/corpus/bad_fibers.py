@@ -38,6 +38,8 @@ def _less(*names: str) -> Callable[[Any], Any]:
     return lambda weights: {name: m for name, m in weights.items() if name not in names}
 
 
+SKEW_AND_NOTHING, EYE_AND_NOTHING = [[0, 1, 0], [-1, 0, 0]], [[1, 0, 0], [0, 1, 0]]
+
 SECOND_HEADS = [f"{c}{i}.2" for c in "QKVO" for i in (1, 2)]
 
 FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
@@ -210,10 +212,46 @@ FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
         (("conditions", _instead("c", 2, relation=[1, -1])),),
         "the relation must show that c of layer 2 fails",
     ),
-    "fiber_blocks_never_fail": (
+    "fiber_opposite_heads_that_are_not": (
         "fiber_narrow",
-        (("conditions", _instead("e", 2, relation=[1, 1])),),
-        "the relation must show that e of layer 2 fails",
+        (("conditions", _instead("o", 1, relation=[1, 1])),),
+        "the relation must show that o of layer 1 fails",
+    ),
+    "fiber_opposite_heads_of_three_tokens": (
+        "fiber_narrow",
+        (("weights", lambda w: w | {"Q1.2": [[-x for x in r] for r in w["Q1.1"]], "K1.2": w["K1.1"]}),),
+        "must show that o of layer 1 holds",
+    ),
+    "fiber_condition_of_words_left_out": (
+        "fiber_words",
+        (("conditions", lambda listed: _without("a words", 3)(_without("a'", 2)(listed))),),
+        "needs conditions that are not shown: [('a words', 3)]",
+    ),
+    "fiber_skew_two_layers_below": (
+        "fiber_words",
+        (
+            ("weights", lambda w: w | {"Q1.1": SKEW_AND_NOTHING, "K1.1": EYE_AND_NOTHING}),
+            ("conditions", _without("a'", 1)),
+        ),
+        "must show that s of layer 1 holds",
+    ),
+    "fiber_opposite_and_transposed": (
+        "fiber_words",
+        (
+            ("weights", lambda w: w | {"Q1.2": [[-x for x in r] for r in w["K1.1"]], "K1.2": w["Q1.1"]}),
+            ("conditions", _without("a'", 1)),
+        ),
+        "must show that s of layer 1 holds",
+    ),
+    "fiber_of_two_tokens_by_blocks": (
+        "fiber_residual",
+        (("conditions", lambda listed: [c for c in listed if c["name"] not in "cS"]),),
+        "Corollary 5 needs conditions that are not shown",
+    ),
+    "fiber_blocks_without_ranks": (
+        "fiber_blocks",
+        (("conditions", lambda listed: [c for c in listed if (c["name"], c["layer"]) != ("U", 2)]),),
+        "Corollary 5 needs conditions that are not shown",
     ),
     "fiber_rank_that_does_not_fall_short": (
         "fiber_narrow",

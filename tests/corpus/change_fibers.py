@@ -10,7 +10,7 @@ Document = dict[str, Any]
 MANY = "docs/transformer-fibers.md"
 THEOREMS = ("docs/softmax-fibers.md, Theorem 1", "docs/softmax-fibers.md, Theorem 4", f"{MANY}, Corollary 5",
             f"{MANY}, Theorem 7", f"{MANY}, Theorem 8", f"{MANY}, Theorem 11", None)  # fmt: skip
-NAMES = ("a", "a'", "b", "b unmasked", "c", "e", "f", "F", "U", "S")
+NAMES = ("a", "a'", "b", "b unmasked", "c", "a words", "o", "s", "F", "U", "S")
 SYMMETRIES = ("heads", "query-key", "value-output", "stream")
 
 
@@ -22,7 +22,9 @@ def _every_condition(document: Document, rng: random.Random) -> None:
     there += [("a'", i) for i in range(1, depth) if not masked] + [("c", i) for i in range(1, depth + 1) if two]
     there += [(name, i) for name in "FUS" for i in range(depth + (name != "S"))]
     if not two:
-        there += [(n, i) for n in (("e", "b unmasked", "f") if masked else ("e",)) for i in range(1, depth + 1)]
+        there += [("b unmasked" if masked else "a words", i) for i in range(1, depth + 1)]
+        if document["tokens"] == 3:
+            there += [("o" if masked else "s", i) for i in range(1, depth - (not masked))]
     document["conditions"] = [
         {"name": name, "layer": i, "holds": True, "evidence": {"prime": 4194301, "seed": rng.randrange(9)}}
         for name, i in there

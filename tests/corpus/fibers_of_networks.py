@@ -11,8 +11,8 @@ Document = dict[str, Any]
 EYE, SKEW, NOTHING = [[1, 0], [0, 1]], [[0, 1], [-1, 0]], [[0, 0], [0, 0]]
 
 
-def _drawn(widths: tuple[int, ...], tokens: int, seed: int = 4, **options: Any) -> tuple[int, Weights]:
-    shape = Architecture(widths, (1,) * (len(widths) - 1), tokens, normalization=SOFTMAX, **options)
+def _drawn(widths: tuple[int, ...], tokens: int, seed: int = 4, rank: int = 1, **options: Any) -> tuple[int, Weights]:
+    shape = Architecture(widths, (rank,) * (len(widths) - 1), tokens, normalization=SOFTMAX, **options)
     return tokens, Weights.random(shape, seed=seed, bound=3)
 
 
@@ -23,6 +23,11 @@ def _named(tokens: int, matrices: Document, *, causal: bool = False, skip: bool 
 def _layers(*scores: Any) -> Document:
     """One head a layer, with these matrices Q, K and V the unit matrix."""
     return {f"{c}{i}": q if c == "Q" else EYE for i, q in enumerate(scores, 1) for c in "QKV"}
+
+
+def _with_a_skew_head(tokens: int) -> tuple[int, Weights]:
+    _, w = _drawn((2, 2, 2), tokens, seed=2, rank=2, heads=2, skip=True, embed=2, unembed=2)
+    return tokens, Weights.of({**w.named(), "Q1.1": SKEW, "K1.1": EYE}, w.form)
 
 
 def _equal(tokens: int, depth: int) -> tuple[int, Weights]:
@@ -41,6 +46,8 @@ FIBERS: dict[str, tuple[int, Weights]] = {
     "fiber_residual": _drawn((2, 2, 2), 2, heads=2, value_ranks=(1, 1), skip=True, causal=True, embed=3, unembed=2),
     "fiber_unmasked": _drawn((2, 2, 2), 3, heads=2, embed=2),
     "fiber_narrow": _drawn((3, 3, 3), 3, seed=5, heads=2, skip=True, causal=True, embed=2, unembed=3),
+    "fiber_words": _drawn((3, 3, 3, 3), 3, seed=5, rank=2, heads=2, skip=True, embed=2),
+    "fiber_blocks": _with_a_skew_head(4),
     "fiber_two_tokens": _drawn((3, 3, 3), 2, heads=1, skip=True, embed=2, unembed=3),
     "fiber_one_layer": _equal(3, 1),
     "fiber_blind": _named(2, _layers(EYE, SKEW, EYE)),

@@ -20,7 +20,7 @@ EXACT = f"{MANY}, Corollary 5"
 
 def _known(listed: tuple[Condition, ...]) -> dict[tuple[str, int], bool | None]:
     letters = {"rank E = d": "F", "rank U = d": "U", "F = R^d": "F", "rank Uh = d": "U", "rank S = d": "S"}
-    names = {"(a)": "a", "(a')": "a'", "(b)": "b", "(b), unmasked": "b unmasked", "(c)": "c", "(e)": "e", "(f)": "f"}
+    names = {each.name: each.letter for each in HYPOTHESES if each.letter not in "FUS"}
     return {((names | letters)[c.name.replace("*", "")], c.layer): c.holds for c in listed}
 
 
@@ -40,9 +40,11 @@ def _decided(weights: Weights, t: int, name: str, i: int, known: dict[tuple[str,
 def _is_there(shape: Any, name: str, i: int) -> bool:
     """Whether networks of this shape have this condition."""
     first, last = (0 if name in "FUS" else 1), shape.depth - (name in ("a'", "S"))
-    about = {"a'": not shape.causal, "c": shape.tokens == 2, "e": shape.tokens > 2}
-    masked = shape.causal and shape.tokens > 2 if name in ("b unmasked", "f") else True
-    return bool(first <= i <= last and about.get(name, True) and masked)
+    last -= {"o": 1, "s": 2}.get(name, 0)
+    about = {"a'": not shape.causal, "c": shape.tokens == 2, "a words": shape.tokens > 2 and not shape.causal}
+    about |= {"b unmasked": shape.tokens > 2 and shape.causal, "o": shape.tokens == 3 and shape.causal}
+    about |= {"s": shape.tokens == 3 and not shape.causal and shape.skip}
+    return bool(first <= i <= last and about.get(name, True))
 
 
 def fiber_is_true(document: Document) -> bool | None:
@@ -72,6 +74,16 @@ def fiber_is_true(document: Document) -> bool | None:
     return None if same is None or None in decided.values() else True
 
 
+def _blocks(shape: Any, decided: dict[tuple[str, int], bool | None]) -> bool:
+    """Whether one of the lists of Theorem 11 holds."""
+    if shape.tokens < 3:
+        return False
+    lists = [("a", "b unmasked", "o")] if shape.causal else [("a words", "b", "s"), ("a", "a'", "b")]
+    needed = [[(name, i) for name in names for i in range(1, shape.depth + 1) if _is_there(shape, name, i)]
+              for names in lists]  # fmt: skip
+    return any(all(decided.get(at) for at in each) for each in needed)
+
+
 def _theorem_holds(document: Document, shape: Any, found: Any, decided: dict[tuple[str, int], bool | None]) -> bool:
     name, t, one = document["theorem"], document["tokens"], shape.heads == 1 and not shape.skip
     blind = found.blind if name and name.startswith("docs/softmax") else None
@@ -79,9 +91,13 @@ def _theorem_holds(document: Document, shape: Any, found: Any, decided: dict[tup
     if document["blind"] != blind or document["minimal"] is not (name == EXACT):
         return False
     if name == EXACT and not one:  # the strongest: the program says so too
-        ranks = {("F", i) for i in range(shape.depth + 1)} | {("S", i) for i in range(shape.depth)}
+        ranks = {("F", i) for i in range(shape.depth + 1)}
+        first = {("S", i) for i in range(shape.depth)} <= {*decided} or _blocks(shape, decided)
         return (
-            str(found.theorem).startswith("Corollary 5") and document["dimension"] == dimension and ranks <= {*decided}
+            str(found.theorem).startswith("Corollary 5")
+            and document["dimension"] == dimension
+            and ranks <= {*decided}
+            and first
         )
     if name == EXACT:  # one head: Theorem 1 or 4 gives the same number
         return bool(document["dimension"] == dimension)
@@ -94,6 +110,6 @@ def _theorem_holds(document: Document, shape: Any, found: Any, decided: dict[tup
         "docs/softmax-fibers.md, Theorem 4": one and shape.causal,
         f"{MANY}, Theorem 7": t == 2 and words and all(decided.get(("c", i)) for i in range(1, shape.depth + 1)),
         f"{MANY}, Theorem 8": shape.depth == 1,
-        f"{MANY}, Theorem 11": t > 2 and words and all(decided.get(("e", i)) for i in range(1, shape.depth + 1)),
+        f"{MANY}, Theorem 11": t > 2 and _blocks(shape, decided),
     }
     return bool(found_true[name])

@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 from small_transformers import changed, drawn, shape
 
 from lightning_sym import Weights
-from lightning_sym.ask import Need, TheoremPrice, TheoremRow, any_question, ask, failing, paid_by_steps
+from lightning_sym.ask import Need, OneOf, TheoremPrice, TheoremRow, any_question, ask, failing, paid_by_steps
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.head_rows import INDEPENDENT, NO_SUM_ZERO, NOT_ZERO, HeadRows, different
 from lightning_sym.fibers.hypotheses import (
+    BEYOND_WORDS,
     DETERMINED,
     HYPOTHESES,
     RANKS,
     SQUARES,
+    WORDS_AND_BLOCKS,
     Hypothesis,
     places,
     strongest_theorem,
@@ -101,16 +103,31 @@ def test_each_theorem_needs_all_of_its_hypotheses() -> None:
     for row in DETERMINED:
         number = row.citation.split(" of ")[0]
         names = {need.name for need in row.needs if isinstance(need, Hypothesis)}
-        words = {"(a)", "(a')", "(b)", "(c)"}
-        assert (
-            names
-            == {
-                "Corollary 5": words | {hypothesis.name for hypothesis in RANKS},
-                "Theorem 7": words,
-                "Theorem 8": set(),
-                "Theorem 11": words | {"(e)", "(b), unmasked", "(f)"},
-            }[number]
-        )
+        ways = {tuple(need.name for need in needs) for each in row.needs if isinstance(each, OneOf)
+                for _, needs in each.ways}  # fmt: skip
+        words, ranks = {"(a)", "(a')", "(b)", "(c)"}, {hypothesis.name for hypothesis in RANKS}
+        blocks = {("(a)", "(b), unmasked", "(o)"), ("(a), words", "(b)", "(s)"), ("(a)", "(a')", "(b)")}
+        assert (names, ways) == {
+            "Corollary 5": (words | ranks, set()),
+            "Corollary 5 with Theorem 11": (ranks - {"rank S = d"}, blocks),
+            "Theorem 7": (words, set()),
+            "Theorem 8": (set(), set()),
+            "Theorem 11": (set(), blocks),
+        }[number]
+
+
+@pytest.mark.parametrize(
+    ("causal", "tokens", "said"),
+    [(True, 3, [True, False, False]), (False, 3, [False, True, True]), (False, 4, [False, True, False])],
+)
+def test_which_list_of_theorem_11_is_about_which_network(causal: bool, tokens: int, said: list[bool]) -> None:
+    """The last one would be wrong for no network, but the first two are about others."""
+    network = SoftmaxConditions(drawn(shape(tokens, causal=causal), seed=1), tokens, Work())
+    assert [about(network) for about, _ in WORDS_AND_BLOCKS.ways] == said
+    names = [(each.letter, i) for each, i in places(BEYOND_WORDS, shape(tokens, widths=(2,) * 4, causal=causal))]
+    layers = {"a words": 3, "b unmasked": 3, "o": 2, "s": 1}
+    there = ["b unmasked", "o"] if causal else ["a words", "s"]
+    assert names == [(name, i) for name in there[: 2 if tokens == 3 else 1] for i in range(1, layers[name] + 1)]
 
 
 def test_what_fell_short_is_said_with_its_hypothesis() -> None:
@@ -119,7 +136,8 @@ def test_what_fell_short_is_said_with_its_hypothesis() -> None:
     theorem, tried = strongest_theorem(SoftmaxConditions(idle, 3, Work()))
     assert theorem is None
     assert [each.citation for each in tried] == [
-        "Corollary 5 of docs/transformer-fibers.md", "Theorem 11 of docs/transformer-fibers.md"
+        f"{name} of docs/transformer-fibers.md"
+        for name in ("Corollary 5", "Corollary 5 with Theorem 11", "Theorem 11")
     ]  # fmt: skip
     assert all("(b), layer 2 does not hold" in each.why for each in tried)
 
@@ -130,7 +148,7 @@ def test_hypotheses_behind_the_first_that_fails_are_not_tested() -> None:
     known = SoftmaxConditions(idle, 3, Work(), progress=lambda stage, done, total: told.append(stage))
     assert failing(known, DETERMINED[0].needs) is not None
     assert "condition (b)" in told
-    assert "condition (e)" not in told
+    assert "condition (o)" not in told
 
 
 def test_a_price_is_paid_refused_or_passed_by() -> None:

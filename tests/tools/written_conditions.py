@@ -133,37 +133,22 @@ class Written:
         forms = (left.T * a * right for a, _ in (self.layers[j] if j < self.depth else ()))
         return any(any(form + form.T) for form in forms)
 
-    def _f(self, i: int) -> bool:
-        half = self.e
-        for j in range(1, i):
-            half = self.added(j, [v / 2 for v in self.values(j)] + [sympy.eye(self.widths[j])] * self.skip) * half
-        heads = range(len(self.layers[i - 1]))
-        return all(self.seen(i, (h,), self.above(i, means=True), [half]) for h in heads)
+    def _scored(self, i: int, keys: list[Matrix], queries: list[Matrix]) -> list[list[Any]]:
+        return [[x for b in keys for w in queries for x in b.T * a * w] for a, _ in self.layers[i - 1]]
 
-    def _e(self, i: int) -> bool:
-        """By values at random points; they show it if they are as many as there are columns."""
-        source, queries = Random(i), (2,) if i == self.depth else (0, 1, 2)
-        pairs = [(j, k) for k in queries for j in range(3) if (j < k if self.causal else j != k)]
-        rows = []
-        for _ in range(len(pairs) * len(self.layers[i - 1]) + 3):
-            x = self.e * sympy.Matrix(self.e.shape[1], 3, lambda *_: source.randint(-9, 9))
-            for j in range(1, i - 1):
-                x = self._formal(j, x, source)
-            both = [self._formal(i - 1, x, source) for _ in "ab"] if i > 1 else [x]
-            found = [[(y.T * a * (y[:, k])) for a, _ in self.layers[i - 1] for _, k in pairs] for y in both]
-            places = [pair for _ in self.layers[i - 1] for pair in pairs]
-            at = [[s[j] - s[k] for s, (j, k) in zip(each, places, strict=True)] for each in found]
-            rows.append(at[0] if i == 1 else [a - b for a, b in zip(*at, strict=True)])
-        return full(sympy.Matrix(rows).T.tolist())
+    def _a_words(self, i: int) -> bool:
+        rows = self._scored(i, self.ending(i - 1), self.words(1, i - 1, self.e))
+        return all(map(any, rows)) and all(one != other for one, other in itertools.combinations(rows, 2))
 
-    def _formal(self, i: int, x: Matrix, source: Random) -> Matrix:
-        behind = x if self.skip else sympy.zeros(self.widths[i], 3)
-        for v in self.values(i):
-            p = sympy.Matrix(3, 3, lambda j, k: source.randint(-9, 9) if j < k or not self.causal else 0)
-            for k in range(3):
-                p[k, k] += 1 - sum(p[:, k])
-            behind += v * x * p
-        return behind
+    def _o(self, i: int) -> bool:
+        rows = self._scored(i, self.words(1, i - 1, self.e), [self.total(1, i - 1, self.e)])
+        pairs = itertools.combinations_with_replacement(rows, 2)
+        return all(any(x + y for x, y in zip(*both, strict=True)) for both in pairs)
+
+    def _s(self, i: int) -> bool:
+        words = self.words(1, i - 1, self.e)
+        pairs = itertools.combinations_with_replacement([a for a, _ in self.layers[i - 1]], 2)
+        return all(any(any(b.T * (one + other.T) * c) for b in words for c in words) for one, other in pairs)
 
     def span(self, name: str, i: int) -> bool:
         if name in ("rank E = d", "F = R^d"):
@@ -174,25 +159,44 @@ class Written:
 
     def lacking(self, theorem: str) -> list[str]:
         """The conditions that a theorem, as it is cited, needs and that do not hold."""
-        star = "*" * ("Proposition 15" in theorem)
+        by_words = "Theorem 11" not in theorem
+        found = self._lacking_of_words("*" * ("Proposition 15" in theorem)) if by_words else self._lacking_of_blocks()
+        if theorem.startswith("Corollary 5"):
+            layers = range(self.depth + 1)
+            names = ["F = R^d", "rank Uh = d"]
+            spans = [(name, i) for name in names for i in layers] + [("rank S = d", i) for i in layers[:-1] if by_words]
+            found += [f"{name} {i}" for name, i in spans if not self.span(name, i)]
+        return found
+
+    def _lacking_of_words(self, star: str) -> list[str]:
         layers = range(1, self.depth + 1)
         needed = [("(a)" if i == self.depth else f"(a{star})", i) for i in layers] + [("(b)", i) for i in layers]
         needed += [(f"(a'{star})", i) for i in layers if not self.causal and i < self.depth]
         needed += [("(c)", i) for i in layers if self.tokens == 2]
-        if theorem.startswith("Theorem 11"):
-            names = ["(e)", *["(f)", "(b), unmasked"] * self.causal]
-            needed += [(name, i) for name in names for i in layers]
-        found = [f"{name} {i}" for name, i in needed if not self.holds(name, i)]
-        if theorem.startswith("Corollary 5"):
-            spans = [(name, i) for name in ("F = R^d", "rank Uh = d", "rank S = d") for i in (0, *layers)]
-            spans.remove(("rank S = d", self.depth))
-            found += [f"{name} {i}" for name, i in spans if not self.span(name, i)]
-        return found + ["tokens"] * (self.tokens < 2 + ("11" in theorem or bool(star)))
+        return [f"{name} {i}" for name, i in needed if not self.holds(name, i)] + ["tokens"] * (
+            self.tokens < 2 + bool(star)
+        )
+
+    def _lacking_of_blocks(self) -> list[str]:
+        """By the first of the lists of Theorem 11 that lacks least."""
+        layers = range(1, self.depth + 1)
+        if self.causal:
+            lists = [("(a*)", "(b), unmasked", "(o)" * (self.tokens == 3))]
+        else:
+            lists = [("(a), words", "(b)", "(s)" * (self.tokens == 3 and self.skip))]
+            lists += [("(a*)", "(b)", "(a'*)")] * (self.tokens == 3)
+        last = {"(o)": self.depth - 1, "(a'*)": self.depth - 1, "(s)": self.depth - 2}
+        found = [
+            [f"{name} {i}" for name in names if name for i in layers[: last.get(name, self.depth)]
+             if not self.holds(name, i)]
+            for names in lists
+        ]  # fmt: skip
+        return min(found, key=len) + ["tokens"] * (self.tokens < 3)
 
 
 _METHODS = {
-    "(a)": "_a", "(a*)": "_a_star", "(a')": "_a_prime", "(a'*)": "_a_prime_star", "(b)": "_b", "(c)": "_c", "(e)": "_e",
-    "(f)": "_f", "(b), unmasked": "_b_unmasked",
+    "(a)": "_a", "(a*)": "_a_star", "(a')": "_a_prime", "(a'*)": "_a_prime_star", "(b)": "_b", "(c)": "_c",
+    "(b), unmasked": "_b_unmasked", "(a), words": "_a_words", "(o)": "_o", "(s)": "_s",
 }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def _summed(parts: list[tuple[int, int, Matrix]]) -> Matrix:
 
 
 class Spaces:
-    """Vectors at each place, by letter: bases of `F`, `N`, `U`, and `S` S_i E, `Y` Y_i, `H` twice the half."""
+    """Vectors at each place, by letter: bases of `F`, `N`, `U`, and `S` S_i E, `Y` Y_i."""
 
     def __init__(self, form: Form, t: int, w: Weights) -> None:
         self.form, self.t, self.w, self.depth = form, t, w, len(w.layers)
@@ -32,20 +32,19 @@ class Spaces:
         columns = transposed(integral(w.E).rows) or unit(w.n)
         rows = integral(w.U).rows or unit(w.m)
         basis = Span(columns).vectors()
-        F, N, S, H = [basis], [basis], [columns], [columns]
+        F, N, S = [basis], [basis], [columns]
         for heads in w.layers:
             N.append(Span(*(head.writes(F[-1]) for head in heads)).vectors())
             F.append(Span(*[F[-1]] * form.skip, N[-1]).vectors())
-            S.append(self._all(heads, S[-1], 1, Head.writes))
-            H.append(self._all(heads, H[-1], 2, Head.writes))  # the stream counts twice
+            S.append(self._all(heads, S[-1], Head.writes))
         U, Y = [Span(rows).vectors()], [rows]
         for heads in reversed(w.layers):
             U.insert(0, Span(*[U[0]] * form.skip, *(head.reads(U[0]) for head in heads)).vectors())
-            Y.insert(0, self._all(heads, Y[0], 1, Head.reads))
-        self.at = {"F": F, "N": N, "S": S, "H": H, "U": U, "Y": Y}
+            Y.insert(0, self._all(heads, Y[0], Head.reads))
+        self.at = {"F": F, "N": N, "S": S, "U": U, "Y": Y}
 
-    def _all(self, heads: list[Head], batch: Matrix, plain: int, through: Callable[[Head, Matrix], Matrix]) -> Matrix:
-        return _summed([(plain, 1, batch)] * self.form.skip + [(1, h.under, through(h, batch)) for h in heads])
+    def _all(self, heads: list[Head], batch: Matrix, through: Callable[[Head, Matrix], Matrix]) -> Matrix:
+        return _summed([(1, 1, batch)] * self.form.skip + [(1, h.under, through(h, batch)) for h in heads])
 
     def scores(self, i: int, c: list[Fraction], keys: Matrix, queries: Matrix) -> Matrix:
         """Return a combination of the forms of the heads of layer i on vectors."""

@@ -137,18 +137,21 @@ class Points:
 
     # ---- what conditions ask
 
-    def half(self, i: int) -> Matrix:
-        """Return the stream behind layer i if heads write half of what they do."""
-        stream, half = self.at["F"][0], [(self.p + 1) // 2] * self.count
-        for heads in self.layers[:i]:
-            stream = self.passed(self.carried, heads, stream, [half] * len(heads))
-        return stream
+    def next_words(self, i: int) -> Matrix:
+        """Return the words in front of layer i, at each point those of the next one."""
+        words = self.at["F"][i - 1]
+        return [*words[1:], words[0]]
+
+    def transposed_forms(self, i: int) -> Matrix:
+        """Return scores of all heads of layer i on the words of the next point and of this one."""
+        return [self.scores(h, self.next_words(i), self.at["F"][i - 1]) for h in self.layers[i - 1]]
 
     def rows(self, i: int, one: str, other: str, *, scores: bool) -> Matrix:
         """Return scores, or values, of all heads of layer i on batches by their letters, point by point."""
-        batch = self.half(i - 1) if other == "H" else self.at[other][i - 1]
         if scores:
+            batch = self.next_words(i) if other == "F" else self.at[other][i - 1]
             return [self.scores(h, self.at[one][i - 1], batch) for h in self.layers[i - 1]]
+        batch = self.at[other][i - 1]
         return [self.pair(self.at[one][i], self.carried(h, batch)) for h in self.layers[i - 1]]
 
     def flips(self, i: int) -> tuple[Matrix, dict[tuple[int, int], list[int]]]:
