@@ -70,18 +70,30 @@ def tied_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
         rank = rank_mod_p(of(ends.embedding), P)
     if rank < form.width:
         return unknown("(T)", f"rank of the embedding {rank} of {form.width}, modulo {P}")
-    # the first order of what the rows of a rotation add up to, if it keeps the shape of the final norm
-    centred = (gains - gains.sum() * pow(form.width, -1, P)) % P
-    moved = np.zeros((form.width, 3), dtype=np.int64)
+    if (rank := rank_of_gains(gains)) < 3:
+        return unknown("(T)", f"rank {rank} of 3 of what final gains allow, modulo {P}")
+    return shown("(T)", f"rank {form.width} of the embedding, and 3 of what final gains allow")
+
+
+def rank_of_gains(gains: Integers) -> int:
+    """The rank in Proposition 7: the first order of what rows of a rotation add up to, if the final norm stays one.
+
+    Args:
+        gains: residues that are pairwise different.
+
+    Example:
+        >>> rank_of_gains(np.array([1, 4, 9, 16, 25]))
+        3
+    """
+    centred = (gains - gains.sum() * pow(len(gains), -1, P)) % P
+    moved = np.zeros((len(gains), 3), dtype=np.int64)
     for place, gain in enumerate(centred):
         others = np.delete(centred, place)
         inverse = _inverses((gain - others) % P)
         moved[place] = [
             int((factor % P * inverse % P).sum() % P) for factor in (np.ones_like(others), gain + others, gain * others)
         ]
-    if (rank := rank_mod_p(moved, P)) < 3:
-        return unknown("(T)", f"rank {rank} of 3 of what final gains allow, modulo {P}")
-    return shown("(T)", f"rank {form.width} of the embedding, and 3 of what final gains allow")
+    return rank_mod_p(moved, P)
 
 
 def neurons_condition(layers: Sequence[LayerImage]) -> ModelCondition:
