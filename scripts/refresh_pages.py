@@ -33,6 +33,7 @@ PICTURES = {
     "docs/pictures/figure-3.svg": "lightning-sym figure 3 --output",
     "docs/pictures/dimensions.svg": "lightning-sym figure dimensions --output",
     "docs/pictures/fiber.svg": "lightning-sym figure fiber examples/rank_one.json --output",
+    "docs/pictures/poles.svg": "lightning-sym figure poles --output",
     "docs/pictures/roots.svg": "lightning-sym figure roots --output",
     "docs/pictures/singular.svg": "lightning-sym figure singular --output",
     "docs/pictures/calibration.svg": "python examples/calibrate.py --picture examples/calibration/sgld.json "

@@ -10,9 +10,9 @@ import click
 from lightning_cli import options
 from lightning_cli.writing.fields import by_name, field, group, itself, json_answer, natural, one_of, optional
 from lightning_cli.writing.model_answer import MODEL
-from lightning_cli.writing.output import progress_bar, write, write_certificate
+from lightning_cli.writing.output import progress_bar, write, write_answer, write_certificate
 from lightning_cli.writing.shared_fields import ARCHITECTURE, STATUS, TRIED
-from lightning_sym.errors import TooLarge
+from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
@@ -20,6 +20,7 @@ with lazy_imports(__name__):
     from lightning_sym.certificates import transformers as model_certificates
     from lightning_sym.dimension import answer_text, certify, transformers
     from lightning_sym.network import architecture, model_config
+    from lightning_sym.whole_models import of_config
 
 EVIDENCE = ("orbit", "factorization", "directions", "linear", "forms", "span", "products", "layers", "narrow")
 
@@ -80,7 +81,8 @@ head_dim, v_head_dim, num_key_value_heads, tie_word_embeddings and is_decoder (o
 others have for them). model_type is one of {", ".join(OTHERS)}, or {ALONE} for embedding, residual layers of softmax
 attention, unembedding and no more. A model that has more (MLPs, layer norms, positions, rotary positions,
 biases), by a key or because its type implies it, or a key not understood, is refused; with --attention-only
-these parts are left out and listed. Tied embeddings and shared keys and values are counted as they are.""",
+these parts are left out and listed, and what is known of the whole model stands beside. Tied embeddings and
+shared keys and values are counted as they are.""",
     width=98,
     break_on_hyphens=False,
 )
@@ -146,7 +148,19 @@ def command(
         found = transformers.model_dimension(model, seed=seed, memory=memory, progress=progress)
     if certificate is not None:
         write_certificate(certificate, document)
-    return write(MODEL, found, "dimension", as_json=as_json, holds=_is_known(found), config=config_file)
+    whole = _whole(config_file)
+    code = write(MODEL, found, "dimension", as_json=as_json, holds=_is_known(found), config=config_file, whole=whole)
+    if whole is not None and not as_json:
+        write_answer(whole)
+    return code
+
+
+def _whole(config_file: str) -> of_config.WholeModel | None:
+    """Return what is known of the whole model; nothing where checkpoints of this kind are not read."""
+    try:
+        return of_config.whole_model(config_file)
+    except BadInput:
+        return None
 
 
 def _is_known(result: certify.CertifiedDimension | transformers.ModelDimension) -> bool | None:

@@ -28,6 +28,7 @@ FIGURES = {
     "coefficients": ("coefficients", False, "Learning coefficients on a plane of weights of a small layer."),
     "dimensions": ("dimensions", False, "Certified dimensions over widths and ranks, and where the formula parts."),
     "fiber": ("fiber", True, "The weights with one function, component by component."),
+    "poles": ("poles", False, "Neurons of two layers have poles of their own where streams are infinite."),
     "roots": ("roots", False, "Two layers, one token: five roots of multiplicities 3,3,1,1,1, moving."),
     "singular": ("singular", False, "The tangent space jumps along a path into the singular locus."),
 }

@@ -35,6 +35,15 @@ CERTIFIED = group(
 )
 
 
+WHOLE = group(
+    field("parameters", natural(1), "of all parts"),
+    field("group", natural(), "the dimension of its known symmetries, at almost all weights"),
+    field("dimension", optional(natural()), "of the set of its functions, null where it is not proved"),
+    field("upper", natural(), "a proved upper bound of it"),
+    field("proof", str, "what proves it, and on which inputs; or what is missing"),
+)
+
+
 def _fiber_dimension(result: ModelDimension) -> int | None:
     return None if result.value is None else result.model.parameters - result.value
 
@@ -75,6 +84,7 @@ MODEL = json_answer(
         "model.left_out",
     ),
     TRIED,
+    field("whole", optional(WHOLE), "the whole model, all parts together; null where its parts are not known"),
     said="`lightning-sym dimension --config FILE --json`.",
     version=2,
     title="dimension --config",

@@ -35,7 +35,7 @@ PAGE = "docs/whole-models.md"
 INPUTS = "prompts whose tokens are real combinations of token embeddings"
 
 BY_ENDS = frozenset(("(C1)", "(C2)", "(C4)", "(C5), ranks"))
-"""Conditions under which both models have the same ends, neurons up to the signs of gates, and heads: Steps 1 to 3."""
+"""Conditions under which both models have the same ends, neurons up to the signs of gates, and heads: Steps 1 to 4."""
 BY_LAYERS = BY_ENDS | {"(C3)", "(C5), groups"}
 
 
@@ -73,7 +73,7 @@ def apart_by_theorem(
             found = next(_differences(one, other, progress or unheard, strict=strict), None)
             if found is None:
                 return None
-            steps = "Corollary 3" if strict else "Steps 1 to 3 of Theorem 1"
+            steps = "Corollary 3" if strict else "Steps 1 to 4 of Theorem 1"
             return ApartByTheorem(found.layer, found.what, INPUTS, f"{PAGE}, {steps}, modulo {P}")
     return None
 

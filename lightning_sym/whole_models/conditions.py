@@ -14,8 +14,10 @@ from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import Progress, Work, unheard
 from lightning_sym.rings.prime_field import reduce_mod
-from lightning_sym.whole_models.condition import ModelCondition, shown, unknown
+from lightning_sym.rings.turned_forms import Ball, all_differ
+from lightning_sym.whole_models.condition import MUST, ModelCondition, shown, unknown
 from lightning_sym.whole_models.covered import has_algebraic_frequencies, seen_width
+from lightning_sym.whole_models.forms_in_balls import first_forms
 from lightning_sym.whole_models.groups import fixed_biases
 from lightning_sym.whole_models.images import (
     GATES,
@@ -70,18 +72,30 @@ def tied_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
         rank = rank_mod_p(of(ends.embedding), P)
     if rank < form.width:
         return unknown("(T)", f"rank of the embedding {rank} of {form.width}, modulo {P}")
-    # the first order of what the rows of a rotation add up to, if it keeps the shape of the final norm
-    centred = (gains - gains.sum() * pow(form.width, -1, P)) % P
-    moved = np.zeros((form.width, 3), dtype=np.int64)
+    if (rank := rank_of_gains(gains)) < 3:
+        return unknown("(T)", f"rank {rank} of 3 of what final gains allow, modulo {P}")
+    return shown("(T)", f"rank {form.width} of the embedding, and 3 of what final gains allow")
+
+
+def rank_of_gains(gains: Integers) -> int:
+    """The rank in Proposition 7: the first order of what rows of a rotation add up to, if the final norm stays one.
+
+    Args:
+        gains: residues that are pairwise different.
+
+    Example:
+        >>> rank_of_gains(np.array([1, 4, 9, 16, 25]))
+        3
+    """
+    centred = (gains - gains.sum() * pow(len(gains), -1, P)) % P
+    moved = np.zeros((len(gains), 3), dtype=np.int64)
     for place, gain in enumerate(centred):
         others = np.delete(centred, place)
         inverse = _inverses((gain - others) % P)
         moved[place] = [
             int((factor % P * inverse % P).sum() % P) for factor in (np.ones_like(others), gain + others, gain * others)
         ]
-    if (rank := rank_mod_p(moved, P)) < 3:
-        return unknown("(T)", f"rank {rank} of 3 of what final gains allow, modulo {P}")
-    return shown("(T)", f"rank {form.width} of the embedding, and 3 of what final gains allow")
+    return rank_mod_p(moved, P)
 
 
 def neurons_condition(layers: Sequence[LayerImage]) -> ModelCondition:
@@ -128,10 +142,18 @@ def _inverses(numbers: Integers) -> Integers:
     return found
 
 
-def heads_condition(layers: Sequence[LayerImage], form: CheckpointForm) -> ModelCondition:
+def heads_in_balls(values: list[Ball], form: CheckpointForm) -> ModelCondition:
+    """(C4), where frequencies are not shown to be algebraic numbers: the forms of distance 1 differ at one pair."""
+    if (alike := all_differ(values)) is None:
+        return ModelCondition(
+            "(C4)", MUST["(C4)"], True, f"values of {len(values):,} forms lie in balls that are apart"
+        )
+    first, second = (f"{place // form.heads}.{place % form.heads}" for place in alike)
+    return unknown("(C4)", f"values of heads {first} and {second} lie in balls that meet")
+
+
+def heads_condition(layers: Sequence[LayerImage]) -> ModelCondition:
     """(C4): the forms of any two heads differ on a few vectors."""
-    if not has_algebraic_frequencies(form):
-        return unknown("(C4)", "rotary frequencies that are not shown to be algebraic numbers")
     seen_before: dict[bytes, tuple[int, int]] = {}
     for number, layer in enumerate(layers):
         for head, form_values in enumerate(layer.forms):
@@ -236,11 +258,13 @@ def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progre
     vectors = Vectors.draw(form, SEED)
     ends = ends_of(checkpoint, Walker.GROUPS)
     images, norms, special = [], [], list(special_ends(checkpoint, ends))
+    algebraic, values = has_algebraic_frequencies(form), list[Ball]()
     for layer in range(form.layers):
         told("conditions", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.GROUPS)
         images.append(image(block, form, vectors, rotary=form.rotation_of(layer) is not None))
         norms.append(norms_of(block, form))
+        values += [] if algebraic else first_forms(block, form)
         special += special_layer(layer, block, form, images[-1])
     tied = (tied_condition(ends, form),) if form.tied and form.norm == "layer" else ()
     found = (
@@ -248,7 +272,7 @@ def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progre
         *tied,
         neurons_condition(images),
         signs_condition(checkpoint, form, work, memory),
-        heads_condition(images, form),
+        heads_condition(images) if algebraic else heads_in_balls(values, form),
         ranks_condition(images),
         groups_condition(images),
         norms_condition(ends, norms, form),

@@ -11,6 +11,7 @@ from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.understood import FEATURES, Walker, require_form
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.rotary import BITS, Multiple, as_ball, rotary_frequency
+from lightning_sym.rings.turned_forms import Ball
 
 
 def seen_width(form: CheckpointForm) -> int:
@@ -31,14 +32,19 @@ def _multiples(form: CheckpointForm) -> Sequence[Multiple]:
     return form.scaling.multiples(form.theta, form.head_width)
 
 
+def frequencies(form: CheckpointForm) -> list[Ball]:
+    """The rotary frequencies of a form that has some, in balls."""
+    theta = form.theta or Fraction(1)
+    with precision(BITS):
+        return [rotary_frequency(theta, form.head_width, k) * as_ball(each) for k, each in enumerate(_multiples(form))]
+
+
 def frequencies_differ(form: CheckpointForm) -> bool:
     """Whether the rotary frequencies, if there are any, are shown to be different and between 0 and 3."""
     if form.theta is None:
         return True
     with precision(BITS):
-        found = [
-            rotary_frequency(form.theta, form.head_width, k) * as_ball(each) for k, each in enumerate(_multiples(form))
-        ]
+        found = frequencies(form)
         found.sort(key=lambda ball: float(ball.mid()))
         return bool(found[0] > 0 and found[-1] < 3 and all(low < high for low, high in pairwise(found)))
 

@@ -7,7 +7,7 @@ beside them. Dimensions are those of Corollary 1 of docs/whole-models.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, CheckpointPiece, table
-from lightning_sym.checkpoints.symmetry_table import symmetry_table, tensor_names
+from lightning_sym.checkpoints.symmetry_table import SymmetryTable, symmetry_table, tensor_names
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.prime_field import reduce_mod
@@ -57,13 +57,44 @@ def model_groups(checkpoint: Checkpoint) -> tuple[ModelGroup, ...]:
         scale 0
         ...
     """
-    form, there = checkpoint.form, block_of(checkpoint, 0, Walker.GROUPS)
+    form = checkpoint.form
+    parts = frozenset(name for name, _ in block_of(checkpoint, 0, Walker.GROUPS).present())
+    seen_values = 0
+    if "value_bias" in parts and "output_bias" not in parts:
+        seen_values = sum(_seen_of_values(checkpoint, layer) for layer in range(form.layers))
+    equal = equal_gains(checkpoint) if form.tied else ()
+    return _rows(form, parts, symmetry_table(checkpoint), equal, seen_values)
+
+
+def groups_of_form(form: CheckpointForm, parts: Collection[str], rules: SymmetryTable) -> tuple[ModelGroup, ...]:
+    """The rows that almost all weights of a form have.
+
+    Args:
+        form: of the network.
+        parts: the pieces of its layers.
+        rules: its linear ones.
+
+    Example:
+        >>> from lightning_sym import symmetry_table
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama", tied=False)
+        >>> parts = [name for name, _ in one.block(0).present()]
+        >>> groups_of_form(one.form, parts, symmetry_table(one)) == model_groups(one)
+        True
+    """
+    return _rows(form, parts, rules, (), form.layers * _most_seen_of_values(form))
+
+
+def _rows(
+    form: CheckpointForm, parts: Collection[str], rules: SymmetryTable, equal: tuple[int, ...], seen_values: int
+) -> tuple[ModelGroup, ...]:
+    """Return the rows, where final gains are equal so often, and so much of values' biases is seen."""
     rows = []
-    for rule in symmetry_table(checkpoint).rules:
+    for rule in rules.rules:
         touched = _names(each.tensor for each in rule.touched)
         found = ModelGroup(rule.space, rule.group, rule.dimension, rule.proof, tensors=touched)
-        rows.append(_of_equal_gains(found, checkpoint) if rule.space == "stream" and form.tied else found)
-    return (*rows, *_shifts(checkpoint, there))
+        rows.append(_of_equal_gains(found, form, equal) if rule.space == "stream" and form.tied else found)
+    return (*rows, *_shifts(form, parts, seen_values))
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
@@ -76,10 +107,10 @@ def equal_gains(checkpoint: Checkpoint) -> tuple[int, ...]:
     return tuple(sorted((count for count in counts.values() if count > 1), reverse=True))
 
 
-def _of_equal_gains(row: ModelGroup, checkpoint: Checkpoint) -> ModelGroup:
+def _of_equal_gains(row: ModelGroup, form: CheckpointForm, counts: tuple[int, ...]) -> ModelGroup:
     """Return what turns the stream of a tied model: coordinates of equal final gains, and signed permutations."""
-    keeps_ones = checkpoint.form.norm == "layer"
-    equal = [count - keeps_ones for count in equal_gains(checkpoint)]
+    keeps_ones = form.norm == "layer"
+    equal = [count - keeps_ones for count in counts]
     turned = " x ".join(f"O({count})" for count in equal[:3]) + " x ..." * (len(equal) > 3)
     said = "permutations, and all signs at once" if keeps_ones else "signed permutations"
     said += f", and {turned} where final gains are equal" if equal else ""
@@ -87,24 +118,23 @@ def _of_equal_gains(row: ModelGroup, checkpoint: Checkpoint) -> ModelGroup:
     return ModelGroup(row.space, said, dimension, f"{PAGE}, Proposition 8", dimension, row.tensors)
 
 
-def _shifts(checkpoint: Checkpoint, block: Block) -> Iterator[ModelGroup]:
+def _shifts(form: CheckpointForm, parts: Collection[str], seen_values: int) -> Iterator[ModelGroup]:
     """Yield what is added to biases, and to rows and columns along the vector of ones."""
-    form = checkpoint.form
     tensors = tensor_names(form)
 
     def called(*pieces: str) -> tuple[str, ...]:
         return _names(tensors[name] for name in pieces)
 
-    if block.key_bias is not None and form.theta is None:
+    if "key_bias" in parts and form.theta is None:
         size = form.layers * form.groups * form.head_width
         yield ModelGroup(
             "key biases", "any vector is added", size, f"{PAGE}, Proposition 4", tensors=called("key_bias")
         )
-    if block.value_bias is not None:
+    if "value_bias" in parts:
         size = form.layers * form.groups * form.head_width
         moved: tuple[str, ...] = ("value_bias", "output_bias")
-        if block.output_bias is None:
-            size -= sum(_seen_of_values(checkpoint, layer) for layer in range(form.layers))
+        if "output_bias" not in parts:
+            size -= seen_values
             moved = moved[:1]
         if size:
             said = "vectors move into what is added"
@@ -120,7 +150,8 @@ def _shifts(checkpoint: Checkpoint, block: Block) -> Iterator[ModelGroup]:
         f"{PAGE}, Proposition 6",
         tensors=called(*norms),
     )
-    known, present = table(form), [name for name, _ in block.present()]
+    known = table(form)
+    present = [name for name in known.layer if name in parts]
     read = [name for name in present if known.layer[name].norm]
     yield ModelGroup(
         "ones of readers",
@@ -168,25 +199,31 @@ def _seen_of_values(checkpoint: Checkpoint, layer: int) -> int:
     return checkpoint.form.groups * checkpoint.form.head_width if found is None else found
 
 
+def _most_seen_of_values(form: CheckpointForm) -> int:
+    """Return how many dimensions of values' biases are seen at almost all weights of a layer."""
+    return min(seen_width(form), form.groups * form.head_width)
+
+
 def fixed_biases(block: Block, form: CheckpointForm) -> int | None:
     """How many dimensions of the biases of values are seen where outputs have none; `None` where it is not known."""
     share = form.heads // form.groups
     outputs = of(block.output)
     summed = reduce_mod(outputs.reshape(form.groups, share, *outputs.shape[1:]).sum(axis=1), P)
-    most = min(seen_width(form), form.groups * form.head_width)
+    most = _most_seen_of_values(form)
     rank = rank_mod_p(seen(summed.swapaxes(-1, -2).reshape(-1, form.width), form), P)
     return most if rank == most else None
 
 
-def parameters(form: CheckpointForm, block: Block) -> int:
+def parameters(form: CheckpointForm, parts: Iterable[str]) -> int:
     """How many numbers a model has, all pieces of all layers and of the ends.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> one = small_checkpoint("llama", layers=1, tied=False)
-        >>> parameters(one.form, one.block(0)) == 2 * 40 * 16 + 3 * 16 + 2 * 16 * 16 + 2 * 8 * 16 + 3 * 24 * 16
+        >>> parts = [name for name, _ in one.block(0).present()]
+        >>> parameters(one.form, parts) == 2 * 40 * 16 + 3 * 16 + 2 * 16 * 16 + 2 * 8 * 16 + 3 * 24 * 16
         True
     """
     known = table(form)
     ends = sum(prod(piece.shape) for piece in known.ends.values())
-    return ends + form.layers * sum(prod(known.layer[name].shape) for name, _ in block.present())
+    return ends + form.layers * sum(prod(known.layer[name].shape) for name in parts)

@@ -145,7 +145,7 @@ def symmetries_of(
     form = checkpoint.form
     why = not_covered(form)
     block = block_of(checkpoint, 0, Walker.GROUPS)
-    count = parameters(form, block)
+    count = parameters(form, [name for name, _ in block.present()])
     largest = max(sum(array.size for _, array in block.present()), form.vocabulary * form.width)
     require_memory(32 * largest, memory, "the largest layer, or the embedding, modulo a prime")
     groups = model_groups(checkpoint)

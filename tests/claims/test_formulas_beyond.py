@@ -102,7 +102,7 @@ BEYOND: dict[tuple[str, str], Callable[[], Iterable[Any]]] = {
     ("words-and-blocks", "three tokens or more, no"): layers_without_skips,
     ("words-and-blocks", "two tokens: the"): lambda: residual((2, 2), (2, 6), (2, 9)),
     ("whole-models-dimension", "rotary positions"): lambda: decoders(
-        lambda dice: {"layers": 3, "a": dice.one_of((0.7, 0.3)) * 2}
+        lambda dice: {"layers": 3, "gains": dice.chance(0.5)}
     ),
     ("whole-models-dimension", "gains on queries"): lambda: decoders(
         lambda dice: {"d": 7, "n": 7, "heads": dice.number((1, 2)), "head_norms": True}

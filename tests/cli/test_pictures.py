@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import json
 import re
 from fractions import Fraction
@@ -14,7 +15,7 @@ import sympy
 from command import run
 
 from lightning_cli.commands.figure import FIGURES
-from lightning_cli.pictures import coefficients, dimensions, fiber, figure_1, roots, singular
+from lightning_cli.pictures import coefficients, dimensions, fiber, figure_1, poles, roots, singular
 from lightning_cli.pictures.drawing import Picture
 from lightning_cli.writing.live_pages import page_text
 from lightning_sym import Architecture, certified_dimension, classify, learning_coefficient, load_weights, same_function
@@ -188,3 +189,12 @@ def test_coefficients_on_a_plane() -> None:
     for row in rows:
         found = learning_coefficient(coefficients.weights_at((Fraction(row["x of one"]), Fraction(row["y of it"]))))
         assert (str(found.value), str(found.multiplicity)) == (row["lambda"], row["m"])
+
+
+def test_poles_are_where_the_gate_is_an_odd_multiple_of_pi_i() -> None:
+    for neuron in poles.NEURONS:
+        for z in poles.poles(neuron):
+            value = 2 * (neuron.gate[0] * cmath.cos(z) + neuron.gate[1] * cmath.sin(z)) / (cmath.pi * 1j)
+            assert abs(value - round(value.real)) < 1e-12
+            assert round(value.real) % 2 == 1
+    assert all(poles.determinant(a, b) for a in poles.NEURONS for b in poles.NEURONS if a is not b)

@@ -158,7 +158,7 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     "figure dimensions": None,
     **{
         f"figure {name} --output {name}.svg": "plot"
-        for name in ("1", "3", "coefficients", "dimensions", "roots", "singular")
+        for name in ("1", "3", "coefficients", "dimensions", "poles", "roots", "singular")
     },
     "figure fiber examples/rank_one.json --output fiber.pdf": "plot",
     "figure 1 --output turns.html": "report",

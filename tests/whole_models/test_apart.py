@@ -75,7 +75,7 @@ def test_without_signs_layers_are_compared_together() -> None:
         assert apart_by_theorem(one, other, work=1e-9) is None
     found = apart_by_theorem(one, moved(one, 1, "gate"), work=1e-9)
     assert found is not None
-    assert "Steps 1 to 3" in found.proof
+    assert "Steps 1 to 4" in found.proof
 
 
 def test_nothing_is_said_where_no_condition_holds_or_no_theorem() -> None:

@@ -294,7 +294,8 @@ def jacobian_rank(one: Decoder, order: int = 8, seed: int = 1, weights: Weights 
     """
     random = np.random.default_rng(seed)
     at = one.draw(random) if weights is None else weights
-    count = 2 + one.parameters // (one.n * one.tokens)
+    seen = one.tokens * min(one.n, one.d)  # of one prompt; series of them, with biases, are no more than one each
+    count = 2 + (2 if one.biases else 1) * one.parameters // seen
     inputs = random.integers(0, P, (count, one.n, one.tokens))
     found = _Pass(one, at, order, int(random.integers(2, P)), tangents=True).logits(inputs)[1:]
     rows = found.transpose(1, 3, 4, 0, 2).reshape(-1, one.parameters, order)  # entries are series

@@ -74,7 +74,7 @@ def drawn(quick: bool, family: Callable[[Dice], Decoder], seed: int, most: int =
         one = family(dice)
         return one if one.parameters <= (most if quick else 260) else None
 
-    return distinct(draw, 6 if quick else 25, seed)
+    return distinct(draw, 5 if quick else 25, seed)
 
 
 def sizes(dice: Dice, widths: tuple[int, int] = (4, 6)) -> Decoder:
@@ -111,9 +111,9 @@ def head_norms(dice: Dice) -> Decoder:
 
 
 def norms_behind(dice: Dice) -> Decoder:
-    one = sizes(dice, (4, 5))
+    one = sizes(dice, (4, 4))
     filled = one.d + dice.number((0, 2))
-    return replace(one, heads=2, a=2 if one.d == 4 else 4, m=filled, behind=True, gains=dice.chance(0.4))
+    return replace(one, heads=2, a=2, m=filled, behind=True, gains=dice.chance(0.4))
 
 
 def more(count: Callable[[Decoder], int]) -> partial[None]:

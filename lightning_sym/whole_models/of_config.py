@@ -1,0 +1,113 @@
+"""The dimension of the functions of a whole model, from its configuration alone: at almost all weights."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import Need, failing
+from lightning_sym.checkpoints.fingerprint import form_line
+from lightning_sym.checkpoints.folders import read_configuration
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.symmetry_table import symmetry_table
+from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.whole_models.conditions import rank_of_gains
+from lightning_sym.whole_models.covered import not_covered, seen_width
+from lightning_sym.whole_models.groups import groups_of_form, parameters
+
+PAGE = "docs/whole-models.md"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WholeModel(Result):
+    """The set of functions of all models of a configuration.
+
+    Attributes:
+        form: of the network.
+        parameters: how many numbers it has.
+        group: the dimension of the known symmetries at almost all weights.
+        upper: no set of such functions has more dimensions.
+        reason: why that is not shown to be the dimension; `None` where it is.
+    """
+
+    form: CheckpointForm
+    parameters: int
+    group: int
+    upper: int
+    reason: str | None
+
+    @property
+    def dimension(self) -> int | None:
+        """Of the set of functions; `None` where it is not proved."""
+        return self.upper if self.reason is None else None
+
+    @property
+    def proof(self) -> str:
+        """What proves it, or the bound."""
+        if self.reason is None:
+            return f"{PAGE}, Corollary 5, on real combinations of token embeddings"
+        return f"known symmetries; that there are no others is not proved: {self.reason}"
+
+    def lines(self) -> Lines:
+        """As `dimension --config` prints it."""
+        said = f"{self.upper:,}" if self.reason is None else f"at most {self.upper:,}"
+        whole = f"{self.parameters:,} parameters, a group of dimension {self.group:,}, functions of dimension {said}"
+        return [("whole model", form_line(self.form)), ("", whole), ("", self.proof)]
+
+    def _latex(self) -> str:
+        return latex_words("; ".join(said for _, said in self.lines()))
+
+
+def _biases_are_known(form: CheckpointForm, parts: frozenset[str]) -> bool:
+    """Whether Proposition 6 counts biases: with LayerNorm all maps have them."""
+    maps = {"query", "key", "value", "output", "up", "down"} | ({"gate"} if form.has_gate else set())
+    return form.norm == "rms" or all(f"{name}_bias" in parts for name in maps)
+
+
+def whole_model(config: str | os.PathLike[str]) -> WholeModel:
+    """What is known of the dimension of the functions of a model, all its parts together.
+
+    Args:
+        config: a `config.json`, or a folder with one.
+
+    Raises:
+        FileFormatError: it is not read, or something in it is not understood.
+
+    Example:
+        >>> import tempfile
+        >>> from lightning_sym import save_checkpoint
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_checkpoint(small_checkpoint("llama", tied=False), folder + "/one")
+        ...     found = whole_model(folder + "/one")
+        >>> found.parameters, found.group, found.dimension
+        (5200, 328, 4872)
+    """
+    require_arguments(whole_model, locals())
+    family, form, biases = read_configuration(config)
+    parts = family.parts(form, biases)
+    count = parameters(form, parts)
+    needs = (
+        Need("as many token ids as the stream has dimensions", lambda f: f.vocabulary >= seen_width(f), _ids),
+        Need("heads no wider than the stream", lambda f: f.head_width <= seen_width(f), lambda f: f"{f.head_width}"),
+        Need("biases of all maps beside LayerNorm", lambda f: _biases_are_known(f, parts), lambda f: "others"),
+        Need("final gains that hold the stream", _gains_hold, lambda f: f"tied, width {f.width}"),
+    )
+    group = sum(row.dimension for row in groups_of_form(form, parts, symmetry_table(config)))
+    finite = failing(form, needs) is None  # then no one-parameter group of moves does nothing
+    upper = count - group if finite else count
+    return WholeModel(form, count, group, upper, not_covered(form) or failing(form, needs))
+
+
+def _ids(form: CheckpointForm) -> str:
+    return f"{form.vocabulary:,}"
+
+
+def _gains_hold(form: CheckpointForm) -> bool:
+    """Whether Proposition 7 holds at some final gains of this width, and so at almost all."""
+    if not form.tied or form.norm == "rms":
+        return True
+    return rank_of_gains(np.arange(1, form.width + 1, dtype=np.int64) ** 2) == 3

@@ -1,0 +1,61 @@
+"""The dimension of a whole model from its configuration, against the group at weights and Jacobians."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import run
+
+from lightning_sym import save_checkpoint, symmetries_of
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.testing import small_checkpoint
+from lightning_sym.whole_models.of_config import whole_model
+from proofs_check.claims.models.decoders import Decoder, jacobian_rank
+
+SMALL: dict[str, Any] = {"heads": 2, "inner": 5, "vocabulary": 12}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_count_is_that_at_weights(family: str, tmp_path: Path) -> None:
+    one = small_checkpoint(family, **SMALL)
+    save_checkpoint(one, tmp_path / "one")
+    found, here = whole_model(tmp_path / "one"), symmetries_of(one)
+    usual = here.dimension - sum(row.only_here for row in here.groups)
+    assert (found.parameters, found.group, found.dimension) == (here.parameters, usual, here.functions)
+    assert (found.reason is None) is (here.not_covered is None)
+    assert found.dimension in {None, found.upper}
+
+
+def test_it_is_the_rank_of_a_jacobian(tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {"layers": 1, "heads": 2, "groups": 1, "head_width": 2, "inner": 3, "vocabulary": 5}
+    save_checkpoint(small_checkpoint("llama", tied=True, **sizes), tmp_path / "one")
+    found = whole_model(tmp_path / "one")
+    one = Decoder(d=4, n=5, heads=2, groups=1, a=2, m=3, gains=True, tied=True)
+    assert found.parameters == one.parameters
+    assert found.dimension == jacobian_rank(one)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"), [({"vocabulary": 7}, "token ids"), ({"head_width": 12, "config": {"hidden_size": 8}}, "heads")]
+)
+def test_what_is_not_so_leaves_a_bound(change: dict[str, Any], why: str, tmp_path: Path) -> None:
+    save_checkpoint(small_checkpoint("llama", **SMALL | change), tmp_path / "one")
+    found = whole_model(tmp_path / "one")
+    assert found.dimension is None
+    assert found.upper == found.parameters
+    assert why in str(found.reason)
+
+
+def test_the_command_has_it_beside_the_attention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_checkpoint(small_checkpoint("llama", **SMALL), tmp_path / "one")
+    words = ("dimension", "--config", str(tmp_path / "one" / "config.json"), "--attention-only")
+    found = whole_model(tmp_path / "one")
+    assert f"functions of dimension {found.dimension:,}" in " ".join(run(capsys, *words)[1].split())
+    told = json.loads(run(capsys, *words, "--json")[1])
+    assert told["whole"] == {
+        "parameters": found.parameters, "group": found.group, "dimension": found.dimension, "upper": found.upper,
+        "proof": found.proof,
+    }  # fmt: skip
