@@ -106,6 +106,8 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.geometry.classify import classify as classify
     from lightning_sym.geometry.layer_orbits import Label as Label
     from lightning_sym.geometry.layer_orbits import LayerOrbit as LayerOrbit
+    from lightning_sym.geometry.limits import FunctionLimit as FunctionLimit
+    from lightning_sym.geometry.limits import function_limit as function_limit
     from lightning_sym.geometry.orbit_table import OrbitTable as OrbitTable
     from lightning_sym.geometry.orbit_table import layer_orbits as layer_orbits
     from lightning_sym.geometry.singular_locus import SingularLocus as SingularLocus

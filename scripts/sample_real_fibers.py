@@ -190,6 +190,8 @@ def main() -> int:
     generator = np.random.default_rng(given.seed)
     equal = unknown = 0
     for number, (weights, tokens) in enumerate(networks(generator)):
+        if number and number % 20 == 0:
+            print(f"{equal} of {number - unknown} so far", file=sys.stderr, flush=True)
         if number == given.count:
             break
         known = fiber(weights, tokens)

@@ -1,4 +1,4 @@
-# Geometry's other half in eight cells. Open with: marimo edit examples/notebooks/geometry.py
+# Geometry's other half in eleven cells. Open with: marimo edit examples/notebooks/geometry.py
 
 import marimo
 
@@ -17,9 +17,11 @@ def _():
         equations,
         fiber,
         forward,
+        function_limit,
         polynomial_map,
         recover,
         singular_locus,
+        swap,
     )
 
     mo.md(
@@ -37,10 +39,12 @@ def _():
         equations,
         fiber,
         forward,
+        function_limit,
         mo,
         polynomial_map,
         recover,
         singular_locus,
+        swap,
         symbols,
     )
 
@@ -154,6 +158,51 @@ def _(mo):
 @app.cell
 def _(Architecture, singular_locus):
     singular_locus(Architecture((2, 1), (2,), 2), 2).to_text("macaulay2")
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("**9.** Weights blow up with `1 / eps`, the functions converge, and the limit is the function of no weights.")
+    return
+
+
+@app.cell
+def _(Matrix, Weights, function_limit, symbols):
+    eps, one = symbols("eps"), [[1, 0], [0, 1]]
+    bounded = Weights.of(
+        {
+            "Q1": [[1, eps], [0, 1]], "K1": [[1, 0], [0, eps]], "V1": one,
+            "Q2": [[eps, 1], [-1, eps]], "K2": one, "V2": Matrix([[1, 0]]),
+        }
+    )  # fmt: skip
+    limit = function_limit(Weights.of_family({**bounded.matrices, "V2": bounded["V2"] / eps}))
+    limit.blows_up, limit.order, limit.recovery.answer
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("**10.** Rows and tokens count from 1: the coefficient of a monomial in `phi_1_2` has the key `(1, 2, ...)`.")
+    return
+
+
+@app.cell
+def _(network, polynomial_map):
+    keys = list(polynomial_map(network).coefficients())
+    keys[0], keys[-1]
+    return
+
+
+@app.cell
+def _(mo):
+    mo.md("**11.** The exchange of a family of layers of rank one, letters and all.")
+    return
+
+
+@app.cell
+def _(Weights, a, b, swap):
+    swap(Weights.of({"Q1": [[a, 1]], "K1": [[1, 0]], "V1": [[1, b]]}))
     return
 
 

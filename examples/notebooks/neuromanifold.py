@@ -123,8 +123,8 @@ def _(mo):
     mo.md(
         """
         **8.** A special family, with letters in the weights; one token. Of all functions of weights `polynomial_map`,
-        `forward`, `network_output`, `virtual_weights`, `transform`, `rescale` and `change_basis` take letters; the
-        others need numbers, and say so.
+        `forward`, `network_output`, `virtual_weights`, `transform`, `rescale`, `change_basis`, `swap` and
+        `function_limit` take letters; the others need numbers, and say so.
         """
     )
     return

@@ -56,6 +56,14 @@ RANKS = group(
     field("fiber_points", optional(natural(1))),
 )
 
+LIMITS = group(
+    field("bounded", optional(bool), "whether rescalings make each of them bounded; null where that is not known"),
+    field("rates", [str], "how weights of such families can grow"),
+    field("tends_to", str, "where to, once they are rescaled; empty where that is not known"),
+    field("reasons", [str], "what was tested, or which hypothesis fails"),
+    field("proof", str, PROOF),
+)
+
 ANSWER = json_answer(
     "classify",
     *NETWORK,
@@ -78,6 +86,11 @@ ANSWER = json_answer(
     field("rank_in_weights", RANK, "of the differential in queries, keys and values", "weight_rank"),
     field("ranks", optional(RANKS), "the exact ranks that decide a point of one layer"),
     TRIED,
+    field(
+        "limits",
+        optional(LIMITS),
+        "families of weights, in eps, whose functions tend to this one with eps; null where it takes too much work",
+    ),
 )
 
 ORBIT = group(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -33,11 +33,16 @@ Place = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Branch:
-    """One component that has rational members: its points along the first rescaling, of either sign."""
+    """One component that has rational members: its points along the first rescaling, of either sign.
+
+    Attributes:
+        over: how many connected components of weights lie over each of its curves; `None` where not known.
+    """
 
     name: str
     here: Place
     curves: tuple[tuple[Place, ...], ...]
+    over: int | None = None
 
 
 def _reach(depth: int) -> int:
@@ -127,6 +132,10 @@ def picture(weights: Weights, tokens: int = 2) -> Picture:
     if any(each.kind not in ("scale", "skew") for component in known for each in component.parameters):
         raise BadInput("figure fiber: the function must not be zero; the fiber of zero is a union of linear spaces")
     branches, across, up = _branches(known)
+    over = () if found.real is None else found.real.over
+    if depth_is_drawn := len(weights.layers) <= 2 and len(over) == len(found.components):
+        told = (number for number, each in zip(over, found.components, strict=True) if each.virtual is not None)
+        branches = [replace(branch, over=number) for branch, number in zip(branches, told, strict=True)]
     left_out = len(found.components) - len(known)
     all_of_it = {"R": "all of the fiber", "Q": "all that is rational", None: "there may be more"}[found.complete_over]
     drawn, depth = sum(len(branch.curves) for branch in branches), len(weights.layers)
@@ -137,7 +146,8 @@ def picture(weights: Weights, tokens: int = 2) -> Picture:
     if found.real is not None and found.real.virtual is not None:
         caption += f"Connected components: {found.real.virtual} in virtual weights"
         caption += ", of which those lie on each other that differ in layers behind the second" * (depth > 2)
-        caption += f", {found.real.count} in (Q, K, V)."
+        caption += f", {found.real.count} in (Q, K, V)"
+        caption += ": on each branch the number that lies over it." if depth_is_drawn else "."
     caption += f" {left_out} with real points that are not rational: not drawn." if left_out else ""
     names = ("A", "V") if depth == 1 else (*(f"A~{i}" for i in range(1, depth + 1)), "V~")
     return Picture(
@@ -160,6 +170,10 @@ def _draw(figure: Figure, branches: list[Branch], across: str, up: str, caption:
             x, y = ([float(place[k]) for place in curve] for k in (0, 1))
             every = max(len(curve) // 8, 1)
             axes.plot(x, y, color=colour, linewidth=2, marker=shape, markersize=5, markevery=every)
+            if branch.over is not None:
+                end = float(curve[-1][0]), float(curve[-1][1])
+                away = (6, 6 if end[1] > 0 else -16)  # from the axis
+                axes.annotate(str(branch.over), end, xytext=away, textcoords="offset points", color=GREY)
         axes.plot(
             *map(float, branch.here), color=colour, marker=shape, markersize=12, markeredgecolor=GREY, linestyle="-",
             label=branch.name + (", the given weights" if number == 0 else ""),

@@ -41,12 +41,14 @@ class RealComponents:
         virtual: of the set of their virtual weights, matrices of any rank counted; `None` where it is not known.
         moves: what leads from any component to any other one.
         reason: what shows the count, or why it is not known.
+        over: family by family, how many components of weights lie over each of its branches in virtual weights.
     """
 
     count: int | None
     virtual: int | None
     moves: tuple[str, ...]
     reason: str
+    over: tuple[int, ...] = ()
 
     def lines(self) -> Lines:
         """What the text of a fiber says of it."""
@@ -95,12 +97,17 @@ def chain_of(shape: Architecture, forms: Sequence[RationalMatrix | None], value:
 def of_determined(chains: Sequence[Sequence[Space]]) -> RealComponents:
     """The components where virtual weights are points, each with its chain of spaces: softmax, one head a layer."""
     counts = [tight_widths(chain) for chain in chains]
-    total = sum(2 ** len(tight) for tight in counts if tight is not None)
+    over = _over(counts)
     virtual = len(chains)
     moves = _basis_moves(counts)
     if virtual > 1:
         moves = (*moves, "zero layers moved past skew ones")
-    return RealComponents(total, virtual, moves, f"{PAGE}, Proposition 1")
+    return RealComponents(sum(over), virtual, moves, f"{PAGE}, Proposition 1", over)
+
+
+def _over(counts: Sequence[Sequence[str] | None]) -> tuple[int, ...]:
+    """Return how many components lie over a branch of each family, by what is tight there."""
+    return tuple(0 if tight is None else 2 ** len(tight) for tight in counts)
 
 
 def _basis_moves(counts: Sequence[Sequence[str] | None]) -> tuple[str, ...]:
@@ -147,9 +154,9 @@ def of_lightning(
     ]
     counts = [tight_widths(chain) for chain in chains]
     branches = 2**shape.depth
-    total = sum(branches * 2 ** len(tight) for tight in counts if tight is not None)
+    over = _over(counts)
     moves = (*_rescalings(shape.depth), *_basis_moves(counts), *_exchanges(components))
-    return RealComponents(total, branches * len(points), moves, f"{PAGE}, Proposition 1")
+    return RealComponents(branches * sum(over), branches * len(points), moves, f"{PAGE}, Proposition 1", over)
 
 
 def _rescalings(depth: int) -> tuple[str, ...]:
@@ -164,17 +171,16 @@ def _exchanges(components: Sequence[Component]) -> tuple[str, ...]:
 def _of_one_token(shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]) -> RealComponents:
     """Proposition 2: pairs whose form has a given symmetric part, by its signature."""
     ((inner,),) = (shape.attention_ranks,)
-    total, swapped = 0, False
+    over, swapped = [], False
     for component in components:
         # a family without rational members is the product of two forms that are not proportional
         squares = (1, 1) if component.virtual is None else _squares(component.virtual)
-        if max(squares) <= inner:
-            total += 2 * 2 ** squares.count(inner)
-            swapped = swapped or inner in squares
+        over.append(2 ** squares.count(inner) if max(squares) <= inner else 0)
+        swapped = swapped or (over[-1] > 0 and inner in squares)
     moves = ["a negative rescaling", *_exchanges(components)]
     if swapped:
         moves.insert(1, "k and q exchanged in one row of K and Q, or k and -q")
-    return RealComponents(total, 2 * len(components), tuple(moves), f"{PAGE}, Proposition 2")
+    return RealComponents(2 * sum(over), 2 * len(components), tuple(moves), f"{PAGE}, Proposition 2", tuple(over))
 
 
 def _squares(virtual: VirtualWeights) -> tuple[int, int]:

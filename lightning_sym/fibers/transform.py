@@ -273,6 +273,9 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
         weights: exact weights.
         layer: which layer, from 1; the last one if left out.
 
+    With letters the ranks are those over their rational functions, of the layer itself; entries of the result are
+    rational functions, where the first entries that are not zero of $A_i$ and $V_i$, by which they divide, are not.
+
     Raises:
         BadInput: the ranks are not one, or there is no such layer.
 
@@ -283,7 +286,8 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
         (True, True)
     """
     require_arguments(swap, locals())
-    weights.require_numbers("the exchange, which needs ranks,")
+    if weights.letters:
+        return _swapped_with_letters(weights, layer)
     depth = len(weights.layers)
     i = depth if layer is None else layer
     require_integer(i, "the layer", 1, depth)
@@ -305,3 +309,35 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
     query, key = np.full((2, *old.query.shape), Fraction(0), dtype=object)
     query[0], key[0] = q, w
     return Weights.of(weights.named() | {f"Q{i}": query, f"K{i}": key, f"V{i}": np.outer(v, p)})
+
+
+def _swapped_with_letters(weights: Weights, layer: int | None) -> Weights:
+    """Return the exchange in one layer of a family."""
+    layers = weights.layers_with_letters()
+    i = len(layers) if layer is None else layer
+    require_integer(i, "the layer", 1, len(layers))
+    old = layers[i - 1]
+    attention = (ExpressionMatrix.of(old.key).mT @ ExpressionMatrix.of(old.query)).entries()
+    found = [_factors_with_letters(matrix) for matrix in (attention, old.value)]
+    if found[0] is None or found[1] is None:
+        raise BadInput(f"the attention and the value matrix of layer {i} must have rank 1 for most letters")
+    (p, q), (v, w) = found[0], found[1]
+    query, key = np.full((2, *old.query.shape), Fraction(0), dtype=object)
+    query[0], key[0] = q, w
+    value = (ExpressionMatrix.of(v[:, None]) @ ExpressionMatrix.of(p[None, :])).entries()
+    return Weights.of_family({**weights.matrices, f"Q{i}": query, f"K{i}": key, f"V{i}": value}, weights.form)
+
+
+def _factors_with_letters(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray] | None:
+    """Return a column and a row whose product a matrix of rank one with letters is; numbers are divided by first."""
+    places = [index for index, value in np.ndenumerate(matrix) if value != 0]
+    if not places:
+        return None
+    i, j = min(places, key=lambda place: is_expression(matrix[place]))
+    inverse = ExpressionMatrix.of(matrix[i : i + 1, j : j + 1]).inverse()
+    if inverse is None:
+        return None
+    row = inverse @ ExpressionMatrix.of(matrix[i : i + 1])
+    if not equal((ExpressionMatrix.of(matrix[:, j : j + 1]) @ row).entries(), ExpressionMatrix.of(matrix).entries()):
+        return None
+    return matrix[:, j], row.entries()[0]

@@ -28,6 +28,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
 from lightning_sym.geometry.bounds import Bounds
 from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
+from lightning_sym.geometry.limit_points import LimitPoint, limit_point
 from lightning_sym.geometry.point_text import point_latex, point_lines
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
@@ -98,6 +99,7 @@ class Classification(Result):
         equations: if they were asked for, the degree up to which all equations of $\mathcal M$ are known, and the
             dimension of the space that they leave at the point, at most.
         tried: theorems that say more of other points, each with the hypothesis that fails.
+        limits: which families of weights have functions that tend to this one; `None` if it was not asked for.
     """
 
     architecture: Architecture
@@ -110,6 +112,7 @@ class Classification(Result):
     decided: bool
     equations: tuple[int, int] | None = None
     tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
+    limits: LimitPoint | None = field(default=None, repr=False, compare=False)
 
     def lines(self) -> Lines:
         """As the command `classify` prints it."""
@@ -281,6 +284,14 @@ def _with_equations(
     return replace(point, labels=(Label.REGULAR, *point.labels), reasons=(why, *point.reasons[:-1]))
 
 
+def _limits(weights: Weights, found: Classification, budget: Work) -> LimitPoint | None:
+    """Which families tend to the function, where the work for it is allowed."""
+    if not budget.begins(virtual_weights_cost(weights, *number_bits(weights)), "families that tend to the function"):
+        return None
+    virtual = exact_virtual_weights(weights)
+    return limit_point(found.architecture, virtual, is_square=Label.BOUNDARY in found.labels)
+
+
 def classify(
     weights: Weights,
     tokens: int = 2,
@@ -327,5 +338,5 @@ def classify(
     found, tried = ask(_AskedPoint(weights, shape, memory, budget), POINTS, budget)
     if found is None:
         raise ProgramError(f"something must be known of a point of {shape}")
-    point = replace(found, tried=tried)
+    point = replace(found, tried=tried, limits=_limits(weights, found, budget))
     return point if degree is None else _with_equations(point, weights, degree, memory, budget, progress)

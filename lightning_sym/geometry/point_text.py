@@ -29,6 +29,7 @@ def point_lines(point: Any) -> Lines:
             ("projective fiber", f"points: {points}"),
         ]
     lines.append(("differential in Q, K, V", f"rank {point.weight_rank}"))
+    lines += [] if point.limits is None else point.limits.lines()
     return [*lines, *labelled("tried", map(str, point.tried))]
 
 

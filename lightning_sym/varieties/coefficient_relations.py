@@ -67,7 +67,9 @@ def relations_of(
         yield key, solved[place]
 
 
-def exact_coefficient(value: Any) -> Fraction:
-    """An exact number, flint's among them."""
+def exact_coefficient(value: Any) -> Any:
+    """An exact number, flint's among them; what is a polynomial over SymPy's rationals already stays."""
+    if hasattr(value, "ring"):
+        return value
     is_flint = hasattr(value, "p") and hasattr(value, "q") and not hasattr(value, "is_Rational")
     return as_fraction(value) if is_flint else exact_number(value, "a coefficient")

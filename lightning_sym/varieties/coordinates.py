@@ -150,14 +150,13 @@ class CoordinateSystem:
                         given[k - 1, j - 1, exponents] = number
                 case _:
                     raise BadInput(
-                        f"a coefficient must be of a row, a token (from 1) and a monomial of {shape}, "
-                        f"got {shown(place)}"
+                        f"a coefficient must be of an output and a monomial of {shape}, from 1, got {shown(place)}"
                     )
         places = [(row, t - 1, c.exponents) for c, (row, _) in zip(self.coordinates, self.keys, strict=True)]
         values = [given.get(place, Fraction(0)) for place in places]
         sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
         expected = {key: number for key, number in sums.items() if number}
-        if any(expected.get(self._key(*place), 0) != number for place, number in given.items()):
+        if any(expected.get(self._key(*place), 0) - number for place, number in given.items()):
             return None
         return values if sum(map(self._repetitions, expected)) == len(given) else None
 

@@ -18,8 +18,9 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.ambient import weights_in_a_term
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.expressions import letters_of
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.varieties.coordinates import Coordinate, CoordinateSystem
 from lightning_sym.varieties.map_coordinates import MapCoordinates
@@ -199,12 +200,13 @@ class Equations(Result):
 
         return sympy.Poly.from_dict({exponents(m): c for m, c in terms.items()}, *self.symbols, domain=sympy.ZZ)
 
-    def at(self, point: Weights | Mapping[Any, Any]) -> dict[int, list[Fraction]]:
+    def at(self, point: Weights | Mapping[Any, Any]) -> dict[int, list[Any]]:
         """The values of the generators, by degree, at a function of the linear span.
 
         Args:
             point: exact weights of the network, or coefficients as `PolynomialMap.coefficients` gives them. For a map
-                of one's own: weights by name, as `PolynomialMap.at` takes them, or such coefficients.
+                of one's own: weights by name, as `PolynomialMap.at` takes them, or such coefficients. With letters in
+                them, polynomials with rational coefficients, the values are polynomials in these.
 
         Raises:
             BadInput: the coefficients are not those of a function of the linear span.
@@ -214,7 +216,7 @@ class Equations(Result):
         values = self._coordinates_of(point)
         if values is None:
             raise BadInput("the coefficients must be those of a function of the linear span, got others")
-        return {degree: [_value(terms, values) for terms in some] for degree, some in self.terms.items()}
+        return {degree: [_told(_value(terms, values)) for terms in some] for degree, some in self.terms.items()}
 
     def vanishes_at(self, point: Weights | Mapping[Any, Any]) -> bool:
         """Whether a function lies in the linear span and satisfies every equation that was found.
@@ -229,11 +231,24 @@ class Equations(Result):
         values = self._coordinates_of(point)
         return values is not None and not any(_value(t, values) for some in self.terms.values() for t in some)
 
-    def _coordinates_of(self, point: Any) -> list[Fraction] | None:
+    def _coordinates_of(self, point: Any) -> list[Any] | None:
+        point = self._family(point)
         if isinstance(self.system, MapCoordinates):
             by_name = isinstance(point, Mapping) and not all(isinstance(key, tuple) for key in point)
             return self.system.at(point) if by_name else self.system.of_coefficients(point)
         return self.system.at(point) if isinstance(point, Weights) else self.system.of_coefficients(point)
+
+    def _family(self, point: Any) -> Any:
+        """Return the coefficients of a point with letters, over the polynomials in these; other points as they are."""
+        if isinstance(point, Weights) and point.letters and isinstance(self.asked, Architecture):
+            point = polynomial_map(self.asked, point).coefficients()
+        elif isinstance(self.system, MapCoordinates) and isinstance(point, Mapping):
+            by_name = not all(isinstance(key, tuple) for key in point)
+            point = self.system.phi.at(point).coefficients() if by_name else point
+        if not isinstance(point, Mapping) or not (letters := letters_of(point.values())):
+            return point
+        over = sympy.ring(letters, sympy.QQ)[0]
+        return {key: over.from_expr(sympy.sympify(value)) for key, value in point.items()}
 
     def tangent_dimension_bound(self, weights: Weights | Mapping[Any, Any]) -> int:
         """An upper bound for the dimension of the tangent space of M at the function of these weights.
@@ -290,10 +305,15 @@ class Equations(Result):
         return equations_text.as_latex(self)
 
 
-def _value(terms: Terms, values: list[Fraction]) -> Fraction:
-    total = Fraction(0)
+def _told(value: Any) -> Any:
+    """Return a number, or a polynomial in letters as an expression."""
+    return value if isinstance(value, Fraction) else value.as_expr()
+
+
+def _value(terms: Terms, values: list[Any]) -> Any:
+    total: Any = Fraction(0)
     for monomial, coefficient in terms.items():
-        part = Fraction(coefficient)
+        part: Any = Fraction(coefficient)
         for i in monomial:
             part *= values[i]
         total += part

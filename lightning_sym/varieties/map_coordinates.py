@@ -173,11 +173,11 @@ class MapCoordinates:
                     given[k, j, exponents] = exact_coefficient(value)
                 case _:
                     raise BadInput(
-                        f"a coefficient must be of a row, a token (from 1) and a monomial, got {shown(place)}"
+                        f"a coefficient must be of an output and a monomial, rows from 1, got {shown(place)}"
                     )
         values = [given.get(key, Fraction(0)) for key in self.keys] + [Fraction(1)] * (not self.is_cone)
         sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
-        if any(sums.get(key, 0) != given.get(key, 0) for key in sums | given):
+        if any(sums.get(key, 0) - given.get(key, 0) for key in sums | given):
             return None
         return values
 
@@ -218,7 +218,10 @@ def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: W
     every = [*keys, _ONE] if not is_cone else keys
     place = {key: i for i, key in enumerate(every)}
     combinations = {key: {place[k]: c for k, c in found[key].items()} for key in ordered}
-    coordinates = (MapCoordinate(f"c_{i}", *key, weight[key], phi.input_names) for i, key in enumerate(every, start=1))
+    coordinates = (
+        MapCoordinate(f"c_{i}", key[0], key[1], key[2], weight[key], phi.input_names)
+        for i, key in enumerate(every, start=1)
+    )
     return MapCoordinates(
         phi, tuple(coordinates), tuple(keys), combinations, tuple(coefficients[key] for key in every), is_cone
     )

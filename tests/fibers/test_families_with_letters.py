@@ -12,9 +12,11 @@ import sympy
 from lightning_sym import (
     Architecture,
     BadInput,
+    PolynomialMap,
     TooLarge,
     Weights,
     change_basis,
+    equations,
     fiber,
     forward,
     load_weights,
@@ -79,7 +81,7 @@ PHI = polynomial_map(Architecture((2, 1), (1,), 2))
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: swap(rescale(RANK_ONE, layer=1, by=LAM)), "the exchange.*letter lam"),
+        (lambda: swap(Weights.of({"Q1": [[1, C]], "K1": [[1, 0]], "V1": [[1, 0], [0, C]]})), "rank 1 for most letters"),
         (lambda: polynomial_map(Architecture((2, 1), (1,), 2), rescale(RANK_ONE, layer=1, by=LAM)), "denominators"),
         (lambda: rescale(RANK_ONE, layer=1, by=0 * LAM), "must not be 0"),
         (lambda: rescale(RANK_ONE, layer=1, by=1 / LAM), "polynomial in letters"),
@@ -118,3 +120,31 @@ def test_a_rank_with_letters_says_where_it_drops() -> None:
 def test_small_ranks_with_letters(rows: Any, rank: int, locus: Any) -> None:
     found = family_rank(rows, [LAM])
     assert (int(found.__index__()), found.locus) == (rank, locus)
+
+
+def test_the_exchange_of_a_family() -> None:
+    family = Weights.of({"Q1": [[C, 1]], "K1": [[LAM, C + 1]], "V1": [[C, 3 * C]]})
+    moved = swap(family)
+    assert {"lam", "c"} == {letter.name for letter in moved.letters}
+    difference = forward(X, moved) - forward(X, family)
+    assert difference.applyfunc(sympy.cancel) == sympy.zeros(1, 2)
+    member = swap(at(family, {LAM: 2, C: 5}))
+    assert [m.tolist() for m in virtual_weights(at(moved, {LAM: 2, C: 5}).layers)[0]] == [
+        m.tolist() for m in virtual_weights(member.layers)[0]
+    ]
+
+
+def test_equations_at_a_family_and_at_coefficients_with_letters() -> None:
+    """They vanish at the functions of a family; at other coefficients they are the polynomials that SymPy makes."""
+    found = equations(Architecture((2, 1), (1,), 2))
+    family = Weights.of({"Q1": [[LAM, 1]], "K1": [[1, C]], "V1": [[1, LAM]]})
+    assert found.at(family) == {2: [0, 0, 0]}
+    assert found.vanishes_at(family)
+    point = polynomial_map(family.architecture(2), family).at({LAM: 2, C: 3}).coefficients()
+    own = PolynomialMap.of([[LAM * C, C], [LAM, 1]], weights=[LAM, C])
+    ideal = equations(own, 2)
+    letters = dict(zip([(1, 1, ()), (1, 2, ()), (2, 1, ())], (LAM, C, LAM + 1), strict=True)) | {(2, 2, ()): 1}
+    (value,) = ideal.at(letters)[2]
+    assert sympy.expand(value) in {sympy.expand(s * (LAM - C * (LAM + 1))) for s in (1, -1)}
+    assert not ideal.vanishes_at(letters)
+    assert found.at(point) == {2: [0, 0, 0]}

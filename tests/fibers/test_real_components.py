@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from lightning_cli.pictures.fiber import picture
 from lightning_sym import Architecture, NetworkForm, Weights, fiber, polynomial_map
@@ -168,4 +169,8 @@ def test_the_picture_has_as_many_branches_as_the_text_says(name: str) -> None:
     drawn = picture(weights, tokens)
     assert f"{found.real.virtual} in virtual weights" in drawn.caption
     assert f"{found.real.virtual} branches" in drawn.caption
+    figure = Figure()
+    drawn.draw(figure)
+    numbers = [int(text.get_text()) for axes in figure.axes for text in axes.texts if text.get_text().isdigit()]
+    assert (len(numbers), sum(numbers)) == (found.real.virtual, found.real.count)
     assert all(isinstance(component, Component) for component in found.components)

@@ -43,7 +43,7 @@ TAKES_LETTERS = {
     "Fiber.__init__", "Classification.__init__", "Comparison.__init__", "Solution.__init__", "Connection.__init__",
     "SecondNetwork.__init__", "AskedFiber.__init__", "AtWeights.__init__",
     "polynomial_map", "forward", "network_output", "virtual_weights", "transform", "rescale",
-    "change_basis", "virtual_weights_cost", "solving_cost", "evaluation_cost",
+    "change_basis", "swap", "function_limit", "virtual_weights_cost", "solving_cost", "evaluation_cost",
 }  # fmt: skip
 
 
@@ -115,6 +115,7 @@ def test_pages_name_all_functions_that_take_letters(page: str) -> None:
     (sentence,) = re.findall(r"Of all functions of weights(.*?)take\s+letters", written, flags=re.DOTALL)
     assert set(re.findall(r"`(\w+)`", sentence)) == taking == {
         "forward", "network_output", "polynomial_map", "virtual_weights", "transform", "rescale", "change_basis",
+        "function_limit", "swap",
     }  # fmt: skip
     assert len(of_weights) > 15
 

@@ -31,6 +31,7 @@ COMPUTES_NOTHING = {
     "DirectionFamily.__init__",
     "DirectionFamily.belongs_to",
     "Fiber.__init__",
+    "FunctionLimit.__init__",
     "Formula.at",
     "Held.__init__",
     "Hypothesis.__init__",

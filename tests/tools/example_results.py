@@ -6,6 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sympy import Symbol
+
 from lightning_sym import (
     SOFTMAX,
     Architecture,
@@ -28,6 +30,7 @@ from lightning_sym import (
     factorization_coefficient,
     fiber,
     fingerprint,
+    function_limit,
     layer_orbits,
     learning_coefficient,
     linear_attention_coefficient,
@@ -39,6 +42,7 @@ from lightning_sym import (
     query_plan,
     recover,
     recover_from_jet,
+    rescale,
     same_checkpoints,
     same_function,
     singular_locus,
@@ -142,6 +146,7 @@ RESULTS: dict[str, Any] = {
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),
     "point at one token": classify(GENERIC, tokens=1),
+    "limit of a family": function_limit(rescale(GENERIC, layer=1, by=Symbol("eps"))),
     "coefficient": learning_coefficient(GENERIC),
     "coefficient by bounds": learning_coefficient(example("lightning_heads"), 2),
     "bounds of a coefficient": learning_coefficient(DEAD),
