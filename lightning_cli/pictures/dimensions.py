@@ -135,5 +135,6 @@ def _cell(axes: Any, cell: Cell, shades: Any) -> None:
     }
     corner = (cell.across - 0.46, cell.up - 0.46)
     axes.add_patch(patches.Rectangle(corner, 0.92, 0.92, facecolor=shades(part), **edges[cell.kind]))
-    said = f"{cell.certified}\n[{cell.formula}]" if cell.kind == "different" else cell.certified
-    axes.text(cell.across, cell.up, said, ha="center", va="center", fontsize=13, color=colour)
+    differs = cell.kind == "different"
+    said, size = (f"{cell.certified}\n[{cell.formula}]", 13) if differs else (cell.certified, 16)
+    axes.text(cell.across, cell.up, said, ha="center", va="center", fontsize=size, color=colour, weight="bold")
