@@ -4,7 +4,7 @@
 const Dimension = (() => {
   const { shape } = Page;
   const PRIME = 4194301;  // products of two residues, and sums of a few, stay below 2^53
-  const LARGEST = { layers: 3, width: 5, rank: 6, tokens: 6, parameters: 150 };
+  const LARGEST = { layers: 3, width: 8, rank: 8, tokens: 12, parameters: 400 };
 
   // ---- matrices of residues
 

@@ -95,8 +95,8 @@ const Figure1 = (() => {
     return sheet === "upper" ? pointAt(m, ONE, fraction(radius, OUT)) : pointAt(ONE, m, fraction(radius, OUT));
   }
 
-  const linearForm = ([p, q]) => Page.linear([[p, "x"], [q, "y"]]);
-  const quadraticForm = ([a, b, c]) => Page.linear([[a, ["x", 2]], [b, "x", "y"], [c, ["y", 2]]]);
+  const linearForm = ([p, q]) => Page.linear([[p, "r"], [q, "s"]]);
+  const quadraticForm = ([a, b, c]) => Page.linear([[a, ["r", 2]], [b, "r", "s"], [c, ["s", 2]]]);
   const product = (first, second) => [Page.math("mo", {}, "("), linearForm(first), Page.math("mo", {}, ")"),
     Page.math("mo", {}, "("), linearForm(second), Page.math("mo", {}, ")")];
 
@@ -123,8 +123,8 @@ const Figure1 = (() => {
     Page.words("kind", orbit.labels.join(", "));
     Page.words("reasons", `— ${orbit.reasons.join("; ")}`);
     Page.formula("matrices", "A", "=", Page.matrix(attention), ",", "V", "=", Page.matrix(value));
-    Page.formula("first-form", "f", "=", quadraticForm(f), "=", ...product(columns[0], value[0]));
-    Page.formula("second-form", "g", "=", quadraticForm(g), "=", ...product(columns[1], value[0]));
+    Page.formulas("first-form", ["f", "=", quadraticForm(f)], ["=", ...product(columns[0], value[0])]);
+    Page.formulas("second-form", ["g", "=", quadraticForm(g)], ["=", ...product(columns[1], value[0])]);
     Page.words("factors", `The last factor is v, common to both; rk A = ${orbit.attention}, rk V = ${orbit.value}.`);
     // A = p q^T, V = v^T: the second point of the projective fiber is (v q^T, p^T)
     const other = exchanged(attention, value);
@@ -192,9 +192,9 @@ const Figure1 = (() => {
 
   // one half of a sheet; split at the singular line, where sheets cross
   function sheetMesh(lower, side) {
-    const rows = 2 * MOST, columns = 12;
+    const rows = 2 * MOST, columns = 24;
     const at = (i, j) => {
-      const m = fraction(i - MOST, STEP), radius = fraction(MOST_OUT * j * side, OUT * columns);
+      const m = fraction(i - MOST, STEP), radius = fraction(MOST_OUT * j * (j + 4) * side, OUT * columns * (columns + 4));  // finer where sheets meet
       return lower ? pointAt(ONE, m, radius) : pointAt(m, ONE, radius);
     };
     // the gradient of u^2 + w^2 - z^2 u^2, divided by u; with w / u = 2 s t / (t^2 - s^2)
@@ -212,14 +212,17 @@ const Figure1 = (() => {
     const ball = scene.load(Scene.ball()), top = TOP.number();
     const bars = [1, -1].map((side) => scene.load(Scene.tube([0, side, 0], [0, side * top, 0], 0.035)));
     const dots = Array.from({ length: 15 }, (_, i) => [0, (i - 7) / 7.5, 0]);
+    const ends = { u: [2.1, 0, 0], w: [0, 0, 2.1], z: [0, top + 0.35, 0] };
+    const axes = Object.values(ends).map((end) => scene.load(Scene.tube(end[1] ? [0, top, 0] : end.map((x) => -x), end, 0.012)));
     let line = null, drawnLine = "";
 
     function draw(now, point, meets) {
       const colours = {};
-      for (const name of ["surface", "back", "singular", "point", "line-colour"]) colours[name] = Page.colour(`--${name}`);
+      for (const name of ["surface", "back", "singular", "point", "line-colour", "faint"]) colours[name] = Page.colour(`--${name}`);
       const parts = sheets.map((loaded) => ({ loaded, front: colours.surface, back: colours.back, ruled: 5 }));
       parts.push(...bars.map((loaded) => ({ loaded, front: colours.singular, glow: 0.5 })));
       parts.push(...dots.map((offset) => ({ loaded: ball, front: colours.singular, offset, size: 0.035, glow: 0.5 })));
+      parts.push(...axes.map((loaded) => ({ loaded, front: colours.faint, glow: 1 })));
       parts.push({ loaded: ball, front: colours.point, offset: world(point), size: 0.09, glow: 0.4 });
       if (now.lineShown) {
         const [from, to] = [worldOf(now.foot), worldOf(now.top)], key = `${from};${to}`;
@@ -234,6 +237,10 @@ const Figure1 = (() => {
         }
       }
       scene.draw(parts);
+      for (const [name, end] of Object.entries(ends)) {
+        const [x, y] = scene.project(end.map((c) => c * 1.07));
+        Object.assign(Page.byId(`axis-${name}`).style, { left: `${50 * (x + 1)}%`, top: `${50 * (1 - y)}%` });
+      }
     }
 
     // the height on the dotted part of the line under a place on the canvas, in steps of the slider; null elsewhere

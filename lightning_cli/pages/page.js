@@ -53,11 +53,13 @@ const Page = (() => {
     return text.length === 1 ? math("mi", {}, text) : math("msup", {}, math("mi", {}, text[0]), math("mo", {}, "′"));
   }
 
-  // put a formula into an element: strings are letters or signs
-  function formula(id, ...parts) {
-    const nodes = parts.map((part) => (typeof part === "string" ? symbol(part) : part));
-    byId(id).replaceChildren(math("math", { display: "inline" }, ...nodes));
+  // put formulas into an element, lists of parts, between which a line may break: strings are letters or signs
+  function formulas(id, ...lists) {
+    const made = lists.map((parts) => parts.map((part) => (typeof part === "string" ? symbol(part) : part)));
+    byId(id).replaceChildren(...made.flatMap((nodes) => [math("math", { display: "inline" }, ...nodes), " "]));
   }
+
+  const formula = (id, ...parts) => formulas(id, parts);
 
   function words(id, text) {
     if (byId(id).textContent !== text) byId(id).textContent = text;  // or screen readers say it again
@@ -87,5 +89,5 @@ const Page = (() => {
 
   const onTheme = (change) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
 
-  return { byId, data, math, shape, number, matrix, symbol, linear, formula, words, refused, colour, whenChanged, onTheme };
+  return { byId, data, math, shape, number, matrix, symbol, linear, formula, formulas, words, refused, colour, whenChanged, onTheme };
 })();

@@ -187,14 +187,16 @@ const Playground = (() => {
       const bar = (value) => ({ x: left, width, y: Math.min(y(value), y(0)), height: Math.abs(y(value) - y(0)) });
       nodes.push(shape("rect", { ...bar(is), fill: x.equals(after[i]) ? "var(--surface)" : "var(--singular)" }),
         shape("rect", { ...bar(was), fill: "none", stroke: "var(--ink)", "stroke-width": 1.5 }));
-      if (i % Math.ceil(before.length / 14) === 0) nodes.push(shape("text", { x: left + width / 2, y: 175, "font-size": 18, "text-anchor": "middle", fill: "var(--ink)" }, `${i}`));
+      if (i % Math.ceil(before.length / 14)) return;
+      const label = { x: left + width / 2, y: 175, "font-size": 18, "text-anchor": "middle", fill: "var(--ink)" };
+      nodes.push(shape("text", label, `${i}`));
     });
     byId("chart").replaceChildren(...nodes);
   }
 
   // ---- controls
 
-  const angle = (k) => (k ? `${new Exact.Fraction(BigInt(64 - k * k), BigInt(64 + k * k))}, ${new Exact.Fraction(BigInt(16 * k), BigInt(64 + k * k))}` : "no turn");
+  const angle = (k) => (k ? [64 - k * k, 16 * k].map((top) => `${Exact.fraction(top, 64 + k * k)}`).join(", ") : "no turn");
   const factor = (n) => (n < 0 ? `1/${2 ** -n}` : `${2 ** n}`);
   const SAID = { turn: angle, rotary: angle, values: angle, scores: factor, ups: factor,
     heads: (n) => (n ? `order ${n}` : "as they are"), neurons: (n) => (n ? `${n} on` : "as they are") };

@@ -4,7 +4,7 @@
 const Softmax = (() => {
   const { shape } = Page;
   const { fraction, ZERO, ONE, transpose, product } = Exact;
-  const START = { a: [["1", "2"], ["0", "1"]], b: [["1", "-1"], ["2", "0"]], v: [["1", "3"]] };
+  const START = { a: [["1/8", "1/4"], ["0", "1/8"]], b: [["1/4", "-1/4"], ["1/2", "0"]], v: [["1", "3"]] };
   const ORDER = 7, HALF = fraction(1, 2), LONGEST = 12;
 
   // ---- series in epsilon: lists of ORDER + 1 fractions
@@ -167,8 +167,8 @@ const Softmax = (() => {
       Page.words("peeled-matrix", "");
       return true;
     }
-    Page.words("peeled", "The first layer is known now, and moves its tokens through an open set. There the rest is asked, and " +
-      "what it is somewhere it is everywhere, being analytic. The same two terms of the network behind it give:");
+    Page.words("peeled", "The first layer is known now, and moves its tokens through an open set. There the rest is asked; what it " +
+      "is somewhere it is everywhere, being analytic. The same two terms of the network behind it give:");
     Page.formula("peeled-matrix", variable("A", "2"), "=", Page.matrix(readOff([b], v).attention));
     return true;
   }
@@ -200,7 +200,12 @@ const Softmax = (() => {
           : shape("circle", { cx: x, cy: y, r, fill: colour, stroke: "var(--paper)", ...(r === 8 ? { id: `token-${i + 1}` } : {}) }));
       });
     }
-    [p, q].forEach(([x, y], i) => nodes.push(shape("text", { x: x + 10, y: y - 9, "font-size": 13, fill: "var(--ink)" }, `x ${i + 1}`)));
+    // labels stand beyond the tokens, where no mark can be: all marks are on the segment
+    [p, q].forEach(([x, y], i) => {
+      const other = i ? p : q, long = Math.hypot(x - other[0], y - other[1]), [dx, dy] = long ? [x - other[0], y - other[1]] : [i ? -1 : 1, 0];
+      const label = { x: x + 20 * dx / (long || 1), y: y + 20 * dy / (long || 1) + 5, "font-size": 14, "text-anchor": "middle", fill: "var(--ink)" };
+      nodes.push(shape("text", label, i ? "x₂" : "x₁"));
+    });
     Page.byId("plane").replaceChildren(...nodes);
     const gap = ([s, t]) => Math.hypot(s[0] - t[0], s[1] - t[1]).toPrecision(3);
     Page.words("plane-said", `Circles: the tokens, ${gap(start)} apart. Squares: behind the first layer, ${gap(first)}. Small circles: ` +
@@ -216,6 +221,10 @@ const Softmax = (() => {
     document.addEventListener("input", changed);
     Page.byId("skew").addEventListener("click", () => {
       [["a11", "0"], ["a12", "1"], ["a21", "-1"], ["a22", "0"]].forEach(([id, text]) => { Page.byId(id).value = text; });
+      changed();
+    });
+    Page.byId("seeing").addEventListener("click", () => {
+      START.a.forEach((row, i) => row.forEach((text, j) => { Page.byId(`a${i + 1}${j + 1}`).value = text; }));
       changed();
     });
     let held = 0;

@@ -99,7 +99,7 @@ def picture() -> Picture:
         ("widths", "ranks", "parameters", "dimension (certified)", "Eq. 14", "its hypotheses hold", ""),
         tuple(cell.row() for cell in cells),
         partial(_draw, cells=cells),
-        size=(8.4, 4.6),
+        size=(9.6, 5.4),
         code=exit_codes.NOT_AS_EXPECTED if wrong else exit_codes.UNDECIDED if undecided else exit_codes.AS_EXPECTED,
     )
 
@@ -117,16 +117,17 @@ def _draw(figure: Figure, cells: list[Cell]) -> None:
         axes.set_aspect("equal")
         axes.set_xticks(range(1, LARGEST + 1))
         axes.set_yticks(range(1, LARGEST + 1))
-        axes.set_title(title, fontsize=12)
-        axes.set_xlabel(across)
-        axes.set_ylabel(up)
+        axes.set_title(title, fontsize=16)
+        axes.set_xlabel(across, fontsize=15)
+        axes.set_ylabel(up, fontsize=15)
+        axes.tick_params(labelsize=14)
     colours = cm.ScalarMappable(colors.Normalize(0, 1), shades)
     grey_bar(figure, colours, "dimension / parameters", ax=every, shrink=0.75)
 
 
 def _cell(axes: Any, cell: Cell, shades: Any) -> None:
     part = cell.lower / cell.network.parameter_count
-    colour = "black" if part > 0.55 else "white"
+    colour = "black" if part > 0.45 else "white"
     edges: dict[str, dict[str, Any]] = {
         "equal": {"edgecolor": "none"},
         "different": {"edgecolor": ORANGE, "linewidth": 3},
@@ -134,5 +135,6 @@ def _cell(axes: Any, cell: Cell, shades: Any) -> None:
     }
     corner = (cell.across - 0.46, cell.up - 0.46)
     axes.add_patch(patches.Rectangle(corner, 0.92, 0.92, facecolor=shades(part), **edges[cell.kind]))
-    said = f"{cell.certified}\n[{cell.formula}]" if cell.kind == "different" else cell.certified
-    axes.text(cell.across, cell.up, said, ha="center", va="center", fontsize=10, color=colour)
+    differs = cell.kind == "different"
+    said, size = (f"{cell.certified}\n[{cell.formula}]", 13) if differs else (cell.certified, 16)
+    axes.text(cell.across, cell.up, said, ha="center", va="center", fontsize=size, color=colour, weight="bold")

@@ -25,17 +25,17 @@ Floats = np.ndarray[Any, Any]
 
 CAPTION = (
     "Exact: every corner is a rational point of $u^2 + w^2 = z^2 u^2$, the resultant of "
-    "$f = (1+z)\\,x^2 + (1-z)\\,y^2$, $g = w\\,(x^2-y^2) + 2u\\,xy$."
+    "$f = (1+z)\\,r^2 + (1-z)\\,s^2$, $g = w\\,(r^2-s^2) + 2u\\,rs$."
 )
 SAID = (
-    "Exact: every corner is a rational point of u^2 + w^2 = z^2 u^2, the resultant of f = (1 + z) x^2 + (1 - z) y^2 "
-    "and g = w (x^2 - y^2) + 2 u x y; floats place it on the paper."
+    "Exact: every corner is a rational point of u^2 + w^2 = z^2 u^2, the resultant of f = (1 + z) r^2 + (1 - z) s^2 "
+    "and g = w (r^2 - s^2) + 2 u r s; floats place it on the paper."
 )
 
-STEPS, BETWEEN, OUT, RADIUS = 18, 28, 8, Fraction(15, 8)
+STEPS, BETWEEN, OUT, RADIUS = 27, 42, 9, Fraction(15, 8)
 """Rulings to each side of the middle one, the denominator of their common zero, pieces of a ruling, where it ends."""
 
-TOP, DOTS = Fraction(17, 7), 12
+TOP, DOTS, LINE = Fraction(17, 7), 12, 60
 _EYE = np.array([0.50, 0.30, 0.81])  # the direction to the reader: u, z, w
 _LIGHT = np.array([0.55, 0.85, 0.35])
 _DISTANCE = 11.0
@@ -88,7 +88,7 @@ def _patches() -> Iterator[tuple[Floats, Floats, bool]]:
         for i in range(-STEPS, STEPS + 1):
             near = Fraction(i, BETWEEN)
             for j in range(-OUT, OUT + 1):
-                radius = RADIUS * j * (abs(j) + 2) / (OUT * (OUT + 2))  # smaller pieces near the singular line
+                radius = RADIUS * j * (abs(j) + 1) / (OUT * (OUT + 1))  # smaller pieces near the singular line
                 point = SlicePoint((near, Fraction(1)) if upper else (Fraction(1), near), radius)
                 u, w, z = point.coordinates
                 assert resultant(*forms(u, w, z)) == 0  # noqa: S101 - what the caption says
@@ -96,7 +96,7 @@ def _patches() -> Iterator[tuple[Floats, Floats, bool]]:
     for (upper, i, j), corner in grid.items():
         if i < STEPS and j < OUT:
             corners = np.array([corner, *(grid[upper, i + a, j + b] for a, b in ((1, 0), (1, 1), (0, 1)))])
-            yield corners, np.cross(corners[2] - corners[0], corners[3] - corners[1]), i % 6 == 0
+            yield corners, np.cross(corners[2] - corners[0], corners[3] - corners[1]), i % 9 == 0
 
 
 def _shade(normal: Floats, middle: Floats) -> tuple[float, ...]:
@@ -133,9 +133,9 @@ def _pieces() -> Iterator[Piece]:
             darker = tuple(round(0.8 * c, 2) for c in colour)
             yield float(depth.mean()) - 0.02, _strip(places[0], places[3], 0.014), darker
     for side in (1, -1):  # the singular line, a little in front of the sheets that cross in it
-        heights = [side * (1 + (TOP - 1) * k / 20) for k in range(21)]
+        heights = [side * (1 + (TOP - 1) * k / LINE) for k in range(LINE + 1)]
         places, depth = _seen(np.array([_world(Fraction(0), Fraction(0), Fraction(z)) for z in heights]))
-        for k in range(20):
+        for k in range(LINE):
             yield float(depth[k]) - 0.12, _strip(places[k], places[k + 1], 0.075), ORANGE
     circle = np.array([[np.cos(angle), np.sin(angle)] for angle in np.linspace(0, 2 * np.pi, 13)[:-1]]) * 0.045
     for k in range(1, DOTS):

@@ -2,9 +2,9 @@ r"""A slice of Figure 1's hypersurface that one can draw: three numbers $u, w, z
 
 For $d = 2$, $d' = 1$, $a, t \ge 2$ a function is a pair $f = a_1 v$, $g = a_2 v$ of binary quadratic forms (Proposition
 A.5), and the closure of $\mathcal M$ is where their resultant vanishes. In the slice
-$$f = (1 + z) x^2 + (1 - z) y^2, \qquad g = w (x^2 - y^2) + 2 u x y$$
+$$f = (1 + z) r^2 + (1 - z) s^2, \qquad g = w (r^2 - s^2) + 2 u r s$$
 the resultant is $4 (u^2 + w^2 - z^2 u^2)$, a quartic. It is singular exactly along the line $u = w = 0$, where $g = 0$.
-A common zero $(s : t)$ of $f$ and $g$ is a straight line of the surface, at height $z = (t^2 + s^2) / (t^2 - s^2)$; a
+A common zero $(p : q)$ of $f$ and $g$ is a straight line of the surface, at height $z = (q^2 + p^2) / (q^2 - p^2)$; a
 real one has $|z| \ge 1$, and the points $u = w = 0$, $|z| < 1$ lie in the closure only: there $v$ pairs up with its
 complex conjugate. At $z = \pm 1$ the two factors of $f$ are the same, the boundary of $\mathcal M$.
 """
@@ -18,7 +18,7 @@ from lightning_sym.errors import ShapeError
 from lightning_sym.network.weights import Weights
 
 Form = tuple[Fraction, Fraction, Fraction]
-"""Coefficients of `x^2`, `x y`, `y^2`."""
+"""Coefficients of `r^2`, `r s`, `s^2`."""
 
 
 def forms(u: Fraction, w: Fraction, z: Fraction) -> tuple[Form, Form]:
@@ -43,11 +43,11 @@ class SlicePoint:
     r"""A point of $\mathcal M$ in the slice, by the common zero of its two forms and its distance from the line.
 
     Attributes:
-        zero: the common zero $(s : t)$, $s^2 \ne t^2$.
+        zero: the common zero $(p : q)$, $p^2 \ne q^2$.
         radius: $\rho$, with $u^2 + w^2 = \rho^2$; of either sign, 0 on the singular line.
 
     Raises:
-        ShapeError: $s^2 = t^2$, which is at infinity.
+        ShapeError: $p^2 = q^2$, which is at infinity.
 
     Example:
         >>> point = SlicePoint((Fraction(1), Fraction(2)), Fraction(5))
@@ -63,7 +63,7 @@ class SlicePoint:
     def __post_init__(self) -> None:
         s, t = self.zero
         if s**2 == t**2:
-            raise ShapeError(f"the common zero (s : t) must have s^2 != t^2, got ({s} : {t})")
+            raise ShapeError(f"the common zero (p : q) must have p^2 != q^2, got ({s} : {t})")
 
     @property
     def coordinates(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -74,7 +74,7 @@ class SlicePoint:
 
     @property
     def weights(self) -> Weights:
-        r"""Weights with this function: $Q = A$, $K = 1$, and $V = (t, -s)$, the common factor $t x - s y$."""
+        r"""Weights with this function: $Q = A$, $K = 1$, and $V = (q, -p)$, the common factor $q r - p s$."""
         s, t = self.zero
         first, second = Fraction(2) / (t**2 - s**2), 2 * self.radius / (t**2 + s**2)
         attention = [[first * t, second * s], [first * s, second * t]]

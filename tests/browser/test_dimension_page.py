@@ -120,13 +120,13 @@ def test_the_controls_do_what_they_say(reader: Reader) -> None:
     reader.settle()
     assert "The dimension is 38" in reader.text("said")
     for name, text, says in (
-        ("widths", "4,x", "must be whole numbers from 1 to 5"), ("widths", "5,5,5,5,5", "from two to 4 numbers"),
+        ("widths", "4,x", "must be whole numbers from 1 to 8"), ("widths", "5,5,5,5,5", "from two to 4 numbers"),
         ("ranks", "2", "must be 2 numbers, one a layer"), ("tokens", "2,2", "one number"),
-        ("tokens", "0", "Tokens must be a whole number from 1 to 6."),
-        ("widths", "5,5,5", "at most 150 parameters"), ("widths", "", "whole numbers"),
+        ("tokens", "0", "Tokens must be a whole number from 1 to 12."),
+        ("widths", "8,8,8,8", "at most 400 parameters"), ("widths", "", "whole numbers"),
     ):  # fmt: skip
         page.fill("#widths", "4,4,4")
-        page.fill("#ranks", "6,6" if "150" in says else "2,2")
+        page.fill("#ranks", "8,8,8" if "400" in says else "2,2")
         page.fill("#tokens", "2")
         page.fill(f"#{name}", text)
         reader.settle()

@@ -81,7 +81,9 @@ class Reader:
         import numpy as np
         from matplotlib.image import imread
 
-        pixels = np.asarray(imread(io.BytesIO(self.page.locator(f"#{name}").screenshot()), format="png"))
+        # words that lie over a picture are no part of it
+        taken = self.page.locator(f"#{name}").screenshot(style=".axis { visibility: hidden }")
+        pixels = np.asarray(imread(io.BytesIO(taken), format="png"))
         edge = [round(0.08 * size) for size in pixels.shape[:2]]
         pixels = pixels[edge[0] : -edge[0], edge[1] : -edge[1]]
         return len(np.unique(pixels[:, :, :3].reshape(-1, 3), axis=0))

@@ -9,8 +9,11 @@ linear factor $v$: six coefficients. With $p_{ij} = f_i g_j - f_j g_i$:
 * elsewhere $(p_{02} : -p_{01})$ or $(p_{12} : -p_{02})$ is the common zero, so $v$ is real and the point is in
   $\mathcal M$. A point $c \otimes q$ of the singular locus is in $\mathcal M$ exactly if $q$ has real zeros. Together:
   $\mathcal M = \{R = 0,\ \operatorname{disc} f \ge 0,\ \operatorname{disc} g \ge 0\}$.
-* in the slice $f = u x^2 + y^2$, $g = v x^2 + w x y$ it is Whitney's umbrella $v^2 + u w^2 = 0$: a surface for
-  $u \le 0$, singular along the line $v = w = 0$, whose half $u > 0$ lies only in the Zariski closure.
+* in the slice of the picture, $f = (1 + z) r^2 + (1 - z) s^2$, $g = w (r^2 - s^2) + 2 u r s$, it is
+  $u^2 + w^2 = z^2 u^2$.
+* in the slice $f = a r^2 + s^2$, $g = b r^2 + c r s$ it is Whitney's umbrella $b^2 + a c^2 = 0$: a surface for
+  $a \le 0$, singular along the line $b = c = 0$, whose half $a > 0$ lies only in the Zariski closure. Two steps with
+  the columns of `A` take the slice of the picture to it: $a = (1 + z) / (1 - z)$, $b = 2 w / (1 - z)$, $c = 2 u$.
 """
 
 from __future__ import annotations
@@ -172,14 +175,22 @@ def halves(point: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def slice_is_an_umbrella(_: Any, sign: int = 1) -> None:
-    ring = PolynomialRing(["u", "v", "w"])
-    u, v, w = ring.generators
+    """Both slices, and that two steps with columns take the one of the picture to the umbrella."""
+    ring = PolynomialRing(["a", "b", "c"])
+    a, b, c = ring.generators
     zero, one = ring.constant(0), ring.constant(1)
-    f, g = (u, zero, one), (v, w, zero)
+    f, g = (a, zero, one), (b, c, zero)
+    found = sylvester_resultant().compose(*f, *g, ctx=a.context())
+    expect_equal(str(found), str(b**2 + sign * a * c**2), at="the slice f = (a, 0, 1), g = (b, c, 0)")
+    expect_equal([str(p) for p in minors(f, g)], [str(a * c), str(-b), str(-c)], at="singular points of the slice")
+    expect_equal((discriminants(f, 2), discriminants(g, 2)), ([-4 * a], [c**2]), at="discriminants in the slice")
+    ring = PolynomialRing(["u", "w", "z"])
+    u, w, z = ring.generators
+    f, g = (1 + z, ring.constant(0), 1 - z), (w, 2 * u, -w)
     found = sylvester_resultant().compose(*f, *g, ctx=u.context())
-    expect_equal(str(found), str(v**2 + sign * u * w**2), at="the slice f = (u, 0, 1), g = (v, w, 0)")
-    expect_equal([str(p) for p in minors(f, g)], [str(u * w), str(-v), str(-w)], at="singular points of the slice")
-    expect_equal((discriminants(f, 2), discriminants(g, 2)), ([-4 * u], [w**2]), at="discriminants in the slice")
+    expect_equal(str(found), str(4 * (u**2 + w**2 - z**2 * u**2)), at="the slice of the picture")
+    moved = [(1 - z) * q + w * p for p, q in zip(f, g, strict=True)]  # (1 - z) (g + w f / (1 - z))
+    expect_equal([str(p) for p in moved], [str(2 * w), str(2 * u * (1 - z)), "0"], at="g in the other slice")
 
 
 CLAIM = Claim(

@@ -98,23 +98,39 @@ def walk() -> Iterator[Step]:
         "The part outside",
         r"Last, $f = r^2 + s^2$ and $g = 2 r^2 + 2 s^2$. The resultant is zero: they share the lines $r + i s$ and $r "
         r"- i s$. But there is no real line to serve as $V$. This function satisfies the equation and belongs to no "
-        r"layer. It lies on the part of the singular locus that is outside $\mathcal M$: in the slice that "
-        r"follows, the handle.",
+        r"layer. It lies on the part of the singular locus that is outside $\mathcal M$: in the picture, the dotted "
+        r"piece between the sheets.",
         (show("f", pair[0]), show("g", pair[1]),
          show(r"\operatorname{Res}(f, g)", determinant(sylvester(six_coefficients(pair)))),
          show(r"\text{discriminant}", discriminant(circle))),
     )  # fmt: skip
-    slice_ring = PolynomialRing(["u", "v", "w"])
-    u, v, w = slice_ring.generators
-    zero, one = slice_ring.constant(0), slice_ring.constant(1)
-    umbrella = determinant(sylvester([u, zero, one, v, w, zero], zero))
-    must(umbrella == v**2 + u * w**2, "the slice is Whitney's umbrella")
+    ring = PolynomialRing(["u", "w", "z"])
+    u, w, z = ring.generators
+    zero, one = ring.constant(0), ring.constant(1)
+    ours = sylvester([one + z, zero, one - z, w, 2 * u, -w], zero)
+    must(determinant(ours) == 4 * (u**2 + w**2 - z**2 * u**2), "the slice of Figure 1 is a quartic surface")
     yield Step(
-        "A picture",
-        r"Cut with a space of dimension $3$: $f = u r^2 + s^2$ and $g = v r^2 + w r s$, with three free numbers. The "
-        r"equation becomes $v^2 + u w^2 = 0$, Whitney's umbrella. For $u \le 0$ it is a surface that crosses itself "
-        r"along the line $v = w = 0$. For $u > 0$ only that line is left, the handle: there $f$ has no real lines, and "
-        r"$\mathcal M$ is gone.",
-        (show(r"\operatorname{Syl}(f, g)", sylvester([u, zero, one, v, w, zero], zero), slice_ring),
-         show(r"\operatorname{Res}(f, g)", umbrella, slice_ring)),
-    )  # fmt: skip
+        "Figure 1",
+        r"Cut with a space of dimension $3$: $f = (1 + z)\, r^2 + (1 - z)\, s^2$ and $g = w (r^2 - s^2) + 2 u r s$, "
+        r"with three free numbers $u, w, z$. The equation becomes $u^2 + w^2 = z^2 u^2$: two sheets, $z \ge 1$ and "
+        r"$z \le -1$, each of which crosses itself along the line $u = w = 0$. Between them, for $|z| < 1$, only that "
+        r"line is left: there $f$ has no real lines, and $\mathcal M$ is gone. Picture and page have these letters.",
+        (show(r"\operatorname{Syl}(f, g)", ours, ring), show(r"\operatorname{Res}(f, g)", determinant(ours), ring)),
+    )
+    other = PolynomialRing(["a", "b", "c"])
+    a, b, c = other.generators
+    nothing, unit = other.constant(0), other.constant(1)
+    umbrella = determinant(sylvester([a, nothing, unit, b, c, nothing], nothing))
+    must(umbrella == b**2 + a * c**2, "the other slice is Whitney's umbrella")
+    moved = (2 * w) ** 2 + (one + z) * (one - z) * (2 * u) ** 2
+    must(moved == determinant(ours), "the map takes one slice to the other")
+    yield Step(
+        "Another slice",
+        r"With $f = a\, r^2 + s^2$ and $g = b\, r^2 + c\, r s$ one sees Whitney's umbrella, $b^2 + a c^2 = 0$. It is "
+        r"the same surface away from $z = 1$: divide $f$ by $1 - z$, and add $w$ times that to $g$, so that $g$ loses "
+        r"its $s^2$. On weights these are two steps with the columns of $A$, and $V$ stays. That is the map: "
+        r"$a = (1 + z) / (1 - z)$, $b = 2 w / (1 - z)$, $c = 2 u$. It takes one equation to the other, "
+        r"$(1 - z)^2 (b^2 + a c^2) = 4 (u^2 + w^2 - z^2 u^2)$; the line $u = w = 0$ becomes $b = c = 0$, and the piece "
+        r"$|z| < 1$ of it the handle of the umbrella, $a > 0$.",
+        (show(r"\operatorname{Res}(f, g)", umbrella, other),),
+    )
