@@ -97,13 +97,14 @@ def _version(context: click.Context, _option: click.Parameter, asked: bool) -> N
             raise click.UsageError("--json must stand behind a command, or beside --version")
         return
     from lightning_cli.writing import version_answer
+    from lightning_sym.version import __version__
 
     if context.meta["json"]:
         from lightning_cli.writing.output import write_json
 
         write_json(version_answer.ANSWER.document(version_answer.installed()))
         context.exit()
-    click.echo(f"{context.info_name} {version_answer.__version__}")
+    click.echo(f"{context.info_name} {__version__}")
     if (state := version_answer.kernel_state()) is not None:
         click.echo(f"compiled kernel: {state}")
     context.exit()
