@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 ALL := .venv/installed-dev
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: check test test-long test-all lint docs pages kernel test-kernel lock benchmark clean
+.PHONY: check test test-long test-all lint docs pages wheels kernel test-kernel lock benchmark clean
 
 check: $(INSTALLED)
 	$(BIN)/lightning-sym check --quick
@@ -43,6 +43,15 @@ pages: $(ALL)
 	  || { echo "error: the pages are tested in Chromium, and it cannot be installed; install the package chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/browser
 
+# one of the program, one of the kernel where a C compiler is; both are installed apart from the checkout and tried
+BUILD = $(BIN)/python -m build --no-isolation --outdir build/wheels
+wheels: $(ALL)
+	rm -rf build/wheels build/apart
+	$(BUILD) .
+	if command -v cc >/dev/null; then $(BUILD) --wheel kernel; else echo "no C compiler: no wheel of the kernel"; fi
+	$(INSTALL) --no-deps --target build/apart build/wheels/*.whl
+	cd build && PYTHONPATH=apart ../$(BIN)/python -P ../scripts/try_wheels.py apart
+
 # needs a C compiler; everything else works without it
 kernel: $(ALL)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation ./kernel
@@ -75,7 +84,7 @@ $(ALL): requirements-dev.lock $(INSTALLED)
 COMPILE = uv pip compile pyproject.toml --universal --fork-strategy fewest --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url
 lock:
-	$(COMPILE) --group dev --all-extras --output-file requirements-dev.lock
+	$(COMPILE) --group dev --output-file requirements-dev.lock
 	$(COMPILE) --group build --constraints requirements-dev.lock --output-file requirements.lock
 
 clean:

@@ -8,7 +8,6 @@ import io
 import os
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -81,17 +80,34 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(f"{name:<{widest}}", said) for name, said in commands.items()])
 
 
+def _as_json(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """Keep that JSON is asked for: the version, which is told afterwards, looks there."""
+    context.meta["json"] = asked
+
+
 def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
-    """Print the version, and which compiled kernel is used or why not, where there is one."""
-    if not asked or context.resilient_parsing:
+    """Print the version, and which compiled kernel is used or why not, where there is one.
+
+    Raises:
+        click.UsageError: JSON is asked for, and no version.
+    """
+    if context.resilient_parsing:
         return
+    if not asked:
+        if context.meta["json"]:
+            raise click.UsageError("--json must stand behind a command, or beside --version")
+        return
+    from lightning_cli.writing import version_answer
     from lightning_sym.version import __version__
 
-    click.echo(f"{context.info_name} {__version__}")
-    if find_spec("lightning_sym_kernel") is not None:
-        from lightning_sym.exact.kernel import STATE
+    if context.meta["json"]:
+        from lightning_cli.writing.output import write_json
 
-        click.echo(f"compiled kernel: {STATE}")
+        write_json(version_answer.ANSWER.document(version_answer.installed()))
+        context.exit()
+    click.echo(f"{context.info_name} {__version__}")
+    if (state := version_answer.kernel_state()) is not None:
+        click.echo(f"compiled kernel: {state}")
     context.exit()
 
 
@@ -108,8 +124,14 @@ Exit codes: 0 as expected, certified or the same; 1 some verdict not as expected
 2 bad input; 3 undecided; 4 an error of the program.""",
 )
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
+    "--json",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_as_json,
+    help="With --version: also Python, packages, extras and the kernel, as one JSON object.",
 )
+@click.option("--version", is_flag=True, expose_value=False, callback=_version, help="Show the version and exit.")
 def cli() -> None:
     """The exact geometry of attention, lightning and softmax.
 

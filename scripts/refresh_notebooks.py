@@ -1,16 +1,21 @@
-"""Pages of the notebooks: run them, and write prose, code and outputs. `python scripts/refresh_notebooks.py`.
+"""Pages of the notebooks, and what Jupyter opens: `python scripts/refresh_notebooks.py`.
 
-A notebook in `examples/notebooks` is a Python file of marimo cells. Its page in `docs/notebooks` is made by running it;
-the tests run it again and compare. Look at the difference before it is committed.
+A notebook in `examples/notebooks` is a Python file of marimo cells. Its page in `docs/notebooks` is made by running it:
+prose, code and outputs; the tests run it again and compare. The `.ipynb` file beside it has the same cells, by marimo.
+Look at the difference before it is committed.
 """
 
 from __future__ import annotations
 
 import ast
+import json
+import re
 import runpy
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +42,16 @@ def _shown(output: Any) -> str:
     """An output on a page: SymPy as a formula, controls not at all, anything else as it prints."""
     import sympy
 
+    from lightning_sym.display import Result
+
     if isinstance(output, (sympy.Basic, sympy.MatrixBase)):
         return f"$$\n{sympy.latex(output)}\n$$\n"
     if output is None or hasattr(output, "_mime_"):
-        return ""
-    words = str(output) if type(output).__module__.startswith(("lightning_sym", "builtins")) else repr(output)
-    return f"```text\n{words}\n```\n"
+        text = re.fullmatch(r"<pre[^>]*>(.*)</pre>", getattr(output, "text", ""), flags=re.DOTALL)
+        return f"```text\n{unescape(text[1])}\n```\n" if text else ""
+    if not isinstance(output, str | Result):  # a number or a mapping alone does not say what it is
+        raise TypeError(f"a notebook must show a formula, a text or an answer, got {output!r}")
+    return f"```text\n{output}\n```\n"
 
 
 def page(path: Path) -> str:
@@ -68,15 +77,29 @@ def page(path: Path) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def for_jupyter(path: Path) -> str:
+    """The notebook as Jupyter opens it, without outputs; cells are numbered, so that it is the same each time."""
+    command = [sys.executable, "-m", "marimo", "export", "ipynb", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=path.parent)  # noqa: S603 - our own
+    written = json.loads(done.stdout)
+    for number, cell in enumerate(written["cells"], start=1):
+        cell["id"] = f"cell-{number}"
+        cell["metadata"] = {}
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    written["metadata"] = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return json.dumps(written, indent=1, ensure_ascii=False) + "\n"
+
+
 def main() -> None:
-    """Rewrite the pages of all notebooks."""
+    """Rewrite the pages of all notebooks, and their versions for Jupyter."""
     sys.path.insert(0, str(ROOT))
     PAGES.mkdir(exist_ok=True)
     for path in NOTEBOOKS:
-        target, new = PAGES / f"{path.stem.replace('_', '-')}.md", page(path)
-        if not target.exists() or target.read_text(encoding="utf-8") != new:
-            target.write_text(new, encoding="utf-8")
-            print(f"rewritten: {target.relative_to(ROOT)}")
+        made = {PAGES / f"{path.stem.replace('_', '-')}.md": page(path), path.with_suffix(".ipynb"): for_jupyter(path)}
+        for target, new in made.items():
+            if not target.exists() or target.read_text(encoding="utf-8") != new:
+                target.write_text(new, encoding="utf-8")
+                print(f"rewritten: {target.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import click
 from draw_house import house
 
 from lightning_cli.main import COMMANDS, DOORS, cli, module_of
-from lightning_cli.schemas import schema, schema_names
+from lightning_cli.schemas import all_answers, schema, schema_names
 from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layouts import LAYOUTS
@@ -39,6 +39,7 @@ BESIDE_THE_CODE = {
     "README.md": "overview.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
+    "SECURITY.md": "security.md",
     "LICENSE": "license.md",
 }
 _MADE = re.compile(r"^<!-- made: ([\w.-]+) -->$", flags=re.MULTILINE)
@@ -155,6 +156,13 @@ def schemas() -> Iterator[str]:
         yield from ("", f"[The schema](schemas/{name}.schema.json)", "")
 
 
+def schema_numbers() -> Iterator[str]:
+    """Each kind of answer, and the number of its schema."""
+    yield from ("| schema | number | what prints it |", "|---|---|---|")
+    for answer in sorted(all_answers(), key=lambda each: each.name):
+        yield f"| `{answer.name}` | {answer.version} | {_cell(answer.said.rstrip('.'))} |"
+
+
 def kinds() -> Iterator[str]:
     """Every kind of certificate: what the file that reads it says of it, and which fields stand beside the kind."""
     yield from ("| kind | fields | read by |", "|---|---|---|")
@@ -208,6 +216,7 @@ PIECES: dict[str, Callable[[], Iterator[str]]] = {
     "table-of-claims": table_of_claims,
     "scopes": scopes,
     "schemas": schemas,
+    "schema-numbers": schema_numbers,
     "kinds": kinds,
     "house": _floors,
     "ring": ring,

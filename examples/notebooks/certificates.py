@@ -7,8 +7,8 @@ app = marimo.App(app_title="Certificates")
 
 @app.cell
 def _():
-    import json
     import tempfile
+    import textwrap
     from pathlib import Path
 
     import marimo as mo
@@ -29,9 +29,9 @@ def _():
         Path,
         certified_dimension,
         dimension_certificate,
-        json,
         mo,
         tempfile,
+        textwrap,
         verify,
         write_certificate,
     )
@@ -58,21 +58,22 @@ def _(mo):
 @app.cell
 def _(dimension_certificate, found):
     document = dimension_certificate(found)
-    list(document)
+    ", ".join(document)
     return (document,)
 
 
 @app.cell
-def _(Path, document, tempfile, verify, write_certificate):
+def _(Path, document, mo, tempfile, textwrap, verify, write_certificate):
     def checked(certificate):
         """What the checker says of a certificate: what it proves, or why it is rejected."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "certificate.json"
             write_certificate(file, certificate)
             try:
-                return "proved: " + verify.check(verify.read(str(file)))
+                said = "proved: " + verify.check(verify.read(str(file)))
             except verify.Rejected as error:
-                return f"rejected: {error}"
+                said = f"rejected: {error}"
+        return mo.plain_text(textwrap.fill(said, 100))
 
     checked(document)
     return (checked,)

@@ -8,6 +8,7 @@ app = marimo.App(app_title="The corrected theorem")
 @app.cell
 def _():
     import marimo as mo
+    from sympy import Matrix
 
     from lightning_sym import Architecture, Weights, classify, layer_orbits, singular_locus
 
@@ -20,7 +21,7 @@ def _():
         $\operatorname{rk} A < a$ are singular, and unless $a = 2$ and $d' = 1$ these are more. Here is one of them.
         """
     )
-    return Architecture, Weights, classify, layer_orbits, mo, singular_locus
+    return Architecture, Matrix, Weights, classify, layer_orbits, mo, singular_locus
 
 
 @app.cell
@@ -47,9 +48,8 @@ def _(mo):
 
 
 @app.cell
-def _(weights):
-    attention = weights["K1"].T @ weights["Q1"]
-    attention.tolist()
+def _(Matrix, weights):
+    Matrix(weights["K1"].T @ weights["Q1"])
     return
 
 

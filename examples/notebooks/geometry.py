@@ -96,13 +96,13 @@ def _(Architecture, polynomial_map, symbols):
 
 @app.cell
 def _(mo):
-    mo.md("**4.** The real fiber: connected components of weights, those of virtual weights, and what joins them.")
+    mo.md("**4.** The fiber in words. Its last lines are about real weights: how many components, and what joins them.")
     return
 
 
 @app.cell
 def _(found):
-    "\n".join([f"{found.real_components} and {found.real.virtual}", *found.real.moves])
+    found
     return
 
 
@@ -156,8 +156,8 @@ def _(mo):
 
 
 @app.cell
-def _(Architecture, singular_locus):
-    singular_locus(Architecture((2, 1), (2,), 2), 2).to_text("macaulay2")
+def _(Architecture, mo, singular_locus):
+    mo.plain_text(singular_locus(Architecture((2, 1), (2,), 2), 2).to_text("macaulay2"))
     return
 
 

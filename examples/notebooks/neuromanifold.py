@@ -101,8 +101,14 @@ def _(certified_dimension, mo):
 
 
 @app.cell
-def _(certified_dimension, network, phi):
-    (phi.generic_rank().rank, certified_dimension(network).value)
+def _(phi):
+    phi.generic_rank()
+    return
+
+
+@app.cell
+def _(certified_dimension, network):
+    certified_dimension(network)
     return
 
 
@@ -114,7 +120,7 @@ def _(mo):
 
 @app.cell
 def _(phi):
-    phi.jacobian_rank({"Q1": [[0, 0]], "K1": [[1, 0]], "V1": [[1, 0]]}).rank
+    phi.jacobian_rank({"Q1": [[0, 0]], "K1": [[1, 0]], "V1": [[1, 0]]})
     return
 
 
@@ -151,10 +157,10 @@ def _(a, mo):
 
 
 @app.cell
-def _(a, b, groebner, special):
+def _(Matrix, a, b, groebner, special):
     graph = special.ideal()
     basis = groebner(graph.generators, *graph.symbols, order="lex")
-    [g for g in basis.exprs if not g.free_symbols & {a, b}]
+    Matrix([g for g in basis.exprs if not g.free_symbols & {a, b}])
     return
 
 
@@ -165,8 +171,8 @@ def _(a, mo):
 
 
 @app.cell
-def _(a, b, special):
-    special.ideal(at={a: 1, b: 3}).generators
+def _(Matrix, a, b, special):
+    Matrix(special.ideal(at={a: 1, b: 3}).generators)
     return
 
 

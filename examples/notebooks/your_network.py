@@ -86,7 +86,7 @@ def _(mo):
 @app.cell
 def _(all_of_them):
     other = all_of_them.components[-1].point(lam=2)
-    other.matrices
+    other
     return (other,)
 
 

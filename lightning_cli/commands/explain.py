@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 
@@ -54,6 +54,7 @@ Examples:
   lightning-sym explain theorem-3.2
   lightning-sym explain theorem-3.2 --weights examples/rank_one.json
   lightning-sym explain corollary-3.3 --slides > talk.tex
+  lightning-sym explain figure-1 --slides --author "A. Teacher" --picture figure-1.pdf > talk.tex
 
 Exit codes: 0 explained, 2 bad input (there is no such claim).""",
 )
@@ -63,8 +64,26 @@ Exit codes: 0 explained, 2 bad input (there is no such claim).""",
 @click.option("--latex", is_flag=True, help="Print a section of LaTeX.")
 @click.option("--slides", is_flag=True, help="Print a LaTeX file of beamer frames.")
 @click.option("--html", is_flag=True, help="Print a page, one file.")
+@click.option("--author", metavar="NAME", help="With --slides: who gives the talk; with the date, on the first frame.")
+@click.option("--date", metavar="DATE", help="With --slides: instead of the day on which it is typeset.")
+@click.option(
+    "--picture",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="PICTURE",
+    help="With --slides: a .pdf or .png for the first frame, such as `lightning-sym figure` draws.",
+)
 @options.AS_JSON
-def command(*, claim_id: str, weights: str | None, pause: bool, as_json: bool, **forms: bool) -> int:
+def command(
+    *,
+    claim_id: str,
+    weights: str | None,
+    pause: bool,
+    author: str | None,
+    date: str | None,
+    picture: str | None,
+    as_json: bool,
+    **forms: bool,
+) -> int:
     """Walk through a claim with small matrices, step by step, as at a blackboard.
 
     Everything shown is computed on the spot, with exact numbers. `lightning-sym check --list` names the claims.
@@ -72,6 +91,9 @@ def command(*, claim_id: str, weights: str | None, pause: bool, as_json: bool, *
     chosen = [name for name, wanted in {**forms, "json": as_json}.items() if wanted]
     if len(chosen) > 1:
         raise click.UsageError("give one of --latex, --slides, --html, --json, not several")
+    title = {name: said for name, said in {"author": author, "date": date, "picture": picture}.items() if said}
+    if title and chosen != ["slides"]:
+        raise click.UsageError("--author, --date and --picture need --slides")
     claim = registry.claim_by_id(claim_id)
     if pause and (chosen or not sys.stdin.isatty()):
         raise BadInput("--pause must be given at a terminal, and without another form of output")
@@ -80,16 +102,16 @@ def command(*, claim_id: str, weights: str | None, pause: bool, as_json: bool, *
     if as_json:
         write_json(ANSWER.document(claim, intro=intro, steps=steps))
     elif chosen:
-        lines: Iterator[str] = LINES[chosen[0]](claim, intro, steps)
+        lines: Iterator[str] = LINES[chosen[0]](claim, intro, steps, **title)
         click.echo("\n".join(lines))  # all of it, or nothing
     else:
         board_text.print_board(claim, intro, steps, console(), between=(lambda: click.pause("")) if pause else None)
     return exit_codes.AS_EXPECTED
 
 
-LINES = {
+LINES: dict[str, Callable[..., Iterator[str]]] = {
     "html": lambda *walk: board_page.page_lines(*walk),
     "latex": lambda *walk: board_latex.latex_lines(*walk),
-    "slides": lambda *walk: board_latex.slides_lines(*walk),
+    "slides": lambda *walk, **title: board_latex.slides_lines(*walk, **title),
 }
 """By its option, the walk-through in another form."""

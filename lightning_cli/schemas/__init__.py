@@ -15,6 +15,7 @@ from typing import Any
 from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.schemas.certificates import certificate_schema
 from lightning_cli.writing.fields import COMMON, JsonAnswer, Schema, common_schema
+from lightning_cli.writing.version_answer import ANSWER as VERSION
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
 
@@ -22,7 +23,8 @@ _END = ".schema.json"
 
 
 def all_answers() -> Iterator[JsonAnswer]:
-    """Yield each kind of answer once, command by command."""
+    """Yield each kind of answer once, command by command, and that of the program itself."""
+    yield VERSION
     for name in COMMANDS:
         yield from getattr(module_of(name), "ANSWERS", ())
 

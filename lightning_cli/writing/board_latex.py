@@ -94,12 +94,29 @@ _BEAMER = r"""\documentclass[aspectratio=169,14pt]{beamer}
 """
 
 
-def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the walk-through as a file of beamer frames: the statement, then one frame a step, with large matrices."""
+def slides_lines(
+    claim: Claim,
+    intro: str,
+    steps: Sequence[Step],
+    *,
+    author: str = "",
+    date: str = "",
+    picture: str = "",
+) -> Iterator[str]:
+    """Yield the walk-through as a file of beamer frames: the statement, then one frame a step, with large matrices.
+
+    Who gives the talk, when, and a picture stand on the first frame; the date is that of typesetting, if there is an
+    author and none is given.
+    """
     yield _BEAMER
     yield rf"\title{{{latex_text(claim.source)}}}"
     yield rf"\subtitle{{{latex_text(claim.title)}}}"
-    yield r"\date{}"
+    if author:
+        yield rf"\author{{{latex_text(author)}}}"
+    yield rf"\date{{{latex_text(date)}}}" if date or not author else r"\date{\today}"
+    if picture:
+        size = r"width=0.8\linewidth,height=0.4\textheight,keepaspectratio"
+        yield rf"\titlegraphic{{\includegraphics[{size}]{{\detokenize{{{picture}}}}}}}"
     yield r"\begin{document}"
     yield r"\begin{frame}"
     yield r"\titlepage"

@@ -110,9 +110,9 @@ def _html_body(exercises: Sequence[Exercise], seed: int | None, *, solutions: bo
         for number, exercise in half:
             yield from _html_exercise(number, exercise, solutions=solutions)
         yield "</div>" if i + 1 < len(halves) else ""
-    number, file = map(escape, _check(seed))
+    of_number, of_file = map(escape, _check(seed))
     yield f"<footer class='intro'><p>Check a number, or a file such as <code>{escape(FILE)}</code>:</p>"
-    yield f"<pre>{number}\n{file}</pre></footer></div></main>"
+    yield f"<pre>{of_number}\n{of_file}</pre></footer></div></main>"
 
 
 def _sheet(seed: int | None) -> str:

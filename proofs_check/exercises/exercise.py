@@ -15,7 +15,6 @@ from lightning_sym.errors import BadInput
 from lightning_sym.network.form import LIGHTNING_FORM
 from lightning_sym.network.readers.exact_json import ExactNumbers
 from lightning_sym.network.readers.json_file import contents_of
-from lightning_sym.rings.arrays import Rows
 from lightning_sym.rings.rationals import as_fraction
 
 LARGEST = 4
@@ -25,6 +24,9 @@ LONGEST = 20
 """Digits of a numerator or denominator in an answer."""
 
 Judged = tuple[bool, str]
+
+Given = Mapping[str, list[list[int]]]
+"""Matrices of a question, by name."""
 
 Sizes = tuple[tuple[int, ...], tuple[int, ...]]
 """Widths and ranks."""
@@ -55,7 +57,7 @@ class Exercise:
     judge: Callable[[str], Judged]
     judge_value: Callable[[object], Judged]
     solution: Callable[[], Solution]
-    given: Mapping[str, Rows] = field(default_factory=dict)
+    given: Given = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class AnswerKind(Generic[T]):
         question: str,
         judge: Callable[[T], Judged],
         solution: Callable[[], Solution],
-        given: Mapping[str, Rows] | None = None,
+        given: Given | None = None,
     ) -> Exercise:
         """Return an exercise whose answers are of this kind."""
 

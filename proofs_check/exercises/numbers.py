@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import product
 from random import Random
 from typing import NamedTuple
@@ -10,15 +10,14 @@ from typing import NamedTuple
 from lightning_sym import Architecture, Weights, certified_dimension, forward, polynomial_map
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.layer import Layer
-from lightning_sym.rings.arrays import Rows
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.step import tokens_of
-from proofs_check.exercises.exercise import NUMBER, SHAPE, DrawnExercise, Exercise, Judged, Sizes
+from proofs_check.exercises.exercise import NUMBER, SHAPE, DrawnExercise, Exercise, Given, Judged, Sizes
 
 _COUNTED = ("", "One", "Two", "Three", "Four", "Five", "Six")
 
 
-def _numeric(title: str, question: str, unit: str, expected: Callable[[], int], given: Mapping[str, Rows]) -> Exercise:
+def _numeric(title: str, question: str, unit: str, expected: Callable[[], int], given: Given) -> Exercise:
     """Return an exercise whose answer is computed when it is asked for."""
 
     def judge(answer: int) -> Judged:
@@ -66,7 +65,7 @@ DEGREES = DrawnExercise(_degrees, Degrees(3), _some_degrees)
 # --- the rank of a Jacobian
 
 
-def _jacobian(given: Mapping[str, Rows]) -> Exercise:
+def _jacobian(given: Given) -> Exercise:
     def rank() -> int:
         point = Weights.of(given)
         return polynomial_map(point.architecture(2)).jacobian_rank(point).rank
@@ -75,14 +74,16 @@ def _jacobian(given: Mapping[str, Rows]) -> Exercise:
     return _numeric("The rank of a Jacobian", question, "the rank", rank, given)
 
 
-def _some_point(chance: Random) -> dict[str, Rows]:
+def _some_point(chance: Random) -> Given:
     """Return weights of rank one, some of which have vectors that are parallel, or zero."""
     width, outputs = chance.choice([(2, 1), (2, 2), (3, 1)])
     key, query, *values = ([chance.randint(-1, 2) for _ in range(width)] for _ in range(2 + outputs))
     return {"Q1": [query], "K1": [key], "V1": values}
 
 
-JACOBIAN = DrawnExercise(_jacobian, {"Q1": [[1, 1]], "K1": [[1, -1]], "V1": [[2, 1]]}, _some_point)
+JACOBIAN: DrawnExercise[Given] = DrawnExercise(
+    _jacobian, {"Q1": [[1, 1]], "K1": [[1, -1]], "V1": [[2, 1]]}, _some_point
+)
 
 
 # --- dimensions

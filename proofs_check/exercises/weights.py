@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from random import Random
 
 from lightning_sym import SOFTMAX, Answer, Architecture, Label, NetworkForm, Weights, classify, fiber, same_function
 from lightning_sym.errors import BadInput
-from lightning_sym.rings.arrays import Rows
-from proofs_check.exercises.exercise import WEIGHTS, DrawnExercise, Exercise, Judged
-
-Given = Mapping[str, Rows]
+from proofs_check.exercises.exercise import WEIGHTS, DrawnExercise, Exercise, Given, Judged
 
 GENERIC: Given = {"Q1": [[1, 2], [0, 1]], "K1": [[1, 0], [1, 1]], "V1": [[1, -1], [2, 3]]}
 UNIT = [[1, 0], [0, 1]]
@@ -138,9 +134,11 @@ def _one_token(given: Given) -> Exercise:
     return WEIGHTS.exercise("One token is not enough", question, judge, solution, given)
 
 
-QUERIES_AND_KEYS = DrawnExercise(_queries_and_keys, GENERIC, _some_generic)
-EXCHANGE = DrawnExercise(_exchange, {"Q1": [[2, 1]], "K1": [[1, 3]], "V1": [[1, -2]]}, _some_rank_one)
-ONE_TOKEN = DrawnExercise(_one_token, GENERIC, _some_generic)
+QUERIES_AND_KEYS: DrawnExercise[Given] = DrawnExercise(_queries_and_keys, GENERIC, _some_generic)
+EXCHANGE: DrawnExercise[Given] = DrawnExercise(
+    _exchange, {"Q1": [[2, 1]], "K1": [[1, 3]], "V1": [[1, -2]]}, _some_rank_one
+)
+ONE_TOKEN: DrawnExercise[Given] = DrawnExercise(_one_token, GENERIC, _some_generic)
 
 
 # --- a singular point
@@ -168,7 +166,9 @@ def _singular(given: Given) -> Exercise:
     return WEIGHTS.exercise("A singular point that was forgotten", question, judge, solution, given)
 
 
-SINGULAR = DrawnExercise(_singular, {"V1": [[1, 0, 2], [0, 1, 1]]}, lambda chance: {"V1": _two_rows(chance, 3)})
+SINGULAR: DrawnExercise[Given] = DrawnExercise(
+    _singular, {"V1": [[1, 0, 2], [0, 1, 1]]}, lambda chance: {"V1": _two_rows(chance, 3)}
+)
 
 
 # --- what nobody sees
@@ -206,7 +206,7 @@ def _some_head(chance: Random) -> Given:
     return {name: [_row(chance)] for name in ("Q1.1", "K1.1", "V1.1")}
 
 
-CANCEL = DrawnExercise(_cancel, {}, _some_head)
+CANCEL: DrawnExercise[Given] = DrawnExercise(_cancel, {}, _some_head)
 
 _SOFTMAX = NetworkForm(normalization=SOFTMAX)
 
@@ -246,4 +246,4 @@ def _blind(given: Given) -> Exercise:
     return WEIGHTS.exercise("A blind layer", question, judge, solution, given)
 
 
-BLIND = DrawnExercise(_blind, {}, lambda chance: {"Q1": _two_rows(chance)})
+BLIND: DrawnExercise[Given] = DrawnExercise(_blind, {}, lambda chance: {"Q1": _two_rows(chance)})

@@ -174,3 +174,19 @@ def test_waiting_needs_somebody_at_a_terminal(
     assert len(waits) == len(walked_once("theorem-3.2")[1])
     code, out, err = run(capsys, "explain", "theorem-3.2", "--pause", "--html")
     assert code == 2
+
+
+def test_slides_have_an_author_a_date_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "figure_1.pdf"
+    picture.write_bytes(b"%PDF-1.4")
+    words = ("explain", "equation-9", "--slides")
+    code, out, _ = run(capsys, *words, "--author", "A & B", "--picture", str(picture))
+    assert code == 0
+    assert r"\author{A \& B}" in out
+    assert r"\date{\today}" in out
+    assert rf"\detokenize{{{picture}}}" in out
+    assert r"\date{1 May}" in run(capsys, *words, "--date", "1 May")[1]
+    assert r"\author" not in run(capsys, *words)[1]
+    for wrong in (("explain", "equation-9", "--author", "A"), (*words, "--picture", "nowhere.pdf")):
+        code, out, err = run(capsys, *wrong)
+        assert (code, out, err.count("\n")) == (2, "", 1)

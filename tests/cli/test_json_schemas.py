@@ -87,6 +87,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("exercise", ("exercise",)),
     ("exercise", ("exercise", "6", "--answer", "4")),
     ("exercise", ("exercise", "--sheet", "{sheet}", "--seed", "3")),
+    ("version", ("--version",)),
     ("grades", ("exercise", "--grade", EXAMPLES["answers"])),
     ("explain", ("explain", "equation-9")),
     ("explain", ("explain", "theorem-3.2", "--weights", EXAMPLES["rank_one"])),
@@ -211,6 +212,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         "query-plan",
         "recover-softmax",
         "same-checkpoints",
+        "version",
         "singular-ideal",
     } == set(SCHEMAS)
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
+from types import MappingProxyType
 
+import nbformat
 import pytest
-from refresh_notebooks import NOTEBOOKS, PAGES, ROOT, cells, page, prose
+from refresh_notebooks import NOTEBOOKS, PAGES, ROOT, _shown, cells, for_jupyter, page, prose
 
 EACH = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
@@ -35,6 +35,12 @@ def test_a_changed_number_changes_the_page(tmp_path: Path) -> None:
     assert "dim M = 23" not in new
 
 
+@pytest.mark.parametrize("bare", [2, (4, 4), {"Q1": 1}, [1, 2], MappingProxyType({"Q1": 1}), True], ids=repr)
+def test_a_number_or_a_mapping_alone_is_no_result(bare: object) -> None:
+    with pytest.raises(TypeError, match="must show a formula, a text or an answer"):
+        _shown(bare)
+
+
 def test_the_jacobian_has_a_row_for_each_coordinate_shown() -> None:
     """The third cell shows coefficients that are different and not zero, the fourth has a row for each."""
     written = (PAGES / "neuromanifold.md").read_text(encoding="utf-8")
@@ -57,11 +63,10 @@ def test_prose_and_results_stand_in_cells_of_their_own(path: Path) -> None:
 
 
 @EACH
-def test_jupyter_opens_a_notebook(path: Path, tmp_path: Path) -> None:
-    target = tmp_path / "notebook.ipynb"
-    command = [sys.executable, "-m", "marimo", "export", "ipynb", str(path), "--output", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    written = json.loads(target.read_text(encoding="utf-8"))
+def test_jupyter_opens_a_notebook(path: Path) -> None:
+    beside = path.with_suffix(".ipynb").read_text(encoding="utf-8")
+    assert beside == for_jupyter(path), "python scripts/refresh_notebooks.py"
+    written = json.loads(beside)
+    nbformat.validate(written)
     assert written["nbformat"] == 4
     assert len(written["cells"]) >= len(list(cells(path.read_text(encoding="utf-8"))))
