@@ -180,7 +180,7 @@ class Family:
         tokens, heads, embed, unembed, normalization, mask, skip = options
         if skip and len(set(widths)) > 1:
             return None
-        form = NetworkForm.from_json({"normalization": normalization, "mask": mask, "skip": skip})
+        form = NetworkForm.named(normalization, mask, skip)
         network = Architecture(
             tuple(widths), tuple(ranks), tokens, form.normalization, heads,
             None if values is None else tuple(values), skip, form.causal, embed, unembed,
