@@ -241,13 +241,12 @@ def load_weights(
     """
     read, form = weight_files.load_weights_and_form(file)
     if form is None:
-        said = {"normalization": normalization or "none", "mask": mask or "none", "skip": skip}
         try:
-            return read.with_form(forms.NetworkForm.from_json(said))
+            return read.with_form(forms.NetworkForm.named(normalization or "none", mask or "none", skip))
         except BadInput as error:
             raise type(error)(f"{file}: {error}") from error
     own = form.to_json()
-    for key, value in (("normalization", normalization), ("mask", mask), ("skip", skip or None)):
+    for key, value in zip(forms.FORM_WORDS, (normalization, mask, skip or None), strict=True):
         if value is not None and value != own[key]:
             shown = "" if value is True else f" {value}"
             raise BadInput(f"--{key}{shown} must agree with {file}, whose form says {key} {str(own[key]).lower()}")
@@ -307,9 +306,8 @@ def _weights_or_shape(weight_file: str | None, tokens: int, **shape: Any) -> dic
     """
     if weight_file is None:
         return {"weights": None, "network": network_of(tokens=tokens, **shape)}
-    form = ("normalization", "mask", "skip")
-    require_no_shape("--weights", shape.keys() - form)
-    weights = load_weights(weight_file, **{name: shape[name] for name in typed(form)})
+    require_no_shape("--weights", shape.keys() - forms.FORM_WORDS)
+    weights = load_weights(weight_file, **{name: shape[name] for name in typed(forms.FORM_WORDS)})
     return {"weights": weights, "network": weights.architecture(tokens)}
 
 

@@ -57,8 +57,8 @@ _NETWORK = group(
     field("unembed", optional(natural(1))),
 )
 
-OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""Options of networks that have a field."""
+OPTIONS = frozenset({"causal" if word == "mask" else word for word in _NETWORK.schema["properties"]})
+"""What of networks has a field."""
 
 
 def architecture_json(network: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from itertools import product
 from math import prod
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,11 +27,16 @@ _DEEPEST, _TRIES = 1000, 10_000
 _LONGEST_FILE = 2**20
 
 _OPTIONAL = ("value_ranks", "embed", "unembed")
-_CHOICES: dict[str, tuple[Any, ...]] = {
+_CHOICES: dict[str, tuple[str | bool, ...]] = {
     "normalization": ("none", "softmax"),
     "mask": ("none", "causal"),
     "skip": (False, True),
 }
+
+Sizes = tuple[int, ...]
+Value = int | str | bool | None
+"""What a family may say of an option: a size or none, a word, or whether it is there."""
+T = TypeVar("T")
 
 
 def _range(text: str, name: str) -> tuple[int, ...]:
@@ -44,7 +49,7 @@ def _range(text: str, name: str) -> tuple[int, ...]:
     return tuple(range(low, high + 1))
 
 
-def _list(value: object) -> Sequence[Any]:
+def _list(value: object) -> Sequence[object]:
     return value if isinstance(value, (list, tuple)) else (value,)
 
 
@@ -163,7 +168,7 @@ class Family:
         return notebook(latex_words("; ".join(f"{name} {value}" for name, value in said.items())))
 
     @property
-    def _options(self) -> tuple[tuple[Any, ...], ...]:
+    def _options(self) -> tuple[tuple[Value, ...], ...]:
         return (self.tokens, self.heads, self.embed, self.unembed, self.normalization, self.mask, self.skip)
 
     @property
@@ -175,19 +180,20 @@ class Family:
             return each * widths * ranks * values * len(self.depth)
         return each * sum(int(widths ** (i + 1) * ranks**i) * _lists(self.value_ranks, i) for i in self.depth)
 
-    def _network(self, widths: Any, ranks: Any, values: Any, options: Sequence[Any]) -> Architecture | None:
+    def _network(
+        self, widths: Sizes, ranks: Sizes, values: Sizes | None, options: Sequence[Any]
+    ) -> Architecture | None:
         """A combination, unless there is no such network or it is too large."""
         tokens, heads, embed, unembed, normalization, mask, skip = options
         if skip and len(set(widths)) > 1:
             return None
-        form = NetworkForm.from_json({"normalization": normalization, "mask": mask, "skip": skip})
+        form = NetworkForm.named(normalization, mask, skip)
         network = Architecture(
-            tuple(widths), tuple(ranks), tokens, form.normalization, heads,
-            None if values is None else tuple(values), skip, form.causal, embed, unembed,
+            widths, ranks, tokens, form.normalization, heads, values, skip, form.causal, embed, unembed,
         )  # fmt: skip
         return network if self.largest is None or network.parameter_count <= self.largest else None
 
-    def _layers(self, depth: int) -> Iterator[tuple[Any, Any, Any]]:
+    def _layers(self, depth: int) -> Iterator[tuple[Sizes, Sizes, Sizes | None]]:
         """Widths, ranks and value ranks of all networks of a depth."""
         if self.uniform:
             for d, a, b in product(self.widths, self.ranks, self.value_ranks):
@@ -229,10 +235,10 @@ class Family:
         raise BadInput(f"count must be at most the number of different networks, found only {len(found)}")
 
     def _drawn(self, generator: np.random.Generator) -> Architecture | None:
-        def one(values: Sequence[Any]) -> Any:
+        def one(values: Sequence[T]) -> T:
             return values[int(generator.integers(len(values)))]
 
-        def some(values: Sequence[Any], number: int) -> tuple[Any, ...]:
+        def some(values: Sequence[T], number: int) -> tuple[T, ...]:
             return (one(values),) * number if alike else tuple(one(values) for _ in range(number))
 
         depth, options = one(self.depth), tuple(one(values) for values in self._options)
@@ -241,7 +247,7 @@ class Family:
         numbers = [b for b in self.value_ranks if b is not None]
         projected = one(self.value_ranks) is not None
         values = some(numbers, depth) if projected else None
-        alike = self.uniform or options[-1]  # skip connections need equal widths
+        alike = self.uniform or bool(options[-1])  # skip connections need equal widths
         return self._network(some(self.widths, depth + 1), ranks, values, options)
 
 

@@ -87,7 +87,7 @@ class Entry:
     def architecture(self) -> Architecture:
         """The network itself."""
         said = json.loads(self.network)
-        form = NetworkForm.from_json({"normalization": self.normalization, "mask": self.mask, "skip": bool(self.skip)})
+        form = NetworkForm.named(self.normalization, self.mask, bool(self.skip))
         return Architecture(
             tuple(said["widths"]), tuple(said["attention_ranks"]), said["tokens"], form.normalization, said["heads"],
             None if said["value_ranks"] is None else tuple(said["value_ranks"]), form.skip, form.causal,

@@ -7,20 +7,20 @@ shares no code with this program, makes of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 from lightning_sym.errors import BadInput
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import SIZES, Architecture
 from lightning_sym.network.jacobian import Sample
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 
 Document = dict[str, Any]
 
-OPTIONS = ("normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed")
-"""The options that certificates have words for, in their order."""
-
-KNOWN = frozenset(OPTIONS)
+KNOWN = SHAPED
+"""The options that certificates have words for."""
 
 FORMAT, VERSION = "lightning-sym/certificate", 1
 
@@ -66,7 +66,8 @@ def network_document(architecture: Architecture) -> Document:
         [3]
     """
     architecture.require("a certificate", KNOWN)
-    values = {name: getattr(architecture, name) for name in ("widths", "attention_ranks", "tokens", *OPTIONS)}
+    named = [field.name for field in fields(architecture) if field.name in KNOWN.union(SIZES)]
+    values = {name: getattr(architecture, name) for name in named}
     values["normalization"] = normalization_document(architecture.normalization)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lightning_sym.certificates.document import Document, opening
-from lightning_sym.dimension.layers import KNOWN, LayersAlike, layers_alike
+from lightning_sym.dimension.layers import LayersAlike, layers_alike
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 
 
 def layers_certificate(shape: Architecture, dimension: int, proof: Callable[[Architecture], Document]) -> Document:
@@ -25,7 +26,7 @@ def layers_certificate(shape: Architecture, dimension: int, proof: Callable[[Arc
         >>> layers_certificate(wide, 27131760, lambda layer: {})["layers"]
         [{'count': 12, 'rank': 64, 'value_rank': 64, 'proof': None}]
     """
-    shape.require("a sum over layers", KNOWN)
+    shape.require("a sum over layers", LIGHTNING)
 
     def part(alike: LayersAlike) -> Document:
         values = alike.shape.value_ranks

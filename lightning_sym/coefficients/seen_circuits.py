@@ -23,6 +23,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
@@ -33,7 +34,7 @@ from lightning_sym.system.fields import weights_modulo_a_prime
 
 Residues = npt.NDArray[np.int64]
 
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+KNOWN = SHAPED
 """The options for which the page is proved."""
 
 THEOREM_5 = f"{PAGE}, Theorem 5"

@@ -138,16 +138,17 @@ class BlockRanks:
     matrices: int
 
 
-def _is_wide(architecture: Architecture) -> bool:
-    """Whether embedding and unembedding are not narrower than the stream."""
-    return all(n is None or n >= architecture.widths[0] for n in (architecture.embed, architecture.unembed))
+def has_wide_ends(shape: Architecture) -> bool:
+    """Whether embedding and unembedding are not narrower than the stream, or not there."""
+    shape.require("the width of the ends", SHAPED)
+    return all(n is None or n >= shape.widths[0] for n in (shape.embed, shape.unembed))
 
 
 RESIDUAL = (
     Need("softmax", lambda shape: shape.normalization == SOFTMAX),
     Need("skip connections", lambda shape: shape.skip),
     Need("two tokens or more", lambda shape: shape.tokens >= 2),
-    Need("an embedding and an unembedding that are not narrower than the stream", _is_wide),
+    Need("an embedding and an unembedding that are not narrower than the stream", has_wide_ends),
 )
 """The hypotheses of Proposition 18 on a shape."""
 

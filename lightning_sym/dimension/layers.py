@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from lightning_sym.ask import Need, TheoremRow, paid_by_steps
+from lightning_sym.dimension.blocks import has_wide_ends
 from lightning_sym.exact.determinantal import determinantal
 from lightning_sym.network.architecture import Architecture
-
-KNOWN = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which Theorem 2 is proved."""
+from lightning_sym.network.pieces import LIGHTNING, SHAPED
 
 LARGEST_WHOLE = 1000
 """Parameters up to which a Jacobian of the whole network takes a second or so."""
@@ -42,7 +41,7 @@ class NetworkByLayers:
     is_open: bool = False
 
     def __post_init__(self) -> None:
-        self.shape.require("a sum over layers", KNOWN | {"normalization"})
+        self.shape.require("a sum over layers", SHAPED)
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class LayersAlike:
     dimension: int | None
 
     def __post_init__(self) -> None:
-        self.shape.require("a layer of a sum over layers", KNOWN)
+        self.shape.require("a layer of a sum over layers", LIGHTNING)
 
 
 def ends_dimension(shape: Architecture) -> int:
@@ -70,7 +69,7 @@ def ends_dimension(shape: Architecture) -> int:
         >>> ends_dimension(Architecture((3, 3, 3), (1, 1), 2, skip=True, embed=5, unembed=4))
         18
     """
-    shape.require("the dimension of both ends", KNOWN)
+    shape.require("the dimension of both ends", LIGHTNING)
     d, n, m = shape.widths[0], shape.embed or 0, shape.unembed or 0
     return d * (n + m) - (d * d if n and m else 0)
 
@@ -87,7 +86,7 @@ def heads_dimension(shape: Architecture) -> int | None:
         >>> heads_dimension(Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,))) is None
         True
     """
-    shape.require("the dimension of one layer", KNOWN)
+    shape.require("the dimension of one layer", LIGHTNING)
     (d, _), (a,), heads = shape.widths, shape.attention_ranks, shape.heads
     a, b = min(a, d), min(d, *(shape.value_ranks or (d,)))
     if heads > 1 and not any(inner > 1 and heads * inner <= d for inner in (a, b)):
@@ -103,7 +102,7 @@ def layers_alike(shape: Architecture) -> Iterator[LayersAlike]:
         >>> [(each.count, each.dimension) for each in layers_alike(wide)]
         [(12, 2260980)]
     """
-    shape.require("the layers of a network", KNOWN)
+    shape.require("the layers of a network", LIGHTNING)
     d, values = shape.widths[0], shape.value_ranks or (None,) * shape.depth
     pairs = sorted(zip(shape.attention_ranks, values, strict=True), key=str)
     for (a, b), alike in groupby(pairs):
@@ -121,11 +120,6 @@ def _summed(asked: NetworkByLayers) -> tuple[int, int]:
     return lower, upper
 
 
-def _is_wide(shape: Architecture) -> bool:
-    """Whether embedding and unembedding are not narrower than the stream."""
-    return all(n is None or n >= shape.widths[0] for n in (shape.embed, shape.unembed))
-
-
 THEOREM_2 = (
     Need("scores that are not normalized", lambda asked: asked.shape.normalization is None),
     Need("skip connections", lambda asked: asked.shape.skip),
@@ -133,7 +127,7 @@ THEOREM_2 = (
     Need("two tokens or more", lambda asked: asked.shape.tokens > 1, lambda asked: str(asked.shape.tokens)),
     Need(
         "an embedding and an unembedding that are not narrower than the stream",
-        lambda asked: _is_wide(asked.shape),
+        lambda asked: has_wide_ends(asked.shape),
     ),
 )
 """The hypotheses of Theorem 2 on a shape."""

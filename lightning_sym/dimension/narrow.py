@@ -10,8 +10,9 @@ from math import comb
 
 from lightning_sym.ask import Need, TheoremRow, any_question, paid_by_steps
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 
-KNOWN = frozenset({"heads", "value_ranks", "causal", "embed", "unembed"})
+KNOWN = LIGHTNING - {"skip"}
 """The options for which Proposition 5 is proved."""
 
 

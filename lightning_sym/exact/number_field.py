@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import isqrt
-from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpq_mpoly, fmpq_poly
@@ -27,6 +26,9 @@ ROOT = "r"
 """The name of the root."""
 
 
+Rational = int | Fraction | fmpq
+
+
 class Element:
     """An element of a number field."""
 
@@ -36,23 +38,23 @@ class Element:
         self.field = field
         self.poly = poly if poly.degree() < field.degree else poly % field.modulus
 
-    def _other(self, other: Any) -> fmpq_poly:
+    def _other(self, other: Number) -> fmpq_poly:
         if isinstance(other, Element):
             if other.field is not self.field:
                 raise ProgramError("elements of two number fields do not mix")
             return other.poly
         return fmpq_poly([_fmpq(other)])
 
-    def __add__(self, other: Any) -> Element:
+    def __add__(self, other: Number) -> Element:
         return Element(self.field, self.poly + self._other(other))
 
-    def __sub__(self, other: Any) -> Element:
+    def __sub__(self, other: Number) -> Element:
         return Element(self.field, self.poly - self._other(other))
 
-    def __rsub__(self, other: Any) -> Element:
+    def __rsub__(self, other: Number) -> Element:
         return Element(self.field, self._other(other) - self.poly)
 
-    def __mul__(self, other: Any) -> Element:
+    def __mul__(self, other: Number) -> Element:
         return Element(self.field, self.poly * self._other(other))
 
     __radd__, __rmul__ = __add__, __mul__
@@ -73,10 +75,10 @@ class Element:
             raise ProgramError(f"{self.field.modulus} is reducible")
         return Element(self.field, own)
 
-    def __truediv__(self, other: Any) -> Element:
+    def __truediv__(self, other: Number) -> Element:
         return self * Element(self.field, self._other(other)).inverse()
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Number) -> bool:  # type: ignore[override]
         return bool(self.poly == self._other(other))
 
     __hash__ = None  # type: ignore[assignment]
@@ -95,6 +97,9 @@ class Element:
     __repr__ = __str__
 
 
+Number = Rational | Element
+
+
 def _written(coefficients: Sequence[Fraction]) -> str:
     """A polynomial in the root, highest power first."""
     words = []
@@ -109,7 +114,7 @@ def _written(coefficients: Sequence[Fraction]) -> str:
     return " ".join([("-" if sign == "-" else "") + rest[0], *rest[1:]])
 
 
-def _fmpq(number: Any) -> fmpq:
+def _fmpq(number: Rational) -> fmpq:
     return number if isinstance(number, fmpq) else as_fmpq(number)
 
 
@@ -128,7 +133,7 @@ class NumberField:
         (NumberField([-2, 0, 1]), r - 1, 2)
     """
 
-    def __init__(self, coefficients: Sequence[Any]) -> None:
+    def __init__(self, coefficients: Sequence[Rational]) -> None:
         polynomial = fmpq_poly([_fmpq(c) for c in coefficients])
         if polynomial.degree() < 1:
             raise BadInput(f"a minimal polynomial must not be constant, got {polynomial}")
@@ -142,7 +147,7 @@ class NumberField:
         shown = [c.numerator if c.denominator == 1 else str(c) for c in self.minimal_polynomial]
         return f"NumberField({shown})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[NumberField], tuple[list[Fraction]]]:
         return NumberField, (self.minimal_polynomial,)
 
     @property
@@ -155,7 +160,7 @@ class NumberField:
         """The minimal polynomial, written out."""
         return _written(self.minimal_polynomial)
 
-    def of(self, number: Any) -> Element:
+    def of(self, number: Rational) -> Element:
         """A rational number as an element."""
         return Element(self, fmpq_poly([_fmpq(number)]))
 
@@ -164,7 +169,7 @@ class NumberField:
         """The root."""
         return Element(self, fmpq_poly([0, 1]))
 
-    def element(self, coefficients: Sequence[Any]) -> Element:
+    def element(self, coefficients: Sequence[Rational]) -> Element:
         """The element with these coefficients of 1, r, r^2, ..."""
         return Element(self, fmpq_poly([_fmpq(c) for c in coefficients]))
 
@@ -179,7 +184,7 @@ class NumberField:
         """How many roots are real."""
         return len(self.real_intervals)
 
-    def matrix(self, rows: Any) -> ObjectArray:
+    def matrix(self, rows: ObjectArray | Sequence[Number | Sequence[Number]]) -> ObjectArray:
         """A matrix of rational numbers as a matrix of elements."""
         source = np.asarray(rows, dtype=object)
         result = np.empty(source.shape, dtype=object)
@@ -198,7 +203,7 @@ class NumberField:
         r = ring[ROOT]
         return sum((ring.constant(c) * r**i for i, c in enumerate(element.coefficients)), ring.constant(0))
 
-    def with_square_root(self, number: Fraction) -> tuple[NumberField, Callable[[Any], Any], Element]:
+    def with_square_root(self, number: Fraction) -> tuple[NumberField, Callable[[Element], Element], Element]:
         r"""A field that contains this one and a square root of a positive rational number.
 
         Returns:
@@ -230,7 +235,7 @@ class NumberField:
             raise ProgramError("no primitive element")
         basis = fmpq_mat(rows[:-1]).transpose()
 
-        def written(vector: Sequence[Any]) -> fmpq_poly:
+        def written(vector: Sequence[fmpq]) -> fmpq_poly:
             solved = basis.solve(fmpq_mat(2 * n, 1, list(vector)))
             return fmpq_poly([solved[i, 0] for i in range(2 * n)])
 
@@ -252,7 +257,7 @@ class NumberField:
             here = fmpq_mat(columns).transpose().solve(fmpq_mat(n, 1, [_fmpq(c) for c in root.coefficients]))
             return self, lambda element: element, self.element([here[i, 0] for i in range(n)])
 
-        def into(element: Any) -> Any:
+        def into(element: Element) -> Element:
             if element.field is larger:
                 return element
             result = larger.of(0)
@@ -295,7 +300,7 @@ RATIONALS = NumberField([0, 1])
 """The rationals, as a field of degree one."""
 
 
-def _sympy(number: Fraction) -> Any:
+def _sympy(number: Fraction) -> sympy.Rational:
     return sympy.Rational(number.numerator, number.denominator)
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
-from lightning_sym.fibers.layer_tensors import TENSOR_OPTIONS, ranks_bounding
+from lightning_sym.fibers.layer_tensors import ranks_bounding
 from lightning_sym.fibers.tensor_hypotheses import PAGE, THEOREM_1, TensorQuestion
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class TensorPair:
     other: Architecture
 
     def __post_init__(self) -> None:
-        self.other.require("layers that are determined", TENSOR_OPTIONS)
+        self.other.require("layers that are determined", LIGHTNING)
 
     @property
     def shape(self) -> Architecture:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lightning_sym.fibers.factorizations import product_fiber_dimension
-from lightning_sym.fibers.layer_tensors import TENSOR_OPTIONS
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
@@ -88,7 +88,7 @@ def heads_of_tensor(weights: Weights, shape: Architecture) -> list[KnownHeads]:
         [KnownHeads(layer=1, known='a factor, and the exchange of K and V', dimension=2)]
     """
     weights.require_numbers("the heads of layer tensors")
-    shape.require("the heads of layer tensors", TENSOR_OPTIONS)
+    shape.require("the heads of layer tensors", LIGHTNING)
     found = []
     for i, layer in enumerate(NetworkCircuits.of(weights).layers, start=1):
         heads = list(layer)

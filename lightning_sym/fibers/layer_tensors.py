@@ -25,6 +25,7 @@ from lightning_sym.exact.line_factors import degrees_on_line, determinants_mod_p
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.conditions import Condition
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.system.circuits import NetworkOver, residue_network
@@ -48,19 +49,15 @@ def ranks_bounding(shape: Architecture, background: int) -> tuple[int, ...]:
         >>> ranks_bounding(Architecture((4, 4, 4), (1, 2), 3, heads=2, skip=True), 2)
         (2, 4)
     """
-    shape.require("ranks of layer tensors", TENSOR_OPTIONS)
+    shape.require("ranks of layer tensors", LIGHTNING)
     values = shape.value_ranks or shape.widths[1:]
     pairs = zip(shape.attention_ranks, values, shape.widths, strict=False)
     return tuple(min(d, shape.heads * min(a, b, background)) for a, b, d in pairs)
 
 
-TENSOR_OPTIONS = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options of lightning networks that docs/deep-lightning.md is about."""
-
-
 def lines_price(shape: Architecture) -> float:
     """Seconds for the hypotheses, about, by the degrees of the polynomials that are looked at."""
-    shape.require("the price of layer tensors", TENSOR_OPTIONS)
+    shape.require("the price of layer tensors", LIGHTNING)
     width, depth = shape.widths[0], shape.depth
     total = 0.0
     for background in range(1, min(2, shape.tokens - 1) + 1):

@@ -77,18 +77,18 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
         [[26, 39]]
     """
     seen = products([m for head in ([layer] if isinstance(layer, Layer) else layer) for m in head], x)
-    result: M = _attended(x, zip(*[iter(seen)] * 3, strict=True), form)
-    return result
+    return _attended(x, zip(*[iter(seen)] * 3, strict=True), form)
 
 
-def _attended(x: Any, seen: Iterable[tuple[Any, Any, Any]], form: Form) -> Any:
-    """What attention writes, given queries, keys and values of each head at each token."""
-    output: Any = x if form.skip else None
+def _attended(x: M, seen: Iterable[tuple[M, M, M]], form: Form) -> M:
+    """What attention writes, given queries, keys and values of each head at each token, one head or more."""
+    output = x if form.skip else None
     for query, key, value in seen:
         part = value @ form.pattern(key.mT @ query)
         if output is not None:
             require_shape(part, getattr(output, "shape", None), "what is added to the stream")
         output = part if output is None else output + part
+    assert output is not None  # noqa: S101 - a layer has a head
     return output
 
 

@@ -14,6 +14,9 @@ from lightning_sym.network.variant import READ, Variant
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 _NORMALIZATIONS: dict[str, Normalization | None] = {"none": None, "softmax": SOFTMAX}
+FORM_WORDS = ("normalization", "mask", "skip")
+"""What weight files, options and atlases say of a form, and variants beside them."""
+
 _MASKS = {"none": False, "causal": True}
 
 
@@ -83,10 +86,9 @@ class NetworkForm(Variant):
             >>> NetworkForm.from_json({"normalization": "none", "mask": "causal", "skip": False}).causal
             True
         """
-        keys = {"normalization", "mask", "skip"}
         if not isinstance(value, dict):
             raise BadInput(f"the form must be an object with normalization, mask and skip, got {shown(value)}")
-        if wrong := sorted(str(key)[:40] for key in keys.symmetric_difference({*value} - READ.keys())):
+        if wrong := sorted(str(key)[:40] for key in {*FORM_WORDS}.symmetric_difference({*value} - READ.keys())):
             raise BadInput(
                 "the form must name normalization, mask and skip and nothing else; missing or unknown: "
                 + ", ".join(ascii(key)[1:-1] for key in wrong[:6])
@@ -96,6 +98,19 @@ class NetworkForm(Variant):
         normalization = _choice(value["normalization"], _NORMALIZATIONS, "normalization")
         more = {name: value[name] for name in READ if name in value}
         return cls(normalization, _choice(value["mask"], _MASKS, "mask"), value["skip"], **more)
+
+    @classmethod
+    def named(cls, normalization: object, mask: object, skip: object) -> NetworkForm:
+        """The form of these words, without variants.
+
+        Raises:
+            BadInput: as for `from_json`.
+
+        Example:
+            >>> NetworkForm.named("softmax", "none", True).words
+            ['softmax', 'skip']
+        """
+        return cls.from_json(dict(zip(FORM_WORDS, (normalization, mask, skip), strict=True)))
 
     def to_json(self) -> dict[str, Any]:
         """As `from_json` reads it.
@@ -109,8 +124,8 @@ class NetworkForm(Variant):
         if name is None:
             given = "" if self.normalization is None else self.normalization.name
             raise BadInput(f"a weight file must have the normalization {' or '.join(_NORMALIZATIONS)}, got {given}")
-        said = {"normalization": name, "mask": "causal" if self.causal else "none", "skip": self.skip}
-        return {**said, **self.added_json}
+        said = (name, "causal" if self.causal else "none", self.skip)
+        return {**dict(zip(FORM_WORDS, said, strict=True)), **self.added_json}
 
     @property
     def words(self) -> list[str]:

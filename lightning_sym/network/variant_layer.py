@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,22 +18,25 @@ from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.rotary import Rotary
 from lightning_sym.rings import protocol
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.protocol import operation, products
+from lightning_sym.rings.protocol import EntryMatrix, operation, products
 from lightning_sym.rings.rationals import map_entries
 
+E = TypeVar("E", bound=EntryMatrix)
 
-def constants(x: Any, numbers: ObjectArray, purpose: str) -> Any:
+
+def constants(x: E, numbers: ObjectArray, purpose: str) -> E:
     """Integers, or else fractions, as a matrix over the ring of `x`."""
     kind = int if all(n.denominator == 1 for n in numbers.ravel().tolist()) else Fraction
-    return protocol.constants(x, map_entries(kind, numbers), purpose)
+    found: E = protocol.constants(x, map_entries(kind, numbers), purpose)
+    return found
 
 
-def _ones(x: Any, rows: int, columns: int, purpose: str) -> Any:
+def _ones(x: E, rows: int, columns: int, purpose: str) -> E:
     """A matrix of ones over the ring of `x`."""
     return constants(x, np.ones((rows, columns), dtype=object), purpose)
 
 
-def biased(x: Any, bias: Any, tokens: int) -> Any:
+def biased(x: E, bias: E, tokens: int) -> E:
     """The sum of `x` and a column, the same for each token.
 
     Example:
@@ -43,7 +46,7 @@ def biased(x: Any, bias: Any, tokens: int) -> Any:
     return x + bias @ _ones(x, 1, tokens, "a bias")
 
 
-def gained(x: Any, gain: Any, tokens: int) -> Any:
+def gained(x: E, gain: E, tokens: int) -> E:
     """The rows of `x` times the entries of a column.
 
     Example:
@@ -54,7 +57,7 @@ def gained(x: Any, gain: Any, tokens: int) -> Any:
     return x * (gain @ _ones(x, 1, tokens, "a gain"))
 
 
-def normed(x: Any, epsilon: Fraction, rows: int, tokens: int) -> Any:
+def normed(x: E, epsilon: Fraction, rows: int, tokens: int) -> E:
     """The columns of `x` divided by their root mean square, over balls of real numbers.
 
     Raises:
@@ -64,10 +67,11 @@ def normed(x: Any, epsilon: Fraction, rows: int, tokens: int) -> Any:
     operation(x, "elementary", purpose)
     mean = constants(x, np.full((1, rows), Fraction(1, rows), dtype=object), purpose) @ (x * x)
     inside = mean + constants(x, np.full((1, tokens), epsilon, dtype=object), purpose)
-    return x * (_ones(x, rows, 1, purpose) @ operation(inside, "elementary", purpose)("rsqrt"))
+    root: E = operation(inside, "elementary", purpose)("rsqrt")
+    return x * (_ones(x, rows, 1, purpose) @ root)
 
 
-def rotation(rotary: Rotary, x: Any, rows: int, tokens: int) -> tuple[Any, Any, Any]:
+def rotation(rotary: Rotary, x: E, rows: int, tokens: int) -> tuple[E, E, E]:
     """Cosines and sines for each of the rows of queries and each position, and the matrix that exchanges rows.
 
     Example:
@@ -90,11 +94,11 @@ def rotation(rotary: Rotary, x: Any, rows: int, tokens: int) -> tuple[Any, Any, 
     else:
         angles = operation(x, "rotary", "a rotation by angles")
         cosines, sines = angles(rotary.base, 2 * half, range(tokens))
-    spread = constants(x, spread, purpose)
-    return spread @ cosines + constants(x, kept, purpose), spread @ sines, constants(x, exchange, purpose)
+    both = constants(x, spread, purpose)
+    return both @ cosines + constants(x, kept, purpose), both @ sines, constants(x, exchange, purpose)
 
 
-def _powers(turns: Sequence[tuple[Fraction, Fraction]], tokens: int) -> tuple[Any, Any]:
+def _powers(turns: Sequence[tuple[Fraction, Fraction]], tokens: int) -> tuple[ObjectArray, ObjectArray]:
     """Cosines and sines of the powers of rotations: a row for each of them, a column for each position."""
     tables = np.empty((2, len(turns), tokens), dtype=object)
     for k, (c, s) in enumerate(turns):
@@ -105,7 +109,7 @@ def _powers(turns: Sequence[tuple[Fraction, Fraction]], tokens: int) -> tuple[An
     return tables[0], tables[1]
 
 
-def turned(x: Any, by: tuple[Any, Any, Any]) -> Any:
+def turned(x: E, by: tuple[E, E, E]) -> E:
     """The columns of `x`, each turned by the rotation of its position.
 
     Example:
@@ -117,7 +121,7 @@ def turned(x: Any, by: tuple[Any, Any, Any]) -> Any:
     return cosines * x + sines * (exchange @ x)
 
 
-def activated(x: Any, function: str | tuple[Fraction, ...], rows: int, tokens: int) -> Any:
+def activated(x: E, function: str | tuple[Fraction, ...], rows: int, tokens: int) -> E:
     """A function of every entry: by its name, or a polynomial by its coefficients, the constant one first.
 
     Example:
@@ -125,9 +129,11 @@ def activated(x: Any, function: str | tuple[Fraction, ...], rows: int, tokens: i
         [[21]]
     """
     if isinstance(function, str):
-        return operation(x, "elementary", f"a gate with {function}")(function)
+        found: E = operation(x, "elementary", f"a gate with {function}")(function)
+        return found
     operation(x, "__mul__", "a gate")
-    total, power = None, None
+    total: E | None = None
+    power: E | None = None
     for k, c in enumerate(function):
         power = None if k == 0 else x if power is None else power * x
         if not c:
@@ -135,15 +141,15 @@ def activated(x: Any, function: str | tuple[Fraction, ...], rows: int, tokens: i
         scaled = constants(x, np.full((rows, tokens), c, dtype=object), "a gate") if c != 1 or power is None else None
         term = scaled if power is None else power if scaled is None else scaled * power
         total = term if total is None else total + term
-    return total
+    return constants(x, np.full((rows, tokens), Fraction(0), dtype=object), "a gate") if total is None else total
 
 
-Attended = Callable[[Any, Iterable[tuple[Any, Any, Any]], Form], Any]
+Attended = Callable[[E, Iterable[tuple[E, E, E]], Form], E]
 
 
 def layer_of_variant(
-    x: Any, network: Architecture, i: int, given: Mapping[str, Any], form: Form, attended: Attended
-) -> Any:
+    x: E, network: Architecture, i: int, given: Mapping[str, E], form: Form, attended: Attended[E]
+) -> E:
     """Layer `i` with all that `lightning_sym.network.variant` declares.
 
     Args:

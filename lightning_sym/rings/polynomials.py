@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
 
 
+Polynomial = fmpq_mpoly
+"""A polynomial with rational coefficients, of flint's: what the entries of the matrices here are."""
+
+
 def _context(names: tuple[str, ...], ordering: str) -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(names, Ordering[ordering])
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -41,10 +41,16 @@ from lightning_sym.rings.rationals import rational_matrix
 class RingMatrix(Protocol):
     """A matrix over a ring: what every network needs of it."""
 
-    def __matmul__(self, other: Any, /) -> Any: ...
-    def __add__(self, other: Any, /) -> Any: ...
+    def __matmul__(self, other: Any, /) -> Self: ...
+    def __add__(self, other: Any, /) -> Self: ...
     @property
-    def mT(self) -> Any: ...  # noqa: N802 - the array standard's name for the matrix transpose
+    def mT(self) -> Self: ...  # noqa: N802 - the array standard's name for the matrix transpose
+
+
+class EntryMatrix(RingMatrix, Protocol):
+    """A matrix over a ring that has products entry by entry too, as `operation` has found."""
+
+    def __mul__(self, other: Any, /) -> Self: ...
 
 
 def ring_of(matrix: object) -> str:

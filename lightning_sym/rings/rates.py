@@ -1,4 +1,5 @@
-"""What the operations of each ring take, in seconds of one core: one row a ring, written by `benchmarks/rates.py`.
+"""What the operations of each ring take, in seconds of one core: one row a ring, written by `benchmarks/rates.py`, but
+for echelons, indices and terms, which were measured by hand.
 
 Rough on purpose: the same question must be refused on every machine or on none. They are compared with `--work`.
 """
@@ -113,9 +114,29 @@ RATES = {
         product=4e-08,
         entry=1e-08,
     ),
+    "echelons": Rates(
+        call=0.00012,
+        entry=2e-08,
+        lowest=3e-07,
+        reduced=4e-08,
+        eliminated=2e-10,
+    ),
+    "indices": Rates(
+        call=1e-05,
+        entry=1.2e-08,
+        read=3e-08,
+        function=1.2e-08,
+    ),
+    "terms": Rates(
+        call=2e-06,
+        entry=5e-08,
+        read=3e-06,
+    ),
 }
 """The rings in which work is done: series are those over the rationals, objects are numbers of Python's in arrays.
 
 Of polynomials that know their terms, `call` is for two monomials of the inputs that meet, or two forms, `product` for
-two values or terms of their coefficients, and `entry` for a term of a sum.
+two values or terms of their coefficients, and `entry` for a term of a sum. Echelons are those of matrices modulo a
+prime that are reduced, with what is brought back to the rationals, `lowest`, for each prime; indices are arrays of
+integers, `function` for a digit of one; terms of polynomials are read one by one, `entry` for an exponent.
 """

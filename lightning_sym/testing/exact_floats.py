@@ -183,6 +183,8 @@ def sizes_of_gate(gate: str | tuple[Fraction, ...] | None) -> tuple[Fraction, ..
 def any_signs(rotary: Rotary, x: Any, rows: int, tokens: int) -> tuple[Any, Any, Any]:
     """Rotations of all positions at once: every cosine and sine is one, as zero counts as one unit too."""
     ones = Rotary(turns=[(1, 0)] * (rotary.rows(rows) // 2), pairs=rotary.pairs)
-    cosines, _, exchange = rotation(ones, np.ones((rows, tokens), dtype=object), rows, tokens)
-    turned = abs(exchange) @ cosines
-    return tuple(constants(x, matrix, "a rotation") for matrix in (cosines, turned, abs(exchange)))
+    still: ObjectArray = np.ones((rows, tokens), dtype=object)
+    cosines, _, exchange = rotation(ones, still, rows, tokens)
+    exchanged: ObjectArray = np.abs(exchange)
+    turned = exchanged @ cosines
+    return tuple(constants(x, matrix, "a rotation") for matrix in (cosines, turned, exchanged))

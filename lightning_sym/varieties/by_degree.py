@@ -27,10 +27,13 @@ from lightning_sym.exact.modular import independent_columns
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.limits import Progress, Work, require_memory
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod
+from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.coordinates import CoordinateSystem
+from lightning_sym.varieties.equation_prices import ECHELONS, price_modulo_a_prime, price_of_weight
 from lightning_sym.varieties.graded import Grading, Indices
 from lightning_sym.varieties.map_coordinates import MapCoordinates
 from lightning_sym.varieties.weight_space import (
+    SPARE_POINTS,
     Expansion,
     Lazy,
     PieceOfWeight,
@@ -42,8 +45,6 @@ from lightning_sym.varieties.weight_space import (
     others,
     terms_of,
 )
-
-SPARE_POINTS = 12
 
 _LEAST_POINTS = 128
 """At which the coordinates are computed."""
@@ -57,10 +58,6 @@ _ATTEMPTS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 38})
 _SMALL, _LARGEST_LATTICE = 30, 30_000
 """Coefficients beyond which equations are sought that have shorter ones, and the size up to which this is quick."""
 
-
-_WEIGHT, _ENTRY, _STEP, _EXACT = 5e-4, 2e-8, 2e-10, 3e-7
-"""Seconds for a weight, an entry of a matrix modulo a prime, a step of its elimination, and an entry that is brought
-back to the rationals from one more prime; measured, and rough."""
 
 _ORDER, _IMAGE, _TERM, _BYTES = 4e-6, 5e-8, 1e-6, 48
 """Seconds for a coordinate of which it is looked up where a permutation carries it, for one that is carried there, and
@@ -132,8 +129,8 @@ class Ideal:
 
     def _seconds(self, count: int) -> float:
         """For a weight of the next degree with so many monomials."""
-        multiples = 1 + 3 * any(len(piece.equations) for piece in self.pieces[-1].values())
-        return _WEIGHT + (self.degree + 1) * _ENTRY * count**2 + multiples * _STEP * count**3
+        has_multiples = any(len(piece.equations) for piece in self.pieces[-1].values())
+        return price_of_weight(count, self.degree + 1, has_multiples=has_multiples).seconds
 
     def advance(self, monomials: dict[int, Indices]) -> None:
         """Do one more degree."""
@@ -202,7 +199,9 @@ class Ideal:
             moved[:, -1] = i
             moved.sort(axis=1)
             keys = grading.keys(rows) if keys is None else keys
-            self.work.spend(4 * _ENTRY * len(piece.equations) * len(rows), "multiples of equations")
+            price = Price(ECHELONS)
+            price.enter("entry", 4 * len(piece.equations) * len(rows))  # made, moved, reduced and compared
+            self.work.spend(price.seconds, "multiples of equations")
             result = np.zeros((len(piece.equations), len(rows)), dtype=piece.equations.dtype)
             result[:, keys.searchsorted(grading.keys(moved))] = piece.equations
             yield result
@@ -260,9 +259,7 @@ class Ideal:
         new: list[Terms] = []
         fields = f"equations of degree {rows.shape[1]} modulo more primes"
         for p, table in zip(MORE_PRIMES, values, strict=True):
-            count = len(rows) - len(known) + SPARE_POINTS
-            entries = (rows.shape[1] + 2) * count**2 + len(known) * len(rows)
-            self.work.spend(_ENTRY * entries + _STEP * (2 * count**3 + len(known) ** 2 * len(rows)), fields)
+            self.work.spend(price_modulo_a_prime(len(rows), len(known), rows.shape[1]).seconds, fields)
             # a new equation is looked for without the leading monomials of the known ones
             known_form, echelon = reduced_echelon_mod_p(modulo(known if leading is None else known[:, leading], p), p)
             if leading is None:
@@ -286,7 +283,9 @@ class Ideal:
             primes.append(p)
             if len(primes) not in _ATTEMPTS:
                 continue
-            self.work.spend(_EXACT * len(free) * (len(rest) + len(rows)) * len(primes), fields)
+            price = Price(ECHELONS)
+            price.enter("lowest", len(free) * (len(rest) + len(rows)), len(primes))
+            self.work.spend(price.seconds, fields)
             if not new:
                 new = self._verified([rational_vector(some, primes) for some in zip(*kernels, strict=True)], rows[rest])
             if new:

@@ -12,13 +12,37 @@ from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work, require_memory
 from lightning_sym.rings.arrays import exact_number
 from lightning_sym.rings.rationals import as_fraction
+from lightning_sym.rings.sizes import Price, Sizes
 
 Key = tuple[int, tuple[int, ...]]
 """A coefficient of the last output token of the smallest network: row of the output, exponents of the inputs."""
 
-_TERM, _EXPONENT, _ENTRY, _STEP = 3e-6, 5e-8, 2e-7, 1e-8
-"""Seconds for a term that is compared, for each of its exponents, for an entry of the matrix, and for a step of its
-elimination; measured, and rough."""
+
+def price_of_comparison(terms: int, letters: int) -> Price:
+    """Return the price of the terms of polynomials that are compared, exponent by exponent.
+
+    Example:
+        >>> price_of_comparison(100, 3).done
+        {'read': 100, 'entry': 300}
+    """
+    price = Price("terms")
+    price.enter("read", terms)
+    price.enter("entry", terms * letters)
+    return price
+
+
+def price_of_kernel(rows: int, columns: int, bits: int) -> Price:
+    """Return the price of a kernel over the rationals: entries are read, reduced to echelon form, and read off.
+
+    Example:
+        >>> price_of_kernel(4, 3, 2).done["eliminated"]
+        36
+    """
+    price = Price("rationals")
+    matrix = Sizes((rows, columns), price, bits=bits)
+    matrix.read()
+    Sizes((columns, matrix.rank()), price, bits=bits).read()
+    return price
 
 
 def relations_of(
@@ -35,7 +59,7 @@ def relations_of(
         return
     terms, letters = sum(len(coefficients[key]) for key in members), coefficients[members[0]].context().nvars()
     require_memory(terms * (200 + 8 * letters), memory, what)
-    work.spend((_TERM + _EXPONENT * letters) * terms, what)
+    work.spend(price_of_comparison(terms, letters).seconds, what)
     first: dict[Any, int] = {}
     distinct: list[Key] = []
     twins: list[int] = []
@@ -52,9 +76,10 @@ def relations_of(
             for monomial, value in zip(monomials, values, strict=True):
                 entries.setdefault(monomial, []).append((place, value))
         rows = set(map(tuple, entries.values()))  # many monomials have the same coefficients
-        size, count = len(rows) * len(distinct), len(distinct)
-        require_memory(64 * size, memory, what)
-        work.spend(_ENTRY * size + _STEP * size * count, what)
+        count = len(distinct)
+        require_memory(64 * len(rows) * count, memory, what)
+        bits = max(int(value.p).bit_length() + int(value.q).bit_length() - 1 for row in rows for _, value in row)
+        work.spend(price_of_kernel(len(rows), count, bits).seconds, what)
         matrix = np.full((len(rows), count), 0, dtype=object)
         for i, row in enumerate(rows):
             for place, value in row:

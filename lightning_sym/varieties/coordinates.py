@@ -23,17 +23,17 @@ from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
+from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.batched_polynomials import constants, terms_of, variables
 from lightning_sym.rings.input_polynomials import InputPolynomial
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import random_residues
+from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.rationals import as_fraction, map_entries
+from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.coefficient_relations import Key, exact_coefficient, relations_of
 from lightning_sym.varieties.normal_weights import is_tied, normal_weights, smallest_network
-
-_WEIGHT, _EXPONENT = 1e-6, 5e-8
-"""Seconds for an entry of a weight and a token, and for an exponent of a coordinate; measured, and rough."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def coordinate_system(
             if combination == {key: 1}:
                 keys.append(key)
     require_memory(16 * len(keys) * entries, memory, f"{len(keys):,} monomials in {entries:,} inputs")
-    work.spend(_EXPONENT * len(keys) * entries, f"{len(keys):,} monomials in {entries:,} inputs")
+    work.spend(RATES["terms"].seconds(entry=len(keys) * entries), f"{len(keys):,} monomials in {entries:,} inputs")
     keys.sort(key=lambda key: (key[0], [-e for e in key[1]]))
     place = {key: i for i, key in enumerate(keys)}
     combinations = {key: {place[k]: c for k, c in parts.items()} for key, parts in relations.items()}
@@ -283,7 +283,9 @@ def _coefficients(network: Architecture, memory: int, work: Work) -> dict[Key, A
     """The coefficients of the last output token, as polynomials in the letters of the normal weights."""
     require_memory(100 * network.parameter_count, memory, "the weights of the polynomial map")
     require_memory(network.parameter_count**2, memory, "the letters of the polynomial map")  # one has exponents of all
-    work.spend(_WEIGHT * network.parameter_count * (1 + network.tokens), "the size of the polynomial map")
+    price = Price("objects")
+    output_over_sizes(network, price)  # at ones
+    work.spend(price.seconds, "the size of the polynomial map")
     matrices = list(normal_weights(network))
     letters = sorted({e for _, m in matrices for e in m.ravel() if isinstance(e, str)}, key=lambda u: int(u[1:]))
     letters = letters or ["u1"]

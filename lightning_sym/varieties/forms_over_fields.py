@@ -17,7 +17,7 @@ import numpy as np
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.number_field import RATIONALS, ROOT, Element, NumberField, quadratic_field
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rationals import as_fraction
 
 _LINES = 100
@@ -39,22 +39,22 @@ class FormRing:
         self.names, self.d = tuple(names), len(names)
         self.ring = PolynomialRing([*names, ROOT])
 
-    def lift(self, polynomial: Any) -> Any:
+    def lift(self, polynomial: Polynomial) -> Polynomial:
         """A polynomial in the coordinates alone, as an element of this ring."""
         return self.ring.from_terms({(*map(int, m), 0): c for m, c in polynomial.to_dict().items()})
 
-    def degree(self, polynomial: Any) -> int:
+    def degree(self, polynomial: Polynomial) -> int:
         """Degree in the coordinates, of a form that is not zero."""
         return sum(map(int, polynomial.monoms()[0][:-1]))
 
-    def linear(self, field: NumberField, coefficients: Sequence[Element]) -> Any:
+    def linear(self, field: NumberField, coefficients: Sequence[Element]) -> Polynomial:
         """A linear form."""
         total = self.ring.constant(Fraction(0))
         for x, c in zip(self.ring.generators, coefficients, strict=False):
             total += field.lifted(c, self.ring) * x
         return total
 
-    def coefficients(self, field: NumberField, polynomial: Any) -> dict[tuple[int, ...], Element]:
+    def coefficients(self, field: NumberField, polynomial: Polynomial) -> dict[tuple[int, ...], Element]:
         """By monomial in the coordinates."""
         grouped: dict[tuple[int, ...], list[Any]] = {}
         for exponents, c in field.reduced(polynomial, self.ring).to_dict().items():
@@ -62,7 +62,7 @@ class FormRing:
             grouped.setdefault(tuple(monomial), [0] * field.degree)[power] = c
         return {monomial: field.element(c) for monomial, c in grouped.items()}
 
-    def vector(self, field: NumberField, polynomial: Any) -> ObjectArray:
+    def vector(self, field: NumberField, polynomial: Polynomial) -> ObjectArray:
         """The coefficients of a linear form."""
         known = self.coefficients(field, polynomial)
         result = np.empty(self.d, dtype=object)
@@ -70,7 +70,7 @@ class FormRing:
             result[k] = known.get(tuple(int(i == k) for i in range(self.d)), field.of(0))
         return result
 
-    def symmetric_matrix(self, field: NumberField, polynomial: Any) -> ObjectArray:
+    def symmetric_matrix(self, field: NumberField, polynomial: Polynomial) -> ObjectArray:
         """The symmetric matrix of a quadratic form."""
         known = self.coefficients(field, polynomial)
         result = np.empty((self.d, self.d), dtype=object)
@@ -79,7 +79,7 @@ class FormRing:
             result[i, j] = known.get(monomial, field.of(0)) * Fraction(1, 1 if i == j else 2)
         return result
 
-    def value_at(self, field: NumberField, polynomial: Any, point: Sequence[int]) -> Element:
+    def value_at(self, field: NumberField, polynomial: Polynomial, point: Sequence[int]) -> Element:
         """The value at a point with integer coordinates."""
         total = field.of(0)
         for monomial, c in self.coefficients(field, polynomial).items():
@@ -89,7 +89,7 @@ class FormRing:
             total = total + c * factor
         return total
 
-    def divided(self, field: NumberField, polynomial: Any, form: Sequence[Element]) -> Any:
+    def divided(self, field: NumberField, polynomial: Polynomial, form: Sequence[Element]) -> Polynomial | None:
         """The quotient by a linear form one of whose coefficients is 1; `None` if there is a remainder."""
         k = next(i for i, c in enumerate(form) if c == 1)
         rest = self.linear(field, [field.of(0) if i == k else -c for i, c in enumerate(form)])
@@ -107,7 +107,9 @@ class FormRing:
         return quotient if carry.is_zero() else None
 
 
-def linear_factor(forms: FormRing, factor: Any, *, all_of_them: bool) -> tuple[NumberField, list[Any]] | None:
+def linear_factor(
+    forms: FormRing, factor: Polynomial, *, all_of_them: bool
+) -> tuple[NumberField, list[Polynomial]] | None:
     """A linear factor of a form that is irreducible over the rationals, of degree two or three, and what is left.
 
     Args:
@@ -160,7 +162,7 @@ def linear_factor(forms: FormRing, factor: Any, *, all_of_them: bool) -> tuple[N
     raise ProgramError(f"no line is in general position for {factor}")
 
 
-def _on_line(polynomial: Any, direction: Sequence[int], start: Sequence[int]) -> Any:
+def _on_line(polynomial: Polynomial, direction: Sequence[int], start: Sequence[int]) -> Polynomial:
     """The values at `s direction - start`, as a polynomial in `s`."""
     line = PolynomialRing(["s"])
     (s,) = line.generators
@@ -168,7 +170,7 @@ def _on_line(polynomial: Any, direction: Sequence[int], start: Sequence[int]) ->
     return polynomial.compose(*points, line.constant(Fraction(0)))
 
 
-def _at(theta: Element, polynomial: Any) -> Element:
+def _at(theta: Element, polynomial: Polynomial) -> Element:
     result = theta * 0
     for (power,), c in polynomial.to_dict().items():
         term = theta * 0 + as_fraction(c)
@@ -179,8 +181,8 @@ def _at(theta: Element, polynomial: Any) -> Element:
 
 
 def _all_three(
-    forms: FormRing, field: NumberField, linear: Sequence[Element], factor: Any
-) -> tuple[NumberField, list[Any]]:
+    forms: FormRing, field: NumberField, linear: Sequence[Element], factor: Polynomial
+) -> tuple[NumberField, list[Polynomial]]:
     """The three conjugate factors of a cubic form over the field of a root and the square root of the discriminant."""
     c0, c1, c2, _ = field.minimal_polynomial
     discriminant = c2**2 * c1**2 - 4 * c1**3 - 4 * c2**3 * c0 + 18 * c2 * c1 * c0 - 27 * c0**2

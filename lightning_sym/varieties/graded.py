@@ -19,6 +19,7 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.limits import Work, require_memory
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.map_coordinates import MapCoordinates
 from lightning_sym.varieties.normal_weights import is_tied
@@ -27,9 +28,6 @@ Indices = npt.NDArray[np.int64]
 
 _CHUNK = 2**20
 """Monomials that are made at once before the dominant ones are kept."""
-
-_MONOMIAL, _DIGIT = 3e-8, 1.2e-8
-"""Seconds for a monomial, and for each of its factors and of the digits of its weight; measured, and rough."""
 
 _TOO_LONG = "the equations must have a degree whose monomials fit into 64 bits, got degree {}"
 
@@ -47,6 +45,26 @@ def require_codes(network: Architecture) -> None:
     # the coefficient of the highest power of one input is a coordinate of this weight
     if network.depth <= DEEPEST and int((2**62) ** (1 / length)) <= network.degree - is_tied(network):
         raise TooLarge(_TOO_LONG.format(1))
+
+
+def price_of_monomials(count: int, degree: int, length: int) -> Price:
+    """Return the price of all monomials of a degree, and of the digits of their weights.
+
+    Args:
+        count: coordinates.
+        degree: of the monomials.
+        length: digits of a weight.
+
+    Example:
+        >>> price_of_monomials(3, 2, 4).done
+        {'entry': 15, 'read': 6, 'function': 24}
+    """
+    price = Price("indices")
+    for k in range(1, degree + 1):  # longer by one factor each time
+        price.enter("entry", k * comb(count + k - 1, k))
+    price.enter("read", total := comb(count + degree - 1, degree))
+    price.enter("function", length * total)
+    return price
 
 
 class Grading:
@@ -148,7 +166,7 @@ class Grading:
         needed = 8 * (degree + 2) * (below + total // max(1, self.orders // 2)) + 64 * _CHUNK * degree
         what = f"{total:,} monomials of degree {degree} in {self.count} coordinates"
         require_memory(needed, memory, what)
-        work.spend((_MONOMIAL + _DIGIT * (degree + self.length)) * total, what)
+        work.spend(price_of_monomials(self.count, degree, self.length).seconds, what)
         rows, codes = self._all(degree - 1)
         kept: list[Indices] = []
         kept_codes: list[Indices] = []

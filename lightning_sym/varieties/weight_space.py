@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import reduce
+from operator import mul
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.limits import Work, require_memory
-from lightning_sym.rings.prime_field import reduce_mod
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, reduce_mod
 from lightning_sym.rings.rates import RATES
+from lightning_sym.rings.sizes import Sizes
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
 from lightning_sym.varieties.map_coordinates import MapCoordinates
@@ -19,8 +22,13 @@ from lightning_sym.varieties.map_coordinates import MapCoordinates
 Terms = dict[tuple[int, ...], int]
 """An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
 
+Factor = TypeVar("Factor", PrimeFieldMatrix, Sizes)
+
 _MOST_PRODUCTS = 20_000
 """Products of two and three coordinates that are kept."""
+
+SPARE_POINTS = 12
+"""Points beyond as many as there are monomials."""
 
 _RATES = RATES["forms"]
 
@@ -130,10 +138,19 @@ def kernel_of(form: npt.NDArray[np.float64], pivots: Indices) -> npt.NDArray[np.
 def evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: int) -> npt.NDArray[np.float64]:
     """Values of monomials, one a column, at the first points."""
     columns = np.ascontiguousarray(values[:, :points].T)
-    result = columns[:, rows[:, 0]]
-    for i in range(1, rows.shape[1]):
-        result = reduce_mod(result * columns[:, rows[:, i]], p)
-    return result
+    return multiplied([PrimeFieldMatrix(columns[:, places], p) for places in rows.T]).entries
+
+
+def multiplied(factors: Sequence[Factor]) -> Factor:
+    """The product of matrices entry by entry, over any ring.
+
+    Example:
+        >>> from lightning_sym.rings.sizes import Price
+        >>> price = Price("echelons")
+        >>> multiplied([Sizes((5, 2), price)] * 3).shape, price.done["entry"]
+        ((5, 2), 20)
+    """
+    return reduce(mul, factors)
 
 
 def terms_of(vector: tuple[int, ...], rows: Indices) -> Terms:

@@ -217,7 +217,7 @@ REASONS = {
     "bits_without_softmax": "bits must be given with softmax, and only then",
     "softmax_modulo_a_prime": "bits must be given with softmax, and only then, and a prime without alone",
     "masked_input_too_long": "the input must have 2 rows, and 2 columns",
-    "masked_and_equal": "the outputs must differ, they are equal or not known to differ",
+    "masked_and_equal": "the outputs must differ, they are equal",
     "terms_that_are_none": "terms must be an integer from 2 to 512",
     "large_one_too_high": "the dimension must be 103736832, it is 103736833",
     "large_one_too_low": "the dimension must be 1994, it is 1993",

@@ -70,6 +70,6 @@ def outputs(form: Form, t: int, first: Weights, second: Weights, x: Matrix, p: i
         apart = any(a.high < b.low or b.high < a.low for a, b in pairs)
     else:
         apart = not is_multiple(one, 1, other)
-    need(apart, "the outputs must differ, they are equal or not known to differ")
+    need(apart, f"the outputs must differ, they are equal{' or not known to differ' * bool(bits)}")
     where = f"in intervals of {bits} bits" if bits else f"over the rationals{f' and modulo {p}' * bool(p)}"
     return f"their outputs differ at an input, {where}"

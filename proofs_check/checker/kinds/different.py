@@ -11,9 +11,9 @@ from proofs_check.checker.verify import INTEGER, SOME, Later, odd_prime, take
 
 def by_an_input(t: int, one: Any, other: Any, data: Any, p: int | None) -> str:
     """Say where outputs for an input differ."""
-    name, *networks = about(t, one, other)
-    x = take(data, "the input", [[INTEGER, t], networks[0].n])
-    return f"different functions of {name}; {outputs(Form(), t, *networks, x, p, None)}"
+    name, first, second = about(t, one, other)
+    x = take(data, "the input", [[INTEGER, t], first.n])
+    return f"different functions of {name}; {outputs(Form(), t, first, second, x, p, None)}"
 
 
 ROWS = (

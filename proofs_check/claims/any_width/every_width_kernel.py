@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym import Layer, forward
 from lightning_sym.exact.rational import rank
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.expect import expect_equal, meeting_bounds
@@ -22,15 +24,15 @@ from proofs_check.ring_matrices import determinant
 class Symbols(NamedTuple):
     """Virtual weights and two tokens as variables."""
 
-    attention: list[Any]
-    value: Any
-    x: Any
-    y: Any
-    f: Any
-    one: Any
-    zero: Any
+    attention: list[ObjectArray]
+    value: ObjectArray
+    x: ObjectArray
+    y: ObjectArray
+    f: ObjectArray
+    one: ObjectArray
+    zero: ObjectArray
 
-    def layers(self, value: Any) -> list[Layer]:
+    def layers(self, value: ObjectArray) -> list[Layer]:
         """The network $V = 1, \\dots, 1, \\tilde V$, whose function is that of the virtual weights."""
         values = [self.one] * (len(self.attention) - 1) + [value]
         return [Layer(a, self.one, v) for a, v in zip(self.attention, values, strict=True)]
@@ -118,7 +120,7 @@ def larger_kernel(sign: int) -> str:
     )
 
 
-def kernel_on_all_virtual_weights(first: Any, f: Any) -> int:
+def kernel_on_all_virtual_weights(first: npt.NDArray[np.int64], f: npt.NDArray[np.int64]) -> int:
     r"""Dimension of the kernel where $\tilde A_2 = f f^\top$, $\tilde V = f^\top$, by two bounds that meet.
 
     From below: the rescalings and the motions by `u`. From above: an exact rank at these weights, on some inputs.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from lightning_sym.network.virtual_weights import closed_form, recursive_form, u
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.protocol import RingMatrix
 from lightning_sym.rings.rationals import rational_matrix
 from proofs_check.blackboard.layers import layer_of
 from proofs_check.blackboard.step import Shown, ShownMatrix, Step, must, rational, show
@@ -27,27 +28,26 @@ from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import A1, A2, V1, V2, shown_virtual
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
 
-Recursion = Callable[[Any, Any], Any]
+M = TypeVar("M", bound=RingMatrix)
+Recursion = Callable[[M, M], M]
 
 
-def step(b: Any, s: Any) -> Any:
+def step(b: M, s: M) -> M:
     """Eq. 10: B_i from B_(i-1) and S_i."""
     return b @ b.mT @ s @ b
 
 
-def transpose_left_out(b: Any, s: Any) -> Any:
+def transpose_left_out(b: M, s: M) -> M:
     """The mutant."""
     return b @ b @ s @ b
 
 
-def transpose_last(b: Any, s: Any) -> Any:
+def transpose_last(b: M, s: M) -> M:
     """The mutant."""
     return b @ b.mT @ s @ b.mT
 
 
-def at_every_layer(
-    x: Any, layers: Sequence[Layer], one: Any, same: Callable[[Any, Any], bool], next_b: Recursion
-) -> None:
+def at_every_layer(x: M, layers: Sequence[Layer], one: M, same: Callable[[M, M], bool], next_b: Recursion[M]) -> None:
     """Run layer by layer and compare, over any ring; `one` is the `t x t` identity."""
     output, b, product_of_values = x, one, None
     attention = virtual_weights(layers).attention
@@ -63,7 +63,7 @@ def at_every_layer(
             raise Refutation(f"layer {i} of {len(layers)}: the output differs from the library's recursive form")
 
 
-def every_shape(depth: int, next_b: Recursion = step) -> None:
+def every_shape(depth: int, next_b: Recursion[Words] = step) -> None:
     same = Words.__eq__
     at_every_layer(Words.letter("X"), word_layers(depth), Words.identity(), same, next_b)
 
@@ -79,7 +79,7 @@ def symbolic_shapes(quick: bool) -> Iterator[Architecture]:
                     yield Architecture(widths, ranks, t)
 
 
-def symbolic(shape: Architecture, next_b: Recursion = step) -> None:
+def symbolic(shape: Architecture, next_b: Recursion[ObjectArray] = step) -> None:
     sizes = {**dict(shape.weight_shapes()), "x": (shape.widths[0], shape.tokens)}
     ring = PolynomialRing([n for name, size in sizes.items() for n in entry_names(name, *size)])
     layers, x = layers_in(ring, shape)
@@ -104,7 +104,7 @@ def exact_weights(shape: Architecture, seed: int) -> tuple[list[Layer], ObjectAr
     return [Layer(*map(rational_matrix, layer)) for layer in weights.layers], rational_matrix(x)
 
 
-def at_exact_weights(instance: tuple[Architecture, int], next_b: Recursion = step) -> None:
+def at_exact_weights(instance: tuple[Architecture, int], next_b: Recursion[ObjectArray] = step) -> None:
     layers, x = exact_weights(*instance)
     at_every_layer(x, layers, rational_matrix(np.eye(x.shape[1], dtype=int)), np.array_equal, next_b)
 

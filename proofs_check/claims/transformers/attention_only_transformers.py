@@ -26,11 +26,11 @@ from itertools import product
 import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
+from lightning_sym.network.pieces import SHAPED
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself, of_network
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
-from proofs_check.claims.transformers.transformer_dimension import OPTIONS
 from proofs_check.claims.transformers.words_and_blocks import sizes as sizes_of
 from proofs_check.claims.transformers.words_and_blocks import transformer
 from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_equal, expect_less, meeting_bounds
@@ -246,7 +246,7 @@ CLAIM = Claim(
                 "rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads),
             },
             certifies=itself,
-            at=itself_if(partial(is_transformer, normalization=SOFTMAX), OPTIONS),
+            at=itself_if(partial(is_transformer, normalization=SOFTMAX), SHAPED),
         ),
         Part(
             "lightning, causal or not",
@@ -255,7 +255,7 @@ CLAIM = Claim(
             partial(check, stated=lightning_formula),
             {"heads do not mix": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
             certifies=itself,
-            at=itself_if(partial(is_transformer, normalization=None), OPTIONS),
+            at=itself_if(partial(is_transformer, normalization=None), SHAPED),
         ),
         Part(
             "softmax: random shapes up to d = 8",

@@ -27,6 +27,7 @@ from functools import partial
 from itertools import pairwise, product
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from lightning_sym.network.pieces import SHAPED
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
@@ -35,8 +36,6 @@ from proofs_check.claims.transformers.words_and_blocks import sizes, spans, tran
 from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_less
 from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
-
-OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 
 
 def layers_show_their_stream(network: Architecture) -> bool:
@@ -238,7 +237,7 @@ CLAIM = Claim(
                 "rescalings inside heads": partial(check, stated=lambda n: wide_formula(n) - n.depth * n.heads),
             },
             certifies=itself,
-            at=itself_if(is_wide, OPTIONS),
+            at=itself_if(is_wide, SHAPED),
         ),
         Part(
             "n < d or m < d, three tokens or more",
@@ -250,7 +249,7 @@ CLAIM = Claim(
                 "rescalings inside heads": partial(check, stated=lambda n: formula(n) - n.depth * n.heads),
             },
             certifies=itself,
-            at=itself_if(is_narrow, OPTIONS),
+            at=itself_if(is_narrow, SHAPED),
         ),
         Part(
             "outside of the hypotheses the formula is too large",
