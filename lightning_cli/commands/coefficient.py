@@ -86,6 +86,7 @@ class NamedCoordinates(click.ParamType[Any]):
     epilog="""\b
 Examples:
   lightning-sym coefficient weights.json --tokens 2
+  lightning-sym coefficient weights.json --loss kl
   lightning-sym coefficient first.json last.json --steps 10
   lightning-sym coefficient checkpoints/ --tokens 2
   lightning-sym coefficient --of "x^2 - 1, x*y" --at x=1 --certificate coefficient.json
@@ -100,6 +101,9 @@ Exit codes: 0 certified, 2 bad input, 3 only bounds.""",
 @click.argument("files", type=click.Path(), nargs=-1)
 @options.TOKENS_OR_TWO
 @click.option("--steps", type=Size(), help="Of two files: in how many parts the line between them is cut.")
+@click.option(
+    "--loss", type=click.Choice(["squared", "kl"]), help="Of one file: squared error, or the divergence of softmax."
+)
 @click.option("--of", "ideal", metavar="IDEAL", help="Polynomials with commas between them, or a file of them.")
 @click.option("--at", type=NamedCoordinates(), help="The point, where all of them are zero; what is not named is 0.")
 @click.option("--linear-attention", type=SizeList(), metavar="V,E", help="Linear attention: words, and width.")
@@ -123,6 +127,7 @@ def command(
     *,
     files: tuple[str, ...],
     steps: int | None,
+    loss: str | None,
     ideal: str | None,
     at: dict[str, str] | None,
     linear_attention: tuple[int, ...] | None,
@@ -159,6 +164,8 @@ def command(
         raise click.UsageError("--teacher is of --linear-attention or --one-head, which are not given")
     if rank is not None and deep_linear is None:
         raise click.UsageError("--rank is of --deep-linear, which is not given")
+    if loss is not None and (len(files) != 1 or Path(files[0]).is_dir()):
+        raise click.UsageError("--loss is of one FILE of weights")
     if not files:
         if steps is not None:
             raise click.UsageError("--steps is of two FILES, which are not given")
@@ -192,7 +199,7 @@ def command(
         raise click.UsageError("give a FILE of weights, a FOLDER of weight files, or two files with --steps")
     if Path(files[0]).is_dir():
         return _along_folder(files[0], as_json=as_json, **asked)
-    return _at_weights(files[0], as_json=as_json, **asked)
+    return _at_weights(files[0], as_json=as_json, loss=loss or "squared", **asked)
 
 
 def _at_weights(file: str, *, form: dict[str, Any], as_json: bool, **asked: Any) -> int:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.ask import FellShort, TheoremRow, ask, paid_by_steps
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.head_groups import HeadGroup
@@ -222,6 +222,40 @@ def about(shape: Architecture) -> str:
     return f"of the mean squared error of {network_line(shape)}, for inputs with {inputs}"
 
 
+LOSSES = ("squared", "kl")
+"""What a coefficient is of: the mean squared error, or the divergence of Kullback and Leibler behind a softmax."""
+
+
+def output_differences(weights: Weights, shape: Architecture) -> Weights:
+    """The network whose outputs are those of another one less its last output: all that softmax of them shows.
+
+    Args:
+        weights: exact weights.
+        shape: their architecture.
+
+    Raises:
+        BadInput: there is one output, or the outputs are added to a stream that weights make.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[1, 0], [2, 0]]})
+        >>> output_differences(w, w.architecture(2))["V1"].tolist()
+        [[Fraction(-1, 1), Fraction(0, 1)]]
+    """
+    shape.require("differences of outputs", KNOWN)
+    if (shape.unembed or shape.widths[-1]) < 2:
+        raise BadInput("behind a softmax there must be two outputs or more, got 1")
+    last, form = shape.depth, weights.form
+    names = ["U"]
+    if shape.unembed is None:
+        if shape.skip and (last > 1 or shape.embed is not None):
+            raise BadInput("the divergence of outputs with skip connections is known of one layer, or with unembedding")
+        letter = "V" if shape.value_ranks is None else "O"
+        names = [letter + shape.head_name(last, h) for h in range(1, shape.heads + 1)]
+        form = replace(form, skip=False)  # it adds what no weight changes
+    matrices = dict(weights.matrices)
+    return Weights.of(matrices | {name: matrices[name][:-1] - matrices[name][-1:] for name in names}, form)
+
+
 def learning_coefficient(
     weights: Weights | PolynomialMap | str | Sequence[sympy.Expr],
     tokens: int = 2,
@@ -231,6 +265,7 @@ def learning_coefficient(
     memory: int = DEFAULT_MEMORY,
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
+    loss: str = "squared",
 ) -> LearningCoefficient:
     r"""The learning coefficient $\lambda$ and the multiplicity $m$ of a network at its weights.
 
@@ -247,9 +282,10 @@ def learning_coefficient(
         memory: bytes that the circuits may take.
         work: seconds that exact work may take, by a rough estimate made before each step.
         progress: called with stage, steps done and steps in all.
+        loss: `squared`, or `kl`: the divergence of Kullback and Leibler of softmax of the outputs, for bounded inputs.
 
     Raises:
-        BadInput: another normalization, letters, or no tokens.
+        BadInput: another normalization, letters, or no tokens; or for `kl` one output, or a skip connection at the end.
         TooLarge: estimates exceed `work` or `memory`.
 
     Example:
@@ -260,12 +296,24 @@ def learning_coefficient(
     """
     require_arguments(learning_coefficient, locals())
     if not isinstance(weights, Weights):
+        if loss != LOSSES[0]:
+            raise BadInput(f"of polynomials the loss must be squared, got {shown(loss)}")
         return polynomial_coefficient(weights, at, work=work, memory=memory, progress=progress)
     if at is not None:
         raise BadInput("a point is given for polynomials; weights are one themselves")
     require_integer(seed, "the seed")
     require_integer(tokens, "the number of tokens", 1)
-    return coefficient_within(weights, tokens, Work(work, progress), seed=seed, memory=memory)
+    if loss not in LOSSES:
+        raise BadInput(f"the loss must be one of {', '.join(LOSSES)}, got {shown(loss)}")
+    budget = Work(work, progress)
+    if loss == LOSSES[0]:
+        return coefficient_within(weights, tokens, budget, seed=seed, memory=memory)
+    weights.require_numbers("the learning coefficient")
+    shape = weights.architecture(tokens)
+    found = coefficient_within(output_differences(weights, shape), tokens, budget, seed=seed, memory=memory)
+    said = f"of the Kullback-Leibler divergence of softmax of the outputs of {network_line(shape)}"
+    proof = f"{found.proof}, of differences of outputs (Proposition 12)"
+    return replace(found, about=f"{said}, for inputs with a density on a bounded set", proof=proof)
 
 
 def coefficient_within(
