@@ -4,8 +4,8 @@
 
 Shapes: of random decoders of all covered kinds the rank of a Jacobian modulo a prime, from a forward pass of its own,
 must be what `symmetries` says of the functions near a checkpoint of this shape. Pairs: random symmetries of random
-checkpoints must not be told apart; one number changed, neurons or layers exchanged, a gate turned over must be. Special
-weights: each kind must be named, and its condition must not hold. It prints what is not so, and the counts.
+checkpoints must not be told apart; one number changed, layers exchanged, a gate turned over, a query scaled must be. It
+prints what is not so, and the counts.
 """
 
 from __future__ import annotations
