@@ -11,6 +11,8 @@ from math import isfinite
 from operator import attrgetter
 from typing import Any
 
+from lightning_cli.writing.citations import proof_of
+
 Schema = dict[str, Any]
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -224,6 +226,17 @@ class JsonAnswer:
         return head | {"title": self.title or self.name, "description": self.said} | schema_of((own, *self.fields))
 
 
+PROVED = JsonField(
+    "proof",
+    optional(str),
+    "the statements that the answer names, each with its page; null where it names none",
+    proof_of,
+)
+"""The last field of every answer that does not say itself where it is proved."""
+
+
 def json_answer(name: str, *fields: JsonField, said: str = "", version: int = 1, title: str = "") -> JsonAnswer:
     """Return a kind of answer; unless something else is said the command of its name prints it."""
+    if all(each.word != PROVED.word for each in fields):
+        fields = (*fields, PROVED)
     return JsonAnswer(name, said or f"`lightning-sym {name} --json`.", fields, version, title)
