@@ -28,7 +28,7 @@ CORNER, LONG = 3, 8
 """Rows and columns that are shown of a matrix; numbers of more characters are shown in a corner of two."""
 
 
-class PartOfRewriting(NamedTuple):
+class RewritingPart(NamedTuple):
     """Parts of a symmetry that go together: what a step is called, and what it says."""
 
     heading: str
@@ -37,24 +37,24 @@ class PartOfRewriting(NamedTuple):
 
 
 PARTS = (
-    PartOfRewriting(
+    RewritingPart(
         "The configuration",
         "Heads of keys are written out, or copies of them are one; the head has a matrix of its own, or the embedding.",
         ("groups", "tied"),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "Gains move into the next matrices",
         "A norm multiplies each coordinate by its gain, and the next matrix reads the product: so the gain may stand "
         "in the columns of that matrix, $W \\operatorname{diag}(g)$, with another one left in the norm.",
         ("final_gain", "gain1", "bias1", "gain2", "bias2"),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "The stream is turned",
         "What is written to the stream is turned by $R$, what reads it by the inverse. A norm sees lengths alone, "
         "which $R$ leaves: $|R x| = |x|$.",
         ("scale", "order", "signs", "rotation"),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "The vector of ones",
         "LayerNorm takes the mean away, so whatever is added to all coordinates alike is not seen.",
         (
@@ -63,33 +63,33 @@ PARTS = (
             "down_bias_shift",
         ),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "Heads change places",
         "The sum over heads has no order. Rows of queries, keys and values move, and columns behind them with them.",
         ("heads",),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "Values get another basis",
         "What a head reads and what it writes meet in a product, $O V = (O G^{-1}) (G V)$. A bias follows.",
         ("values", "value_bias"),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "Queries and keys get another basis",
         "Only their product is read, $q^\\top k = (A q)^\\top (A^{-\\top} k)$; with rotary positions $A$ must turn and "
         "scale the rows of each frequency together.",
         ("queries", "turns", "key_bias", "gain_factors"),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "Neurons change places",
         "The sum over neurons has no order. Rows of gate and up move, and columns of down with them.",
         ("neurons", "idle_gate", "idle_gate_bias", "idle_up", "idle_up_bias", "idle_down"),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "Up is scaled against down",
         "A neuron is linear in its row of up: what that is multiplied with, its column of down is divided by.",
         ("ups",),
     ),
-    PartOfRewriting(
+    RewritingPart(
         "Signs and biases behind",
         "A sign in front of a norm may go into its gain; of two biases that are added to one stream the sum is seen.",
         ("behind1", "behind2", "attention_bias"),

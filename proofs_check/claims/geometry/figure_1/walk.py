@@ -118,10 +118,10 @@ def walk() -> Iterator[Step]:
         (show(r"\operatorname{Syl}(f, g)", ours, ring), show(r"\operatorname{Res}(f, g)", determinant(ours), ring)),
     )
     other = PolynomialRing(["a", "b", "c"])
-    a, b, c = other.generators
+    p, q, m = other.generators
     nothing, unit = other.constant(0), other.constant(1)
-    umbrella = determinant(sylvester([a, nothing, unit, b, c, nothing], nothing))
-    must(umbrella == b**2 + a * c**2, "the other slice is Whitney's umbrella")
+    umbrella = determinant(sylvester([p, nothing, unit, q, m, nothing], nothing))
+    must(umbrella == q**2 + p * m**2, "the other slice is Whitney's umbrella")
     moved = (2 * w) ** 2 + (one + z) * (one - z) * (2 * u) ** 2
     must(moved == determinant(ours), "the map takes one slice to the other")
     yield Step(
