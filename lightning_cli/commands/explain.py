@@ -70,7 +70,7 @@ Exit codes: 0 explained, 2 bad input (there is no such claim).""",
     "--picture",
     type=click.Path(exists=True, dir_okay=False),
     metavar="PICTURE",
-    help="With --slides: a .pdf or .png for the first frame, such as `lightning-sym figure` draws.",
+    help="With --slides: a .pdf or .png for the second frame, such as `lightning-sym figure` draws.",
 )
 @options.AS_JSON
 def command(

@@ -105,8 +105,8 @@ def slides_lines(
 ) -> Iterator[str]:
     """Yield the walk-through as a file of beamer frames: the statement, then one frame a step, with large matrices.
 
-    Who gives the talk, when, and a picture stand on the first frame; the date is that of typesetting, if there is an
-    author and none is given.
+    Who gives the talk, and when, stands on the first frame, a picture on the second; with an author and no date it is
+    that of typesetting.
     """
     yield _BEAMER
     yield rf"\title{{{latex_text(claim.source)}}}"
@@ -114,13 +114,13 @@ def slides_lines(
     if author:
         yield rf"\author{{{latex_text(author)}}}"
     yield rf"\date{{{latex_text(date)}}}" if date or not author else r"\date{\today}"
-    if picture:
-        size = r"width=0.8\linewidth,height=0.4\textheight,keepaspectratio"
-        yield rf"\titlegraphic{{\includegraphics[{size}]{{\detokenize{{{picture}}}}}}}"
     yield r"\begin{document}"
     yield r"\begin{frame}"
     yield r"\titlepage"
     yield r"\end{frame}"
+    if picture:
+        size = r"width=\linewidth,height=0.85\textheight,keepaspectratio"
+        yield rf"\begin{{frame}}\centering\includegraphics[{size}]{{\detokenize{{{picture}}}}}\end{{frame}}"
     yield rf"\begin{{frame}}{{{latex_text(claim.source)}}}"
     for line in formula_lines(claim.statement):
         yield rf"\par{{\centering\wide{{{line}}}\par}}\medskip"
