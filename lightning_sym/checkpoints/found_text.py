@@ -90,11 +90,9 @@ def _numbers_words(name: str, numbers: Any) -> str:
     said = GAUGES[name]
     if not isinstance(numbers, Ratio):
         return f"{said}, fitted"
-    plain = {
-        "turns": np.array([1.0, 0.0]),
-        **dict.fromkeys(("ups", "gain_factors", "behind1", "behind2"), np.array(1.0)),
-    }
-    one = plain.get(name, np.eye(numbers.numerators.shape[-1]))
+    one = np.array([1.0, 0.0]) if name == "turns" else np.array(1.0)
+    if name in ("values", "queries"):
+        one = np.eye(numbers.numerators.shape[-1])
     if (numbers.floats == one).all():
         return ""
     if np.ndim(numbers.denominator):

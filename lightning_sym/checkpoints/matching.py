@@ -134,8 +134,8 @@ def _turned_scores(first: Folded, second: Folded, ratio: int, turned: int) -> Fl
 PAIRS = 2**18
 """Pairs of neurons that are all compared; of more, sketches are."""
 
-SKETCH, BLOCK = 48, 512
-"""Numbers that stand for what a neuron reads, and for what it does; and rows that are compared at a time."""
+SKETCH, AT_ONCE = 48, 2**20
+"""Numbers that stand for what a neuron reads, and for what it does; and pairs that are compared at a time."""
 
 
 class NeuronParts(Protocol):
@@ -225,11 +225,12 @@ def _nearest(old: tuple[Floats, Floats], new: tuple[Floats, Floats]) -> Places:
     """Return the old neuron whose sketches are nearest to those of each new one, some of these at a time."""
     squares = [(one * one).sum(axis=1) for one in old]
     best = np.empty(len(new[0]), dtype=np.int64)
-    for at in range(0, len(best), BLOCK):
-        some = [one[at : at + BLOCK] for one in new]
+    step = max(1, AT_ONCE // len(old[0]))
+    for at in range(0, len(best), step):
+        some = [one[at : at + step] for one in new]
         costs = [
             _relative(square, (part * part).sum(axis=1), one @ part.T)
             for square, one, part in zip(squares, old, some, strict=True)
         ]
-        best[at : at + BLOCK] = (costs[0] + costs[1]).argmin(axis=0)
+        best[at : at + step] = (costs[0] + costs[1]).argmin(axis=0)
     return best

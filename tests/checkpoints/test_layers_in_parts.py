@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,12 +13,15 @@ import numpy as np
 import pytest
 
 from lightning_sym import apply, open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import layer_parts, matching, stream_fit
+from lightning_sym.checkpoints import folded, layer_parts, matching, stream_fit
 from lightning_sym.checkpoints.coded import Coded
 from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.identity import under_identity
 from lightning_sym.checkpoints.model import Block, Checkpoint, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
-from lightning_sym.checkpoints.searched import Searched
+from lightning_sym.checkpoints.searched import Searched, stream_as_it_is
+from lightning_sym.checkpoints.stream_fit import fit_stream
 from lightning_sym.limits import unheard
 from lightning_sym.testing import small_checkpoint
 
@@ -80,3 +85,47 @@ def test_bfloat16_is_looked_at_as_it_lies(tmp_path: Path, in_parts: Any) -> None
     in_parts()
     found = same_checkpoints(*pair)
     assert (found.answer.value, found.symmetry is not None) == ("same", True)
+
+
+def peak_of(work: Callable[[], Any]) -> int:
+    """The most bytes of arrays that are there at once; what is imported on the way is no array, and is there before."""
+    work()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_grows_with_parts_and_not_with_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = small_checkpoint("llama", layers=1, tied=True)
+    sizes = {"heads": 4, "groups": 2, "head_width": 32, "width": 128, "inner": 2048, "vocabulary": 8192}
+    form = replace(small.form, **sizes)  # type: ignore[arg-type]
+    random, made = np.random.default_rng(0), dict[str, Any]()
+    for name, piece in {**table(form).layer, **table(form).ends}.items():
+        if not name.endswith("_bias"):
+            made[name] = random.standard_normal(piece.shape, dtype=np.float32)
+    block = replace(small.block(0), **{name: made[name] for name in made.keys() & table(form).layer.keys()})
+    one = MadeCheckpoint(form, Ends(made["embedding"], None, made["final_gain"], None, None), (block,))
+    save_checkpoint(one, tmp_path / "one", "BF16")
+    first = open_checkpoint(tmp_path / "one")
+    save_checkpoint(apply(random_symmetry(first, kinds=["heads", "neurons"]), first), tmp_path / "two", "BF16")
+    second = open_checkpoint(tmp_path / "two")
+    numbers = {"layer": 3 * 2048 * 128 + 2 * 128 * (128 + 64), "embedding": 8192 * 128}
+    monkeypatch.setattr(stream_fit, "NUMBERS", 2**15)
+    monkeypatch.setattr(matching, "AT_ONCE", 2**15)
+    monkeypatch.setattr(folded, "AT_ONCE", 2**15)
+    found = Searched(first, second, 4.0, unheard)
+
+    def look() -> None:
+        stream = stream_as_it_is(first, second)
+        found.under(stream, found.compared_ends(stream))
+
+    monkeypatch.setattr(layer_parts, "PART", 2**15)
+    assert peak_of(look) < 8 * min(numbers.values())
+    assert (found.exact, found.equal, found.residuals) == (True, True, [])
+    assert peak_of(lambda: fit_stream(first, second)) < 4 * numbers["embedding"]
+    assert peak_of(lambda: under_identity(first, second)) < 4 * min(numbers.values())
+    monkeypatch.setattr(layer_parts, "PART", 2**30)
+    assert peak_of(look) > 60 * numbers["layer"]
