@@ -160,6 +160,7 @@ def apart_by_theorem(
     tokens: int,
     source: random.Random,
     budget: Work,
+    theorems: slice = slice(None),
 ) -> tuple[tuple[Reason, str] | None, tuple[FellShort, ...]]:
     """Whether two softmax networks are different functions, by the conditions that the first one fulfils.
 
@@ -172,6 +173,7 @@ def apart_by_theorem(
         tokens: two or more.
         source: of random numbers.
         budget: of exact work; nothing is said where it does not allow the conditions to be tested.
+        theorems: of `APART`, those that are asked.
     """
     if (both := padded(*(_without_idle(net) for net in (first, second)))) is None:
         return None, ()
@@ -184,7 +186,7 @@ def apart_by_theorem(
         )
     except TooLarge:
         return None, ()
-    return ask(_Determined(known, *both, source), APART, budget)
+    return ask(_Determined(known, *both, source), APART[theorems], budget)
 
 
 def _without_idle(net: NetworkCircuits) -> NetworkCircuits:
