@@ -87,7 +87,7 @@ def main() -> None:
         tokens, causal, skip = int(source.integers(3, 5)), bool(source.random() < 0.5), bool(source.random() < 0.8)
         nets = drawn(source, given.drawn, n, d, heads)
         found = np.hstack(
-            [outputs(nets, source.uniform(-1, 1, (n, tokens)), heads, causal=causal, skip=skip) for _ in "ab"]
+            [outputs(nets, source.uniform(-3, 3, (n, tokens)), heads, causal=causal, skip=skip) for _ in "ab"]
         )
         order = np.argsort(found @ source.uniform(1, 2, found.shape[1]))
         near = np.abs(np.diff(found[order], axis=0)).max(axis=1) < 1e-10

@@ -145,7 +145,7 @@ def _row(number: str, about: Callable[[_Determined], bool], *needs: TheoremNeed)
     return TheoremRow(f"{number} of {HEADS_PAGE}", about, paid_by_steps, prove, silence, needs)
 
 
-APART = (
+APART: tuple[TheoremRow[_Determined, Any], ...] = (
     _row("Theorem 4", any_question, *WORDS),
     _row("Corollary 5", lambda pair: pair.is_as_wide, *COROLLARY_5),
     _row("Theorem 11", lambda pair: pair.architecture.tokens > 2, WORDS_AND_BLOCKS),

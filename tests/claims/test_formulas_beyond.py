@@ -91,7 +91,7 @@ BEYOND: dict[tuple[str, str], Callable[[], Iterable[Any]]] = {
     ("attention-only-transformers", "softmax, causal"): lambda: residual((2, 4), (8, 9), (0, 0)),
     ("attention-only-transformers", "lightning, causal"): lambda: residual((2, 4), (8, 9), (0, 0), None),
     ("lightning-layer-sums", "random shapes"): lambda: residual((2, 4), (8, 9), (8, 9), None),
-    ("below-thresholds", "sizes below"): lambda: [network(d, n, 1 + n % 2) for d, n in ((1, 5), (1, 6), (2, 5), (2, 6))],
+    ("below-thresholds", "sizes below"): lambda: [network(d, n, 1 + n % 2) for n in (5, 6) for d in (1, 2)],
     ("transformer-dimension", "n, m >= d"): lambda: residual((2, 4), (8, 9), (8, 9)),
     ("transformer-dimension", "n < d or m < d"): lambda: residual((3, 4), (2, 6), (6, 9)),
     ("words-and-blocks", "three tokens or more: the"): lambda: residual((3, 4), (2, 6), (2, 9)),
