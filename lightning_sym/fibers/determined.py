@@ -145,7 +145,7 @@ def _row(number: str, about: Callable[[_Determined], bool], *needs: TheoremNeed)
     return TheoremRow(f"{number} of {HEADS_PAGE}", about, paid_by_steps, prove, silence, needs)
 
 
-APART = (
+APART: tuple[TheoremRow[_Determined, Any], ...] = (
     _row("Theorem 4", any_question, *WORDS),
     _row("Corollary 5", lambda pair: pair.is_as_wide, *COROLLARY_5),
     _row("Theorem 11", lambda pair: pair.architecture.tokens > 2, WORDS_AND_BLOCKS),
@@ -160,6 +160,7 @@ def apart_by_theorem(
     tokens: int,
     source: random.Random,
     budget: Work,
+    theorems: slice = slice(None),
 ) -> tuple[tuple[Reason, str] | None, tuple[FellShort, ...]]:
     """Whether two softmax networks are different functions, by the conditions that the first one fulfils.
 
@@ -172,6 +173,7 @@ def apart_by_theorem(
         tokens: two or more.
         source: of random numbers.
         budget: of exact work; nothing is said where it does not allow the conditions to be tested.
+        theorems: of `APART`, those that are asked.
     """
     if (both := padded(*(_without_idle(net) for net in (first, second)))) is None:
         return None, ()
@@ -184,7 +186,7 @@ def apart_by_theorem(
         )
     except TooLarge:
         return None, ()
-    return ask(_Determined(known, *both, source), APART, budget)
+    return ask(_Determined(known, *both, source), APART[theorems], budget)
 
 
 def _without_idle(net: NetworkCircuits) -> NetworkCircuits:

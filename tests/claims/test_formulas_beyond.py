@@ -13,6 +13,7 @@ from lightning_sym import SOFTMAX, Architecture, Normalization, variety_degree
 from proofs_check.claim import Claim, Part
 from proofs_check.claims.models.decoders import Decoder
 from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y
+from proofs_check.claims.transformers.below_thresholds import network
 from proofs_check.instances import value_of
 from proofs_check.registry import all_claims, claim_by_id
 from proofs_check.samples import Dice, distinct, random_networks
@@ -96,6 +97,7 @@ BEYOND: dict[tuple[str, str], Callable[[], Iterable[Any]]] = {
     ("attention-only-transformers", "softmax, causal"): lambda: residual((2, 4), (8, 9), (0, 0)),
     ("attention-only-transformers", "lightning, causal"): lambda: residual((2, 4), (8, 9), (0, 0), None),
     ("lightning-layer-sums", "random shapes"): lambda: residual((2, 4), (8, 9), (8, 9), None),
+    ("below-thresholds", "sizes below"): lambda: [network(d, n, 1 + n % 2) for n in (5, 6) for d in (1, 2)],
     ("transformer-dimension", "n, m >= d"): lambda: residual((2, 4), (8, 9), (8, 9)),
     ("transformer-dimension", "n < d or m < d"): lambda: residual((3, 4), (2, 6), (6, 9)),
     ("words-and-blocks", "three tokens or more: the"): lambda: residual((3, 4), (2, 6), (2, 9)),

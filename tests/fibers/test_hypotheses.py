@@ -103,8 +103,8 @@ def test_each_theorem_needs_all_of_its_hypotheses() -> None:
     for row in DETERMINED:
         number = row.citation.split(" of ")[0]
         names = {need.name for need in row.needs if isinstance(need, Hypothesis)}
-        ways = {tuple(need.name for need in needs) for each in row.needs if isinstance(each, OneOf)
-                for _, needs in each.ways}  # fmt: skip
+        ways = {tuple(need.name for need in needs if isinstance(need, Hypothesis))
+                for each in row.needs if isinstance(each, OneOf) for _, needs in each.ways}  # fmt: skip
         words, ranks = {"(a)", "(a')", "(b)", "(c)"}, {hypothesis.name for hypothesis in RANKS}
         blocks = {("(a)", "(b), unmasked", "(o)"), ("(a), words", "(b)", "(s)"), ("(a)", "(a')", "(b)")}
         assert (names, ways) == {

@@ -76,8 +76,8 @@ def three_layers_of_opposite_heads() -> Pair:
     a, v = drawn(9, 5)
     moved = np.kron(turn, np.outer(away, away))
     embed = np.eye(9, dtype=object)[:, :1]
-    one, other = (residual(embed, [first, second, [(m, v)]], causal=True) for m in (a, a + moved))
-    return one, other
+    lower, other = (residual(embed, [first, second, [(m, v)]], causal=True) for m in (a, a + moved))
+    return lower, other
 
 
 # ---- three tokens without a mask, a skew head two layers below
