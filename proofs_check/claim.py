@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lightning_sym.errors import LightningError
 from lightning_sym.network.architecture import Architecture
@@ -67,6 +67,13 @@ class Certifiable(NamedTuple):
 
 Check = Callable[[Any], "str | None"]
 
+
+class InstancesOf(Protocol):
+    """What makes the instances of a part, few of them or all."""
+
+    def __call__(self, *, quick: bool) -> Iterable[Any]: ...
+
+
 At = Callable[[Architecture, "Weights | None"], Iterable[Any]]
 
 
@@ -92,7 +99,7 @@ class Part:
 
     name: str
     scope: Scope
-    instances: Callable[[bool], Iterable[Any]]
+    instances: InstancesOf
     check: Check
     mutants: Mapping[str, Check] = field(default_factory=dict)
     expected: Verdict = Verdict.HOLDS

@@ -109,7 +109,7 @@ def reach(part: Part, quick: bool = False) -> str:
         '8 instances: widths 3 to 10, layers 2, tokens 3, heads 1'
     """
     seen, found = set(), defaultdict[str, set[int]](set)
-    for instance in part.instances(quick):
+    for instance in part.instances(quick=quick):
         value = value_of(instance)
         if value not in seen:
             seen.add(value)

@@ -95,7 +95,7 @@ def run_part(
     undecided, refuted = None, None
     found: Counter[str] = Counter()  # in the order of their first appearance
     examples: dict[str, Any] = {}
-    for instance in part.instances(quick):
+    for instance in part.instances(quick=quick):
         value = value_of(instance)
         if value in seen:
             continue

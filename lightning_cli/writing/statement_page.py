@@ -124,7 +124,7 @@ def _certificate(claim: Claim, *, quick: bool) -> Iterator[str]:
     for part in claim.parts:
         if part.certifies is None:
             continue
-        for instance in part.instances(quick):
+        for instance in part.instances(quick=quick):
             for certifiable in part.certifies(instance):
                 text = json.dumps(certifiable.document())
                 yield "<details><summary>A certificate</summary>"

@@ -194,13 +194,13 @@ def test_networks_side_by_side_are_run_like_each_alone() -> None:
 def test_common_streams_is_symmetric_and_says_yes_to_the_same_network() -> None:
     networks = list(random_networks(8))
     assert all(common_streams(n, n) for n in networks)
-    for pair in equal_pairs(True):
+    for pair in equal_pairs(quick=True):
         for other in (pair.other, pair.spoiled):
             assert common_streams(pair.one, other) is common_streams(other, pair.one)
 
 
 def test_pairs_that_were_made_equal_carry_what_they_say() -> None:
-    pairs = list(equal_pairs(True))
+    pairs = list(equal_pairs(quick=True))
     assert len({pair.kind for pair in pairs}) == 8
     for pair in pairs:
         inputs = inputs_of(pair.one, 4)

@@ -133,7 +133,7 @@ def test_every_formula_is_tried_beyond_its_block(claim: Claim) -> None:
 @pytest.mark.parametrize(("claim_id", "begins"), [pytest.param(*key, id=": ".join(key)) for key in BEYOND])
 def test_a_formula_holds_beyond_the_block_of_its_check(claim_id: str, begins: str) -> None:
     part = part_of(claim_id, begins)
-    known = {value_of(instance) for instance in part.instances(False)}
+    known = {value_of(instance) for instance in part.instances(quick=False)}
     within = part.at or (lambda network, weights: [network])
     new = [instance for shape in BEYOND[claim_id, begins]() for instance in within(shape, None)]
     new = [instance for instance in new if value_of(instance) not in known]

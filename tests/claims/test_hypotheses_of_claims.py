@@ -91,7 +91,7 @@ def test_what_is_not_of_every_weight_says_its_range(part: Part) -> None:
     """Of networks the sizes, as the instances have them."""
     for quick in (False, True):
         said = reach(part, quick)
-        networks = [found for found in part.instances(quick) if isinstance(found, Architecture)]
+        networks = [found for found in part.instances(quick=quick) if isinstance(found, Architecture)]
         assert re.match(r"[\d,]+ instances?\b", said)
         if networks and part.scope is not Scope.IDENTITY:
             widths = {width for network in networks for width in network.widths}

@@ -91,7 +91,7 @@ def test_the_weights_of_the_singular_points_are_counted_once() -> None:
     points = {
         key_in_claim(part, point, value_of(point))
         for part in claim.parts
-        for point in part.instances(True)
+        for point in part.instances(quick=True)
         if isinstance(point, OrbitPoint)
     }
     assert len(points) == 471
@@ -107,9 +107,8 @@ def test_kinds_are_counted() -> None:
 
 @pytest.mark.parametrize("networks", [all_widths.small_networks, lambda quick: every_width.patterns(quick, 2)])
 def test_an_orbit_meets_exactly_where_it_is_asked_for(networks: Any) -> None:
-    met = {
-        network: "orbit" in certified_dimension(network, all_bounds=True).upper_evidence for network in networks(True)
-    }
+    asked = networks(quick=True)
+    met = {each: "orbit" in certified_dimension(each, all_bounds=True).upper_evidence for each in asked}
     assert met == {network: all_widths.orbit_meets(network) for network in met}
     assert set(met.values()) == {True, False}
 

@@ -81,9 +81,9 @@ def ranks(fault: Callable[[Any], Any], places: Sequence[tuple[str, str]] = PLACE
 
 def some(part: Part, shown: int = SHOWN) -> Part:
     """The part on a few of its quick instances."""
-    count = sum(1 for _ in islice(part.instances(True), AMONG))
+    count = sum(1 for _ in islice(part.instances(quick=True), AMONG))
     step = max(1, count // shown)
-    return replace(part, instances=lambda quick: islice(part.instances(True), 0, shown * step, step))
+    return replace(part, instances=lambda quick: islice(part.instances(quick=True), 0, shown * step, step))
 
 
 def places_of(part: Part) -> tuple[Verdict, list[tuple[str, str]]]:

@@ -41,8 +41,8 @@ def test_each_formula_of_these_claims_has_random_shapes() -> None:
 
 @pytest.mark.parametrize("part", RANDOM)
 def test_random_shapes_lie_beyond_the_block_where_the_formula_was_found(part: Part) -> None:
-    full, quick = list(part.instances(False)), list(part.instances(True))
-    assert full == list(part.instances(False))
+    full, quick = list(part.instances(quick=False)), list(part.instances(quick=True))
+    assert full == list(part.instances(quick=False))
     assert len(set(full)) == len(full) >= 40
     assert max(network.widths[0] for network in full) == 8
     assert sum(network.widths[0] > 4 for network in full) >= len(full) // 3

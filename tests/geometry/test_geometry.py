@@ -192,7 +192,7 @@ def test_claims_about_every_orbit_do_not_pass_with_orbits_left_out(
         assert parts
         for part in parts:
             with pytest.raises(ProgramError, match="seen"):
-                list(part.instances(True))
+                list(part.instances(quick=True))
 
 
 @pytest.mark.parametrize(

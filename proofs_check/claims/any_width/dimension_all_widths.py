@@ -68,7 +68,7 @@ def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]
         yield from random_shapes(60, seed, depth=(1, 4), tokens=(1, 4), fits=lambda n: max(n.widths) > 6)
 
 
-def small_networks(quick: bool) -> Iterator[Architecture]:
+def small_networks(*, quick: bool) -> Iterator[Architecture]:
     """All networks with sizes up to two (quick) or three, up to three layers."""
     sizes = range(1, 3 if quick else 4)
     for depth in (1, 2) if quick else (1, 2, 3):

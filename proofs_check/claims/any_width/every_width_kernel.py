@@ -55,7 +55,7 @@ def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = No
     return forward(x, still)
 
 
-def depths_and_widths(quick: bool) -> Iterator[tuple[int, int]]:
+def depths_and_widths(*, quick: bool) -> Iterator[tuple[int, int]]:
     """Pairs `(l, d_0)` that Lemma 4 is shown for symbolically."""
     yield from [(1, 2), (1, 3), (2, 2), (2, 3)]
     if not quick:

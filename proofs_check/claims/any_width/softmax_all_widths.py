@@ -57,7 +57,7 @@ def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]
             )  # fmt: skip
 
 
-def small_networks(quick: bool) -> Iterator[Architecture]:
+def small_networks(*, quick: bool) -> Iterator[Architecture]:
     """All networks with sizes up to two (quick) or three, one and two layers, masked and not."""
     sizes = range(1, 3 if quick else 4)
     for depth, causal, t in product((1, 2), (False, True), (1, 2)):

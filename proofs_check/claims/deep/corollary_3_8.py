@@ -62,7 +62,7 @@ def holds_at_one_token(network: Architecture) -> bool:
     return all(min(r, w) == 1 for r, w in zip(network.attention_ranks, network.widths, strict=False))
 
 
-def small_networks(quick: bool) -> Iterator[Architecture]:
+def small_networks(*, quick: bool) -> Iterator[Architecture]:
     """Networks with equal inner widths, whether or not the other hypotheses hold."""
     sizes = (2, 3) if quick else (2, 3, 4)
     for depth in (2, 3) if quick else (2, 3, 4):
@@ -72,9 +72,9 @@ def small_networks(quick: bool) -> Iterator[Architecture]:
                 yield Architecture(widths, ranks, 2 + (sum(ranks) % 2))
 
 
-def instances(quick: bool) -> Iterator[Architecture]:
+def instances(*, quick: bool) -> Iterator[Architecture]:
     """At the full size also random shapes with inner widths from five to eight."""
-    yield from filter(hypotheses_hold, small_networks(quick))
+    yield from filter(hypotheses_hold, small_networks(quick=quick))
     if not quick:
         yield from random_bottlenecks(30, 20261121, inner=(5, 8), parameters=(1, 400), fits=hypotheses_hold)
 
@@ -83,17 +83,17 @@ def check(network: Architecture, formula: Formula = printed_formula) -> None:
     expect_dimension(dimension_by_orbit(network), formula(network))
 
 
-def some_rank_one(quick: bool) -> Iterator[Architecture]:
+def some_rank_one(*, quick: bool) -> Iterator[Architecture]:
     """Bottleneck widths and two tokens: only the hypothesis on the ranks fails."""
     yield Architecture((4, 3, 3, 5), (2, 1, 1), 2)
     yield Architecture((2, 1, 1, 2), (2, 2, 1), 2)  # inner width one
-    for network in small_networks(quick):
+    for network in small_networks(quick=quick):
         ranks = network.attention_ranks
         if 1 in ranks and max(ranks) <= 2 and (not quick or network.widths[0] == network.widths[1]):
             yield network
 
 
-def one_token(quick: bool) -> Iterator[Architecture]:
+def one_token(*, quick: bool) -> Iterator[Architecture]:
     """Only the hypothesis on the tokens fails, or that on the ranks as well."""
     for depth, delta in product((2, 3), (2, 3)):
         for ranks in product((1, 2, 3), repeat=depth):

@@ -48,7 +48,7 @@ def every_shape(depth: int, closed: ClosedForm = closed_form) -> None:
     expect_equal(str(recursive_form(x, weights)), str(composed), at=f"{depth} layers, Eq. 11")
 
 
-def symbolic_shapes(quick: bool) -> Iterator[Architecture]:
+def symbolic_shapes(*, quick: bool) -> Iterator[Architecture]:
     for d, d_out, a, t in product((1, 2), (1, 2), (1, 2, 3), (1, 2)):
         yield Architecture((d, d_out), (a,), t)
     for widths in product((1, 2), repeat=3):
@@ -67,7 +67,7 @@ def symbolic(shape: Architecture, closed: ClosedForm = closed_form) -> None:
         raise Refutation(f"{shape}: the closed form differs from the composition")
 
 
-def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
+def rational_instances(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
     shapes = [
         Architecture((2, 3, 2), (2, 2), 2),
         Architecture((3, 1, 2, 2), (1, 2, 3), 2),

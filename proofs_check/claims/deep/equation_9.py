@@ -69,7 +69,7 @@ def attention_matrix_alone(depth: int, change: Change = change_basis) -> None:
     expect_equal(str(new.key.mT @ new.query), str(c.inverse.mT @ a @ c.inverse), at=f"layer {depth}")
 
 
-def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
+def rational_instances(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
     shapes = [
         Architecture((2, 3, 2), (2, 2), 2),
         Architecture((3, 1, 2, 2), (1, 2, 3), 2),

@@ -68,7 +68,7 @@ def every_shape(depth: int, next_b: Recursion[Words] = step) -> None:
     at_every_layer(Words.letter("X"), word_layers(depth), Words.identity(), same, next_b)
 
 
-def symbolic_shapes(quick: bool) -> Iterator[Architecture]:
+def symbolic_shapes(*, quick: bool) -> Iterator[Architecture]:
     for d, d_out, a, t in product((1, 2), (1, 2), (1, 2), (1, 2, 3)):
         yield Architecture((d, d_out), (a,), t)
     for widths in product((1, 2), repeat=3):
@@ -86,7 +86,7 @@ def symbolic(shape: Architecture, next_b: Recursion[ObjectArray] = step) -> None
     at_every_layer(x, layers, ring.constants(np.eye(shape.tokens, dtype=int)), np.array_equal, next_b)
 
 
-def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
+def rational_instances(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
     shapes = [
         Architecture((2, 3, 2), (2, 2), 2),
         Architecture((3, 1, 2, 2), (1, 2, 3), 3),

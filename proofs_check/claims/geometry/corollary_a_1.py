@@ -57,7 +57,7 @@ def bihomogeneous(value_degree: int) -> None:
         expect_equal(str(forward(x, [layer])), str(expected), at=f"lambda {name}, mu V")
 
 
-def norm_shapes(quick: bool) -> Iterator[tuple[int, int]]:
+def norm_shapes(*, quick: bool) -> Iterator[tuple[int, int]]:
     return ((d, d_out) for d in ((1, 2) if quick else (1, 2, 3)) for d_out in (1, 2))
 
 
@@ -98,7 +98,7 @@ class WeightSequence(NamedTuple):
         return f"n^{s} Q, n^{r} K, n^{-r - s} V, limit {matrices(self.limit)}, drift {matrices(self.drift)}"
 
 
-def sequences(quick: bool) -> Iterator[WeightSequence]:
+def sequences(*, quick: bool) -> Iterator[WeightSequence]:
     """Limits of every rank, zero included, of weights that stay, diverge or vanish."""
     for d, d_out, a in [(1, 1, 1), (2, 1, 1), (2, 2, 2)] if quick else [(2, 1, 1), (2, 2, 2), (3, 2, 2), (3, 1, 3)]:
         shape = Architecture((d, d_out), (a,), 2)

@@ -63,7 +63,7 @@ def two_points(pairs: AllWeights, also_proportional: bool = False) -> Truths:
     return result
 
 
-def fields(quick: bool) -> Iterator[tuple[LayerOverField, int]]:
+def fields(*, quick: bool) -> Iterator[tuple[LayerOverField, int]]:
     sizes = [LayerOverField(3, 2, 1), LayerOverField(3, 2, 2), LayerOverField(5, 2, 1)]
     if not quick:
         sizes += [LayerOverField(7, 2, 1), LayerOverField(5, 2, 2)]
@@ -80,7 +80,7 @@ def fiber_sizes(instance: tuple[LayerOverField, int], stated: Callable[[AllWeigh
     return Tally(f"{name}: {single:,} functions with one point, {double:,} with two")
 
 
-def pencils(quick: bool) -> Iterator[tuple[int, int, str]]:
+def pencils(*, quick: bool) -> Iterator[tuple[int, int, str]]:
     for d, d_out in product((2, 3) if quick else (2, 3, 4), (1, 2, 3)):
         yield d, d_out, "columns"
         if d_out > 1:
@@ -112,7 +112,7 @@ def rational_inverse(instance: tuple[int, int, str], sign: int = -1) -> None:
             expect_equal(form[at[0, j]], other[j] * common[0] + other[0] * common[j], where)
 
 
-def rank_one_fields(quick: bool) -> Iterator[LayerOverField]:
+def rank_one_fields(*, quick: bool) -> Iterator[LayerOverField]:
     return iter(
         (LayerOverField(3, 2, 1), LayerOverField(5, 2, 1))
         if quick

@@ -57,7 +57,7 @@ def as_stated(rank_a: int, rank_v: int) -> bool:
     return rank_a == rank_v == 1
 
 
-def finite_fields(quick: bool) -> Iterator[tuple[int, int, int]]:
+def finite_fields(*, quick: bool) -> Iterator[tuple[int, int, int]]:
     """Fields and widths `p, d, d'`, with `a >= d`; not characteristic two, where values do not determine forms."""
     yield from ((3, 2, 1), (3, 2, 2))
     if not quick:
@@ -115,13 +115,13 @@ def gradient_of_the_resultant(_: object, power: int = 1) -> None:
         raise Refutation(f"the gradient is {found[0]}, ..., stated {expected[0]}, ... up to sign")
 
 
-def shapes(quick: bool) -> Iterator[LayerShape]:
+def shapes(*, quick: bool) -> Iterator[LayerShape]:
     return (shape for shape in theorem.inside(quick=True) if shape.d_out <= 2 or not quick)
 
 
 def points(quick: bool, of: Callable[[LayerShape], bool]) -> Iterator[OrbitPoint]:
     """One from each orbit, where phi is not zero; an error of the program if a kind of point is not seen."""
-    return filter(hypotheses_hold, theorem.points(filter(of, shapes(quick))))
+    return filter(hypotheses_hold, theorem.points(filter(of, shapes(quick=quick))))
 
 
 def as_printed(point: OrbitPoint, locus: Locus = as_stated) -> None:
@@ -189,7 +189,7 @@ CLAIM = Claim(
         Part(
             "where for 2 <= a < d it holds all the same",
             Scope.INSTANCES,
-            lambda quick: (tuple(shapes(quick)),),
+            lambda quick: (tuple(shapes(quick=quick)),),
             where_the_printed_locus_is_right,
             {"nowhere": partial(where_the_printed_locus_is_right, right=smooth_parameters)},
             instance="all shapes together",

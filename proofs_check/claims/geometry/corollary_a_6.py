@@ -141,7 +141,7 @@ def point_of(shape: Architecture, rank_a: int, rank_v: int, seed: int) -> LayerP
     return LayerPoint(shape, Weights.random(shape, seed=seed, bound=3, **ranks).layers[0])
 
 
-def points(quick: bool) -> Iterator[LayerPoint]:
+def points(*, quick: bool) -> Iterator[LayerPoint]:
     """Weights of every pair of ranks, zero included, and some with A and V parallel."""
     sizes = [(2, 1, 1), (2, 2, 1), (2, 1, 2), (2, 2, 2), (3, 2, 2)]
     for d, d_out, a in sizes if quick else [*sizes, (3, 1, 1), (3, 1, 3), (3, 2, 3), (4, 2, 2)]:

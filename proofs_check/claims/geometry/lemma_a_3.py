@@ -60,7 +60,7 @@ def as_stated(rank_a: int, rank_v: int, rank_both: int) -> bool:
     return (rank_a, rank_v, rank_both) == (1, 1, 1)
 
 
-def finite_fields(quick: bool) -> Iterator[Shape]:
+def finite_fields(*, quick: bool) -> Iterator[Shape]:
     """Fields and widths `p, d, d'`; the characteristic must not be two, where squares do not span quadratic forms."""
     yield from ((3, 2, 1), (3, 2, 2), (5, 2, 1))
     if not quick:
@@ -103,7 +103,7 @@ def point_at(form: NormalForm, alpha: int) -> KernelPoint:
     return KernelPoint(alpha, form, restricted.shape[0] - rank(restricted))
 
 
-def points(quick: bool) -> Iterator[KernelPoint]:
+def points(*, quick: bool) -> Iterator[KernelPoint]:
     """One from each orbit; all of the matrices, and those of rank `alpha < d`.
 
     Raises:

@@ -75,7 +75,7 @@ def triples_and_orbits(p: int, d: int, d_out: int) -> tuple[Integers, Integers]:
     return triples(attention, value, p), orbits(p, d, d_out)
 
 
-def fields(quick: bool) -> Iterator[Instance]:
+def fields(*, quick: bool) -> Iterator[Instance]:
     """Fields and widths `p, d, d'`."""
     yield from ((2, 1, 1), (2, 2, 1), (2, 2, 2), (3, 2, 1), (2, 3, 1))
     if not quick:

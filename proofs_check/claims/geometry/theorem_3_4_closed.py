@@ -91,7 +91,7 @@ def base_locus(shape: Shape) -> None:
             )
 
 
-def one_token(quick: bool) -> Iterator[Shape]:
+def one_token(*, quick: bool) -> Iterator[Shape]:
     return ((d, d_out, 1) for d in (1, 2, 3) for d_out in (1, 2))
 
 

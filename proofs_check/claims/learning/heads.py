@@ -101,7 +101,7 @@ def never(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int) -> b
     return not alike and seen_apart(names, heads, tokens)
 
 
-def layers(quick: bool) -> Iterator[Heads]:
+def layers(*, quick: bool) -> Iterator[Heads]:
     for seed in range(40 if quick else 200):
         yield Heads(seed, 3 if seed % 3 else 2)
 
@@ -156,7 +156,7 @@ def agrees(layer: Heads, apart: Apart = seen_apart) -> str:
     return Tally("seen apart" if holds else "not seen apart")
 
 
-def networks(quick: bool) -> Iterator[Architecture]:
+def networks(*, quick: bool) -> Iterator[Architecture]:
     yield Architecture((2, 2), (1,), 3, SOFTMAX)
     yield Architecture((2, 2), (1,), 2, SOFTMAX, heads=2, skip=True)
     yield Architecture((2, 2), (1,), 3, SOFTMAX, heads=2, value_ranks=(1,), causal=True)

@@ -46,7 +46,7 @@ class DrawnLayer:
         return Weights.of({"Q1": self.query, "K1": self.key, "V1": self.value})
 
 
-def layers(quick: bool) -> Iterator[DrawnLayer]:
+def layers(*, quick: bool) -> Iterator[DrawnLayer]:
     one, other, both = ((1, 0),), ((0, 1),), ((1, 2),)
     yield DrawnLayer("values and scores apart", both, one, other, 2, 7)
     yield DrawnLayer("values and scores parallel", both, one, one, 2, 6)
@@ -111,7 +111,7 @@ def changed(by: Fraction = Fraction(0), order: int = 0) -> Stated:
     return say
 
 
-def degenerate(quick: bool) -> Iterator[int]:
+def degenerate(*, quick: bool) -> Iterator[int]:
     yield from range(24 if quick else 240)
 
 

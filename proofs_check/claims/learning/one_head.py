@@ -57,13 +57,13 @@ def chains(instance: Sizes, answer: Answer = stated) -> None:
     expect_number(found, 2 * answer(v, tokens, e, teacher), f"{v} words, {tokens} tokens, width {e}, teacher {teacher}")
 
 
-def small(quick: bool) -> Iterator[Sizes]:
+def small(*, quick: bool) -> Iterator[Sizes]:
     """Yield sizes whose ideals are small."""
     cases = [(2, 2, 1), (2, 3, 1), (3, 2, 1), (3, 3, 2)] + ([] if quick else [(3, 3, 1)])
     return ((v, tokens, e, teacher) for (v, e, teacher), tokens in product(cases, (2, 3)))
 
 
-def larger(quick: bool) -> Iterator[Sizes]:
+def larger(*, quick: bool) -> Iterator[Sizes]:
     """Yield sizes of two or three chains, or four."""
     for v, e in product(range(2, 4 if quick else 5), range(2, 5 if quick else 7)):
         for teacher, tokens in product(range(max(1, v - 2), min(v, e)), (2, 5)):

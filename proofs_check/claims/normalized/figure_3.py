@@ -60,7 +60,7 @@ def most_with(network: Architecture, inputs: int) -> int:
     return network.widths[0] * network.widths[-1] + inputs * network.tokens * (network.tokens - 1)
 
 
-def ten_inputs(quick: bool) -> Iterator[Instance]:
+def ten_inputs(*, quick: bool) -> Iterator[Instance]:
     """The points of Figure 3 where the bound is below the dimension."""
     return ((n, 10) for n in figure_networks() if n.widths[0] >= 9)
 

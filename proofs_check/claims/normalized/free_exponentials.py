@@ -76,7 +76,7 @@ def half_of_them(network: Architecture) -> int:
     return network.depth * network.heads * network.tokens * (network.tokens + 1) // 2
 
 
-def networks(quick: bool) -> Iterator[Architecture]:
+def networks(*, quick: bool) -> Iterator[Architecture]:
     """All options mixed; streams of rank one, also such that later layers widen again."""
     seen = set[Architecture]()
     for widths, heads, skip, causal, embed in product(
@@ -216,7 +216,7 @@ CLAIM = Claim(
         Part(
             "the same rank as by Taylor series",
             Scope.GENERIC,
-            lambda quick: (n for n in networks(quick) if n.depth < 3),
+            lambda quick: (n for n in networks(quick=quick) if n.depth < 3),
             two_roads,
             {"one dimension less by Taylor series": partial(two_roads, lost=1)},
             certifies=itself,

@@ -164,7 +164,7 @@ def of_values(network: Architecture, shift: int, inputs: int | None = None, all_
     return Certifiable(("values", shift, network), make)
 
 
-def bottlenecks(quick: bool) -> Iterator[Architecture]:
+def bottlenecks(*, quick: bool) -> Iterator[Architecture]:
     """At the full size also random shapes with inner widths from three to five."""
     yield from (n for n in sized(quick, ONE_PLUS_Y) if hypotheses_hold(n))
     if not quick:

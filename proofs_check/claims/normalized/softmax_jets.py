@@ -38,7 +38,7 @@ def degree(normalization: Normalization, layer: int) -> int:
     return int(2 * order(normalization) * 3 ** (layer - 1) + 1)
 
 
-def boxes(quick: bool) -> Iterator[VirtualBox]:
+def boxes(*, quick: bool) -> Iterator[VirtualBox]:
     for normalization in SEVERAL:
         k = order(normalization)
         for tokens in (2, 3):
@@ -81,7 +81,7 @@ class DrawnTokens(NamedTuple):
     seed: int
 
 
-def drawn(quick: bool) -> Iterator[DrawnTokens]:
+def drawn(*, quick: bool) -> Iterator[DrawnTokens]:
     for seed, normalization in enumerate(SEVERAL):
         for depth in (1, 2, 3) if order(normalization) == 1 or not quick else (1, 2):
             for width, tokens, first in [(2, 2, 1), (3, 3, 1), (2, 5, 2)]:
@@ -168,7 +168,7 @@ class Behind(NamedTuple):
     finding: str
 
 
-def skew_layers(quick: bool) -> Iterator[Behind]:
+def skew_layers(*, quick: bool) -> Iterator[Behind]:
     skew, thin = ((0, 1), (-1, 0)), ((1, 1), (0, 0))
     for tokens in (3,) if quick else (3, 4):
         yield Behind(

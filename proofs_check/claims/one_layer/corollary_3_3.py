@@ -35,7 +35,7 @@ def hypotheses_hold(network: Architecture) -> bool:
     return network.tokens >= 2 and (a > 1 or d_out > 1)
 
 
-def two_tokens(quick: bool) -> Iterator[Architecture]:
+def two_tokens(*, quick: bool) -> Iterator[Architecture]:
     top = 4 if quick else 7
     for d in range(1, top + 1):
         for d_out in range(1, top):
@@ -44,9 +44,9 @@ def two_tokens(quick: bool) -> Iterator[Architecture]:
                     yield Architecture((d, d_out), (a,), t)
 
 
-def instances(quick: bool) -> Iterator[Architecture]:
+def instances(*, quick: bool) -> Iterator[Architecture]:
     """At the full size also random shapes with a width of eight."""
-    yield from filter(hypotheses_hold, two_tokens(quick))
+    yield from filter(hypotheses_hold, two_tokens(quick=quick))
     if not quick:
         yield from random_networks(40, 20261121, rank=(1, 9), fits=lambda n: max(n.widths) == 8 and hypotheses_hold(n))
 
@@ -55,9 +55,9 @@ def check(network: Architecture, formula: Formula = printed_formula) -> None:
     expect_dimension(dimension_by_orbit(network), formula(*network.widths, *network.attention_ranks))
 
 
-def rank_one_one_output(quick: bool) -> Iterator[Architecture]:
+def rank_one_one_output(*, quick: bool) -> Iterator[Architecture]:
     """`a = d' = 1`: the one case with two tokens or more that the hypotheses leave out."""
-    return (network for network in two_tokens(quick) if not hypotheses_hold(network))
+    return (network for network in two_tokens(quick=quick) if not hypotheses_hold(network))
 
 
 def not_needed(network: Architecture, formula: Formula = printed_formula) -> str:
@@ -65,11 +65,11 @@ def not_needed(network: Architecture, formula: Formula = printed_formula) -> str
     return "the hypothesis a > 1 or d' > 1 is sufficient, not needed: the formula holds at a = d' = 1"
 
 
-def one_token(quick: bool) -> Iterator[Architecture]:
+def one_token(*, quick: bool) -> Iterator[Architecture]:
     return (Architecture((d, d), (a,), 1) for d in (2, 3, 4) for a in range(2, d + 1))
 
 
-def rank_one_one_token(quick: bool) -> Iterator[Architecture]:
+def rank_one_one_token(*, quick: bool) -> Iterator[Architecture]:
     """Attention matrices of rank one: `a = 1`, or `d = 1`."""
     shapes = [(d, d_out, 1) for d in (1, 2, 3) for d_out in (1, 2)] + [(1, 2, 2)]
     return (Architecture((d, d_out), (a,), 1) for d, d_out, a in shapes)

@@ -65,7 +65,7 @@ def layers_in(ring: PolynomialRing, shape: Architecture) -> tuple[list[Layer], O
     return layers, ring.matrix("x", shape.widths[0], shape.tokens)
 
 
-def shapes(quick: bool) -> Iterator[Architecture]:
+def shapes(*, quick: bool) -> Iterator[Architecture]:
     """All small shapes, those with `a > d`, `d = 1` and `t = 1` included."""
     top = 2 if quick else 3
     for d in range(1, top + 1):

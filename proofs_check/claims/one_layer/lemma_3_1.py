@@ -65,7 +65,7 @@ def _transpose(m: Matrix) -> Matrix:
     return tuple(zip(*m, strict=True))
 
 
-def fibers(quick: bool) -> Iterator[ProductFiber]:
+def fibers(*, quick: bool) -> Iterator[ProductFiber]:
     """Fibers over products of rank `a`, every one of them."""
     sizes = [(3, 1, 1), (3, 2, 1), (2, 2, 2), (5, 2, 1)] + ([] if quick else [(3, 2, 2), (2, 3, 2)])
     for p, d, a in sizes:
@@ -101,7 +101,7 @@ def one_matrix_connects(fiber: ProductFiber, only_diagonal: bool = False) -> Non
         )
 
 
-def rational_pairs(quick: bool) -> Iterator[tuple[int, int, int]]:
+def rational_pairs(*, quick: bool) -> Iterator[tuple[int, int, int]]:
     for d in range(1, 4 if quick else 6):
         for a in range(1, d + 1):
             for seed in range(3):
@@ -142,7 +142,7 @@ def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, inve
         raise Refutation(f"{at}: Q' is not C{'^-T' * inverse} Q, C = {spell(c_transposed.T)}")
 
 
-def variety_shapes(quick: bool) -> Iterator[tuple[int, int]]:
+def variety_shapes(*, quick: bool) -> Iterator[tuple[int, int]]:
     top = 4 if quick else 6
     return ((d, a) for d in range(1, top + 1) for a in range(1, top + 3))
 

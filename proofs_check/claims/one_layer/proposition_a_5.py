@@ -45,7 +45,7 @@ def hypotheses_hold(shape: Shape) -> bool:
     return shape[2] >= 2
 
 
-def shapes(quick: bool) -> Iterator[Shape]:
+def shapes(*, quick: bool) -> Iterator[Shape]:
     for d in (1, 2, 3):
         for d_out in (1, 2) if quick or d == 3 else (1, 2, 3):
             for t in (1, 2) if quick or d == 3 else (1, 2, 3):
@@ -212,7 +212,7 @@ CLAIM = Claim(
         Part(
             "R(phi) = array of products, R L = 1",
             Scope.IDENTITY,
-            lambda quick: filter(hypotheses_hold, shapes(quick)),
+            lambda quick: filter(hypotheses_hold, shapes(quick=quick)),
             function_to_array,
             {"rows of A for its columns": partial(function_to_array, arrays=rows_used)},
             instance="d, d', t",
@@ -220,7 +220,7 @@ CLAIM = Claim(
         Part(
             "rank of L and dimension of the span: d d' d(d+1)/2",
             Scope.IDENTITY,
-            lambda quick: filter(hypotheses_hold, shapes(quick)),
+            lambda quick: filter(hypotheses_hold, shapes(quick=quick)),
             ranks,
             {
                 "d d' d(d-1)/2": partial(ranks, stated=lambda d, d_out: d * d_out * d * (d - 1) // 2),

@@ -63,7 +63,7 @@ def hypotheses_hold(tokens: int) -> bool:
     return tokens >= 2
 
 
-def fields(quick: bool) -> Iterator[LayerOverField]:
+def fields(*, quick: bool) -> Iterator[LayerOverField]:
     sizes = [LayerOverField(3, 2, 1), LayerOverField(3, 2, 2), LayerOverField(5, 2, 1)]
     if not quick:
         sizes += [
@@ -112,7 +112,7 @@ def weights_of(attention: Any, value: Any) -> Weights:
     return Weights.of({"Q1": attention, "K1": np.eye(len(attention), dtype=np.int64), "V1": value})
 
 
-def rank_pairs(quick: bool) -> Iterator[Weights]:
+def rank_pairs(*, quick: bool) -> Iterator[Weights]:
     for d, d_out in product((2, 3), (1, 2, 3)):
         shape = Architecture((d, d_out), (d,), 2)
         for rk_a, rk_v in product(range(d + 1), range(min(d, d_out) + 1)):

@@ -119,7 +119,7 @@ def narrow_embedding(network: Architecture, stated: Formula = formula) -> str:
     return f"n >= d is needed: n = {n}, d = {d}, l = {network.depth}, {kind}: {bounds}, formula {stated(network)}"
 
 
-def two_token_networks(quick: bool) -> Iterator[Architecture]:
+def two_token_networks(*, quick: bool) -> Iterator[Architecture]:
     for n, d, h in (
         ((1, 2, 1), (2, 4, 1), (1, 3, 2)) if quick else ((1, 2, 1), (2, 4, 1), (1, 3, 2), (3, 6, 1), (2, 6, 2))
     ):
@@ -146,7 +146,7 @@ def fewer_by_two_tokens(network: Architecture, stated: Formula = forms_that_canc
     return f"t >= 3 is needed for n < d: {network} has dimension {two.lower}, {three.lower} with three tokens"
 
 
-def without_embeddings(quick: bool) -> Iterator[Architecture]:
+def without_embeddings(*, quick: bool) -> Iterator[Architecture]:
     for d, l, h in product((1, 2, 3), (1, 2, 3), (1, 2, 3)):  # noqa: E741
         if 2 * l * h * d * d <= (16 if quick else 48) or (d, l, h) == (2, 2, 2):
             yield Architecture(

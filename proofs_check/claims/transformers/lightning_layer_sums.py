@@ -54,7 +54,7 @@ def without_scales(network: Architecture) -> int:
     return stated(network) + network.depth
 
 
-def networks(quick: bool) -> Iterator[Architecture]:
+def networks(*, quick: bool) -> Iterator[Architecture]:
     """Unequal ranks, ends or none, two and three layers."""
 
     def draw(dice: Dice) -> Architecture | None:
@@ -74,7 +74,7 @@ def check(network: Architecture, formula: Callable[[Architecture], int] = stated
     expect_dimension(certified_dimension(network), formula(network))
 
 
-def outside(quick: bool) -> Iterator[Architecture]:
+def outside(*, quick: bool) -> Iterator[Architecture]:
     """One token, a narrow end."""
     wide = Architecture((2, 2, 2), (1, 2), 2, skip=True, embed=2, unembed=2)
     yield replace(wide, tokens=1)

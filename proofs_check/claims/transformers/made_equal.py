@@ -205,7 +205,7 @@ KINDS: tuple[Callable[[Maker], EqualPair], ...] = (
 )  # fmt: skip
 
 
-def equal_pairs(quick: bool) -> Iterator[EqualPair]:
+def equal_pairs(*, quick: bool) -> Iterator[EqualPair]:
     """So many of each kind."""
     for number, kind in enumerate(KINDS):
         drawn = (kind(Maker(1000 * number + seed)) for seed in count())

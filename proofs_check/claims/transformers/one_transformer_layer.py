@@ -102,7 +102,7 @@ class OneLayerBox(NamedTuple):
             yield SmallNetwork(identity(2), (tuple(HeadAV(*e) for e in each),), ((1, 0),), *form)
 
 
-def boxes(quick: bool) -> Iterator[OneLayerBox]:
+def boxes(*, quick: bool) -> Iterator[OneLayerBox]:
     """Both masks, with skip and without."""
     for tokens, causal, skip in product((2, 3), (False, True), (False, True)):
         yield OneLayerBox(1, 2, tokens, causal, skip)
@@ -161,7 +161,7 @@ class TwoTokenPair(NamedTuple):
     finding: str
 
 
-def only_two_tokens(quick: bool) -> Iterator[TwoTokenPair]:
+def only_two_tokens(*, quick: bool) -> Iterator[TwoTokenPair]:
     """Both masks."""
     a, b, v, w = ((1, 0), (2, 1)), ((0, 1), (1, 1)), ((1, 2), (0, 1)), ((1, 0), (1, -1))
     zero = times(0, a)

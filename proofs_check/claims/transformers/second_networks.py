@@ -42,7 +42,7 @@ def network(*layers: tuple[HeadAV, ...], tokens: int, causal: bool, skip: bool) 
     return SmallNetwork(one, layers, one, tokens, causal, skip)
 
 
-def second_networks(quick: bool) -> Iterator[Case]:
+def second_networks(*, quick: bool) -> Iterator[Case]:
     """All of them, masked and not, with skips and without, where the hypothesis is one."""
     for causal, skip in product((False, True), repeat=2):
         yield from _of_two_tokens(causal=causal, skip=skip)
@@ -140,7 +140,7 @@ def _without_skip() -> Iterator[Case]:
     )  # fmt: skip
 
 
-def still_the_orbit(quick: bool) -> Iterator[Given]:
+def still_the_orbit(*, quick: bool) -> Iterator[Given]:
     """A condition fails, and no second network was found: the kernel is as small as with it."""
     minus = times(-1, identity(2))
     e = ((0, 0), (1, 0))

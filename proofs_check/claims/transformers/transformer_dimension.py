@@ -154,7 +154,7 @@ def too_large(network: Architecture, stated: Formula = formula) -> str:
     )
 
 
-def outside(quick: bool) -> Iterator[Architecture]:
+def outside(*, quick: bool) -> Iterator[Architecture]:
     """The inequality fails; two tokens."""
     for causal in (False, True):
         yield transformer(SHARP, 3, causal)

@@ -57,7 +57,7 @@ from proofs_check.expect import expect_apart, expect_value
 Orbit = Callable[[SmallNetwork], set[SmallNetwork]]
 
 
-def given_weights(quick: bool) -> Iterator[Given]:
+def given_weights(*, quick: bool) -> Iterator[Given]:
     """Entries in -1, 0, 1, all ranks: the first networks that fulfil the conditions, of each form."""
     forms = [((1, 1), 2), ((2,), 2), ((1, 1, 1), 1)] + ([] if quick else [((2, 1), 2), ((2, 2), 2), ((1, 2), 2)])
     for (heads, d), tokens, causal, skip in product(forms, (2, 3), (False, True), (True, False)):
@@ -98,7 +98,7 @@ class WidthOneBox(NamedTuple):
             yield SmallNetwork(one, tuple(tuple(islice(each, h)) for h in self.heads), one, *self[1:])
 
 
-def boxes(quick: bool) -> Iterator[WidthOneBox]:
+def boxes(*, quick: bool) -> Iterator[WidthOneBox]:
     """Two layers of one head; at the full size three layers, and two heads in the last of two."""
     for tokens, causal, skip in product((2, 3), (False, True), (True, False)):
         yield WidthOneBox((1, 1), tokens, causal, skip)

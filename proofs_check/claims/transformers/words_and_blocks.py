@@ -88,7 +88,7 @@ def shapes(quick: bool, tokens: Range, seed: int, most: tuple[int, int] = (60, 2
     return distinct(draw, most[0] if quick else most[1], seed)
 
 
-def three_tokens(quick: bool) -> Iterator[Architecture]:
+def three_tokens(*, quick: bool) -> Iterator[Architecture]:
     """The shapes of the list of exceptions first."""
     for causal in (False, True):
         yield transformer((1, 5, 4, 1, 1, 4), 3, causal)
@@ -96,7 +96,7 @@ def three_tokens(quick: bool) -> Iterator[Architecture]:
     yield from shapes(quick, (3, 4), 20261122)
 
 
-def without_skips(quick: bool) -> Iterator[Architecture]:
+def without_skips(*, quick: bool) -> Iterator[Architecture]:
     """Layers of different widths, all ranks, with a mask or nowhere a stream of one dimension between the layers."""
 
     def draw(dice: Dice) -> Architecture | None:
@@ -114,7 +114,7 @@ def without_skips(quick: bool) -> Iterator[Architecture]:
     return distinct(draw, 20 if quick else 120, 20261126)
 
 
-def two_tokens(quick: bool) -> Iterator[Architecture]:
+def two_tokens(*, quick: bool) -> Iterator[Architecture]:
     """Narrow embeddings of full layers first: there two tokens see less."""
     narrow = ((2, 4, 2, 1, 4, 4), (1, 3, 2, 2, 3, 3)) + (() if quick else ((3, 6, 2, 1, 6, 6), (2, 6, 2, 2, 6, 6)))
     for sizes, causal in product(narrow, (False, True)):

@@ -62,7 +62,7 @@ def one_layer(shape: tuple[int, int, int], tokens: int) -> Architecture:
     return Architecture((d, d_out), (a,), tokens)
 
 
-def sections(quick: bool) -> Iterator[Architecture]:
+def sections(*, quick: bool) -> Iterator[Architecture]:
     """Where the factors are free: `a = 1`, or all `A` occur."""
     for shape in ((2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 1), (2, 3, 1), (2, 3, 2), (3, 1, 3)):
         yield one_layer(shape, 2)
@@ -77,7 +77,7 @@ def section(network: Architecture, stated: Stated = as_stated) -> None:
     expect_value(degree_bounds(network), stated(variety_degree(network)), network)
 
 
-def small_ideals(quick: bool) -> Iterator[tuple[Architecture, int]]:
+def small_ideals(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
     """Networks, and the degree to which equations are found."""
     for shape, tokens, most in (
         ((2, 1, 1), 2, 2), ((2, 1, 2), 2, 4), ((2, 2, 1), 2, 4), ((2, 2, 2), 2, 4), ((3, 1, 1), 2, 3),
@@ -107,7 +107,7 @@ def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated)
     return Tally(f"{network}: {count} of degree at most {most}, degree {size.degree}")
 
 
-def binary_forms(quick: bool) -> Iterator[Architecture]:
+def binary_forms(*, quick: bool) -> Iterator[Architecture]:
     """Width two, one token, one output: every depth, the first with `a = 1` and `a = 2` in turn."""
     for depth in range(1, 5 if quick else 9):
         for a in (1, 2):
@@ -125,7 +125,7 @@ def hilbert(network: Architecture, stated: Stated = as_stated, triple: bool = Tr
         expect_equal(variety_degree(network).dimension, 6, at=f"{network}, dimension")
 
 
-def forced_flags(quick: bool) -> Iterator[tuple[int, int, Cone, Cone]]:
+def forced_flags(*, quick: bool) -> Iterator[tuple[int, int, Cone, Cone]]:
     """`n`, and how much of the space a matrix of this rank and the values use; less than all of it."""
     for n, rank, symmetric, exponent, rows in product(
         (3, 4) if quick else (3, 4, 5), (1, 2), (False, True), (1, 3), (1, 2)
@@ -144,7 +144,7 @@ def two_integrals(instance: tuple[int, int, Cone, Cone], shift: int = 0) -> None
     expect_equal(on_flags, intersection_number([n], whole), at=f"n = {n}, {matrix}, {value}")
 
 
-def rank_one_layers(quick: bool) -> Iterator[tuple[int, int, int]]:
+def rank_one_layers(*, quick: bool) -> Iterator[tuple[int, int, int]]:
     """`d`, the number of layers, and which has rank one; two tokens."""
     yield from ((2, 2, 1), (2, 2, 2))
     if not quick:

@@ -56,7 +56,7 @@ class TangentPoint:
 GENERIC, SAME, OTHER = ((1, 0, 2), (0, 1, 1)), ((1, 2, 3), (2, 4, 6)), ((1, 0, 2), (2, 0, 4))
 
 
-def points(quick: bool) -> Iterator[TangentPoint]:
+def points(*, quick: bool) -> Iterator[TangentPoint]:
     for to in (3,) if quick else (3, 4):
         yield TangentPoint("rk A = 2, rk V = 2", RANK_TWO, GENERIC, to)
         yield TangentPoint("rk A = 2, rk V = 1", RANK_TWO, OTHER, to)

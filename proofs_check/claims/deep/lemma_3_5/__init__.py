@@ -82,7 +82,7 @@ def with_softmax(network: Architecture) -> Iterator[Certifiable]:
     yield of_network(replace(network, normalization=SOFTMAX))
 
 
-def bottlenecks(quick: bool) -> Iterator[Architecture]:
+def bottlenecks(*, quick: bool) -> Iterator[Architecture]:
     """Attention matrices of rank one, two and full rank."""
     for depth, delta in product((2, 3) if quick else (2, 3, 4), (1, 2, 3)):
         for extra_in, extra_out, a in product((0, 1), (0, 2), (1, 2, 5) if delta < 3 else (2, 5)):
@@ -96,7 +96,7 @@ def one_orbit_large(network: Architecture, layers_counted: int = 0) -> None:
     expect_equal(fiber_dimension(network, orbit_only=True), stated, at=f"{network}, dimension of the fiber")
 
 
-def rational_instances(quick: bool) -> Iterator[tuple[tuple[int, ...], int]]:
+def rational_instances(*, quick: bool) -> Iterator[tuple[tuple[int, ...], int]]:
     """Bottleneck widths, and widths that never grow before the last."""
     shapes = [(2, 2, 2), (3, 2, 4), (3, 2, 2, 2), (2, 1, 1, 2), (4, 3, 3), (3, 3, 3, 3, 4), (4, 3, 2, 3), (3, 2, 1)]
     return product(shapes, range(1 if quick else 5))
@@ -146,7 +146,7 @@ def unique_over_q(instance: tuple[tuple[int, ...], int], widen: int = 0) -> str 
     return f"bottleneck widths are sufficient, not needed: the fiber is one orbit at widths {widths}, full ranks, too"
 
 
-def outside(quick: bool) -> Iterator[Architecture]:
+def outside(*, quick: bool) -> Iterator[Architecture]:
     """Every other choice of small widths, attention matrices of full rank."""
     for depth, top in ((2, 3), (3, 2)) if quick else ((2, 4), (3, 3), (4, 2)):
         for widths in product(range(1, top + 1), repeat=depth + 1):

@@ -28,13 +28,13 @@ class FiniteField(NamedTuple):
     widths: tuple[int, ...]
 
 
-def finite_fields(quick: bool) -> Iterator[FiniteField]:
+def finite_fields(*, quick: bool) -> Iterator[FiniteField]:
     """Bottleneck widths."""
     sizes = [(2, (2, 2, 2)), (3, (2, 1, 2)), (5, (1, 1, 2)), (3, (2, 1, 1, 2)), (2, (3, 2, 2))]
     return (FiniteField(*size) for size in (sizes if quick else [*sizes, (3, (2, 2, 2)), (2, (2, 2, 2, 2))]))
 
 
-def narrowing_fields(quick: bool) -> Iterator[FiniteField]:
+def narrowing_fields(*, quick: bool) -> Iterator[FiniteField]:
     """Widths that never grow before the last, and are no bottleneck."""
     sizes = [(2, (3, 2, 1)), (2, (2, 2, 1, 1))] if quick else [(2, (3, 2, 1)), (3, (2, 2, 1)), (2, (3, 2, 1, 2))]
     return (FiniteField(*size) for size in sizes)

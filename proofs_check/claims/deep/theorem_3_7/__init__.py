@@ -73,7 +73,7 @@ class Instance(NamedTuple):
     tokens: int
 
 
-def within_hypotheses(quick: bool) -> Iterator[Instance]:
+def within_hypotheses(*, quick: bool) -> Iterator[Instance]:
     """Random networks of every rank, and weights whose factors are not coprime: V~ x divides x^T A~_2 x."""
     shapes = [(2, 2, 1, 2), (2, 2, 2, 2), (2, 3, 1, 3), (3, 3, 1, 2), (3, 2, 2, 2)]
     if not quick:
@@ -122,7 +122,7 @@ class Violation(NamedTuple):
     free: bool = False
 
 
-def violations(quick: bool) -> Iterator[Violation]:
+def violations(*, quick: bool) -> Iterator[Violation]:
     J, M, N = [[0, 1], [-1, 0]], [[1, 2], [3, 1]], [[2, 1], [0, 1]]
     flat = [[0, 1, 0], [-1, 0, 0], [0, 0, 0]]
     K, M3, N3 = (
@@ -181,11 +181,11 @@ def confirmed_by_ideals(instance: Instance, one_less: bool = False, one_doubled:
     confirmed(given, instance.tokens, solutions[one_less:])
 
 
-def small_instances(quick: bool) -> Iterator[Instance]:
+def small_instances(*, quick: bool) -> Iterator[Instance]:
     """Within the hypotheses, and rank one in the last layer, where the fiber has two orbits."""
-    few = (i for i in within_hypotheses(quick) if i.weights["V1"].shape[1] == i.tokens == 2)
+    few = (i for i in within_hypotheses(quick=quick) if i.weights["V1"].shape[1] == i.tokens == 2)
     yield from islice(few, 1 if quick else 6)
-    for case in violations(quick):
+    for case in violations(quick=quick):
         if case.orbits == 2 and not case.free and case.weights.value.shape == (1, 2) and not quick:
             yield Instance(network_of(case.weights), case.tokens)
     swapped = VirtualWeights((np.array([[1, 2], [3, 1]]), np.outer([1, 2], [3, 1])), np.array([[1, 3]]))

@@ -37,7 +37,7 @@ def _compose(x: Any, attention: list[Any], value: Any, one: Any) -> Any:
     return forward(x, [Layer(a, one, one) for a in attention[:-1]] + [Layer(attention[-1], one, value)])
 
 
-def identities(quick: bool) -> Iterator[tuple[str, int, int]]:
+def identities(*, quick: bool) -> Iterator[tuple[str, int, int]]:
     """Names of the identities, with `d_0` and `t`."""
     shapes = [(2, 1), (2, 2)] if quick else [(2, 1), (2, 2), (2, 3), (3, 1), (3, 2)]
     for name, (d, t) in product(("skew layer", "squares", "swap", "symmetric part", "value zero"), shapes):

@@ -30,7 +30,7 @@ class OneTokenProduct(NamedTuple):
     orbits: int
 
 
-def products(quick: bool) -> Iterator[OneTokenProduct]:
+def products(*, quick: bool) -> Iterator[OneTokenProduct]:
     """Weights whose forms are irreducible, reducible, or share factors."""
     irreducible, other, three = [[1, 2], [3, 1]], [[1, 1], [0, 2]], [[1, 2, 0], [3, 1, 1], [0, 1, 1]]
     v, a, b = [1, 3], [1, 1], [1, -2]

@@ -31,7 +31,7 @@ class Deep(NamedTuple):
     seed: int
 
 
-def deep_weights(quick: bool) -> Iterator[Deep]:
+def deep_weights(*, quick: bool) -> Iterator[Deep]:
     """Random weights of three layers and four: no width drops before the last, so all ranks are two or more."""
     for (d, depth), seed in product([(2, 3), (3, 3), (2, 4)], range(1 if quick else 5)):
         shape = Architecture((d,) * depth + (1 + seed % 2,), (2 + seed % (d - 1),) * depth, 2)

@@ -77,7 +77,7 @@ def equation(a: int, degree: int = 4, sign: int = 1) -> None:
     expect_equal([multiplicity for _, multiplicity in factors], [1], at=f"factors of the resultant {factors}")
 
 
-def dimensions(quick: bool) -> Iterator[tuple[int, int]]:
+def dimensions(*, quick: bool) -> Iterator[tuple[int, int]]:
     yield from product((2, 3), (2,) if quick else (2, 3, 4))
     yield from ((1, 2), (2, 1))
 

@@ -57,7 +57,7 @@ def hypotheses_hold(d: int, d_out: int, a: int) -> bool:
     return d >= 2 and (a > 1 or d_out > 1)
 
 
-def shapes(quick: bool) -> Iterator[Shape]:
+def shapes(*, quick: bool) -> Iterator[Shape]:
     """Widths `d >= 2` and `d'`; the conjugate pairs have `A` of rank one, and so serve for every `a`."""
     return product((2, 3) if quick else (2, 3, 4), (1, 2))
 
@@ -132,7 +132,7 @@ class Sequence(NamedTuple):
         return array
 
 
-def rational_sequences(quick: bool) -> Iterator[Sequence]:
+def rational_sequences(*, quick: bool) -> Iterator[Sequence]:
     """Random independent h, g and non-zero q, v; `s = 0` has the limit `A = h q^T, V = v h^T`, `s = 1` the limit 0."""
     for d, d_out in [(2, 1), (2, 2), (3, 1)] if quick else [(2, 1), (2, 2), (3, 1), (3, 2), (4, 3)]:
         for seed in range(2 if quick else 6):
@@ -183,7 +183,7 @@ def of_rank_one(attention: Any, value: Any) -> bool:
     return not attention.any() or not value.any() or rank(attention) == rank(value) == 1
 
 
-def small_weights(quick: bool) -> Iterator[Shape]:
+def small_weights(*, quick: bool) -> Iterator[Shape]:
     """Widths; every `A` and `V` with entries -1, 0, 1."""
     return iter(((2, 1),) if quick else ((2, 1), (2, 2)))
 

@@ -105,13 +105,13 @@ def moved(weights: Weights, seed: int) -> Weights:
     return Weights.of({"Q1": of(layer.query, h), "K1": of(layer.key, g.T), "V1": of(k, layer.value, g.T)})
 
 
-def shapes(quick: bool) -> Iterator[LayerShape]:
+def shapes(*, quick: bool) -> Iterator[LayerShape]:
     for d, d_out in product((1, 2, 3) if quick else (1, 2, 3, 4), (1, 2, 3)):
         yield from (LayerShape(d, d_out, a) for a in range(1, d + 2))
 
 
-def inside(quick: bool) -> Iterator[LayerShape]:
-    return filter(hypotheses_hold, shapes(quick))
+def inside(*, quick: bool) -> Iterator[LayerShape]:
+    return filter(hypotheses_hold, shapes(quick=quick))
 
 
 def smooth_parameters(shape: LayerShape) -> bool:
@@ -238,7 +238,7 @@ CLAIM = Claim(
         Part(
             "the printed locus, a >= d or a = 1, every orbit",
             Scope.INSTANCES,
-            lambda quick: points(filter(smooth_parameters, inside(quick))),
+            lambda quick: points(filter(smooth_parameters, inside(quick=quick))),
             partial(check, locus=printed_locus),
             {
                 "only critical points": partial(check, locus=lambda shape, form: vanishes(form) or form.is_square),
@@ -250,7 +250,7 @@ CLAIM = Claim(
         Part(
             "the printed locus, 2 <= a < d",
             Scope.INSTANCES,
-            lambda quick: points(s for s in inside(quick) if not printed_is_right(s)),
+            lambda quick: points(s for s in inside(quick=quick) if not printed_is_right(s)),
             partial(check, locus=printed_locus),
             {"only phi = 0": partial(check, locus=lambda shape, form: vanishes(form))},
             expected=Verdict.REFUTED,
@@ -258,7 +258,7 @@ CLAIM = Claim(
         Part(
             "where for 2 <= a < d the printed locus is right all the same",
             Scope.INSTANCES,
-            lambda quick: (tuple(inside(quick)),),
+            lambda quick: (tuple(inside(quick=quick)),),
             where_the_printed_locus_is_right,
             {
                 "nowhere": partial(where_the_printed_locus_is_right, right=smooth_parameters),
@@ -271,7 +271,7 @@ CLAIM = Claim(
         Part(
             "the corrected locus, also rk A < a < d; every a, every orbit",
             Scope.INSTANCES,
-            lambda quick: points(inside(quick)),
+            lambda quick: points(inside(quick=quick)),
             partial(check, locus=corrected_locus),
             {
                 "rank below min(a, d) also where a >= d": partial(
@@ -285,7 +285,7 @@ CLAIM = Claim(
         Part(
             "outside the hypotheses: d = 1, or a = d' = 1",
             Scope.INSTANCES,
-            lambda quick: points(s for s in shapes(quick) if not hypotheses_hold(s)),
+            lambda quick: points(s for s in shapes(quick=quick) if not hypotheses_hold(s)),
             outside,
             {"the printed locus": partial(outside, locus=printed_locus)},
         ),

@@ -71,7 +71,7 @@ def sized(quick: bool, normalization: Normalization = SOFTMAX) -> Iterator[Archi
                     yield Architecture(widths, ranks, 2 + sum(ranks) % 2, normalization=normalization)
 
 
-def deep(quick: bool) -> Iterator[Architecture]:
+def deep(*, quick: bool) -> Iterator[Architecture]:
     yield from (n for n in sized(quick) if n.depth > 1)
     more = [((3, 3, 3), (2, 5), 3), ((4, 3, 3, 5), (2, 1, 3), 3)]
     if not quick:
@@ -79,9 +79,9 @@ def deep(quick: bool) -> Iterator[Architecture]:
     yield from (Architecture(widths, ranks, tokens, normalization=SOFTMAX) for widths, ranks, tokens in more)
 
 
-def instances(quick: bool) -> Iterator[Architecture]:
+def instances(*, quick: bool) -> Iterator[Architecture]:
     """At the full size also random shapes with inner widths from four to eight."""
-    yield from filter(hypotheses_hold, deep(quick))
+    yield from filter(hypotheses_hold, deep(quick=quick))
     if not quick:
         yield from random_bottlenecks(30, 20261121, fits=hypotheses_hold, normalization=SOFTMAX)
 
@@ -104,7 +104,7 @@ def finite_fibers(network: Architecture, rescalings: int = 0) -> None:
     expect_value(ProvedBounds(orbit, fiber), fiber - rescalings * network.depth, at=f"{network}, dimension of an orbit")
 
 
-def small_shapes(quick: bool) -> Iterator[Architecture]:
+def small_shapes(*, quick: bool) -> Iterator[Architecture]:
     """Bottlenecks, and wider ones: ranks below, at and above the widths."""
     shapes = [((1, 1), (2,)), ((2, 1), (1,)), ((1, 2), (1,)), ((1, 1, 1), (1, 1))]
     if not quick:
@@ -144,7 +144,7 @@ def without_the_last(virtual: Sequence[Integers], tokens: int, causal: bool) -> 
     return up_to_the_first_blind([*virtual[:-2], virtual[-1]], tokens, causal)
 
 
-def one_token(quick: bool) -> Iterator[Architecture]:
+def one_token(*, quick: bool) -> Iterator[Architecture]:
     for widths in [(2, 2, 2), (3, 2, 3), (2, 2, 2, 2)] if quick else [(2, 2, 2), (3, 2, 3), (4, 3, 5), (3, 2, 2, 2)]:
         for a in (1, 2):
             yield Architecture(widths, (a,) * (len(widths) - 1), 1, normalization=SOFTMAX)
@@ -157,7 +157,7 @@ def linear_only(network: Architecture, attention: bool = False) -> str:
     return "t >= 2 is needed: at t = 1 the function is the linear map V~, attention matrices are invisible"
 
 
-def narrow(quick: bool) -> Iterator[Architecture]:
+def narrow(*, quick: bool) -> Iterator[Architecture]:
     """The input is narrower than the layers behind it."""
     for widths in [(1, 2, 2), (2, 3, 2), (2, 3, 3)] + ([] if quick else [(1, 3, 3), (2, 4, 3), (2, 3, 3, 3)]):
         for ranks in product((1, 2), repeat=len(widths) - 1):
@@ -176,7 +176,7 @@ def too_large(network: Architecture, formula: Formula = equation_16) -> str:
     return "d_0 >= delta is needed: with a narrower input Eq. 16 is too large; with d_i cut to d_0 it is right again"
 
 
-def narrow_output(quick: bool) -> Iterator[Architecture]:
+def narrow_output(*, quick: bool) -> Iterator[Architecture]:
     """The output is narrower than the layers before it; the last one has many ranks, or one."""
     yield from (Architecture((d, 3, 1), (2, a), 2, normalization=SOFTMAX) for d in (3, 4) for a in (1, 2))
     yield Architecture((5, 4, 1), (1, 1), 2, normalization=SOFTMAX)

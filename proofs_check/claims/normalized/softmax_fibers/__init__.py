@@ -51,7 +51,7 @@ def enough(box: VirtualBox) -> int:
     return last if box.tokens == 2 or box.depth == 1 else last + 4
 
 
-def whole_boxes(quick: bool) -> Iterator[VirtualBox]:
+def whole_boxes(*, quick: bool) -> Iterator[VirtualBox]:
     """All networks with entries -1, 0, 1; of width two and three layers those with 0, 1 and skew ones."""
     for tokens, causal in [(2, False), (3, False), (3, True), (4, False)]:
         yield from (VirtualBox(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4)))
@@ -88,7 +88,7 @@ class Depths(NamedTuple):
         return "; ".join(map(str, self.boxes))
 
 
-def depths(quick: bool) -> Iterator[Depths]:
+def depths(*, quick: bool) -> Iterator[Depths]:
     for tokens, causal in [(2, False), (3, False), (3, True)]:
         yield Depths(tuple(VirtualBox(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4))))
         yield Depths(tuple(VirtualBox(2, depth, tokens, causal, few=True) for depth in (1, 2)))
@@ -125,7 +125,7 @@ def masked_like_unmasked(virtual: Sequence[Integers], tokens: int, causal: bool)
     return up_to_the_first_blind(virtual, tokens, False)
 
 
-def skew_boxes(quick: bool) -> Iterator[VirtualBox]:
+def skew_boxes(*, quick: bool) -> Iterator[VirtualBox]:
     """Two tokens with a mask: lists of zero layers, skew ones and their multiples, and at the full size all others."""
     yield VirtualBox(1, 2, 2, True)
     yield VirtualBox(2, 2, 2, True, entries=(-3, -2, -1, 0, 1, 2, 3))
@@ -150,7 +150,7 @@ def all_differentials(box: VirtualBox, blind: Blind = blind) -> str:
     return ranks_as_shown(box, virtual, shown, enough(box))
 
 
-def differential_boxes(quick: bool) -> Iterator[VirtualBox]:
+def differential_boxes(*, quick: bool) -> Iterator[VirtualBox]:
     for tokens, causal in [(2, False), (3, False), (3, True)]:
         yield from (VirtualBox(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3)))
         yield VirtualBox(2, 2, tokens, causal, few=True)
@@ -167,7 +167,7 @@ class SoftmaxPair(NamedTuple):
     finding: str
 
 
-def second_networks(quick: bool) -> Iterator[SoftmaxPair]:
+def second_networks(*, quick: bool) -> Iterator[SoftmaxPair]:
     one, zero, twice = ((1, 0), (0, 1)), ((0, 0), (0, 0)), ((0, 2), (-2, 0))
     value = ((1, 3),)
     yield SoftmaxPair(

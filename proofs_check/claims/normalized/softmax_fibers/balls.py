@@ -109,7 +109,7 @@ class SoftmaxBox(NamedTuple):
         yield from sorted(seen)
 
 
-def boxes(quick: bool) -> Iterator[SoftmaxBox]:
+def boxes(*, quick: bool) -> Iterator[SoftmaxBox]:
     """Up to three layers, two tokens or three, with a mask and without."""
     for tokens, causal in [(2, False), (3, False), (3, True)]:
         for depth in (1, 2) if quick else (1, 2, 3):

@@ -39,7 +39,7 @@ def last_degree(box: VirtualBox) -> int:
     return int((k + 1) * k * (3 ** (box.depth - 1) - 1) + 2 * k + 1)
 
 
-def boxes(quick: bool) -> Iterator[VirtualBox]:
+def boxes(*, quick: bool) -> Iterator[VirtualBox]:
     for normalization in (*INJECTIVE, LINEAR):
         flat = order(normalization) > 1
         for tokens in (2, 3):
@@ -96,7 +96,7 @@ def differential(box: VirtualBox, last_unseen: bool = False) -> str:
     return ranks_as_shown(box, virtual, [*[everywhere] * (box.depth - 1), last, everywhere], last_degree(box))
 
 
-def differential_boxes(quick: bool) -> Iterator[VirtualBox]:
+def differential_boxes(*, quick: bool) -> Iterator[VirtualBox]:
     for normalization in (LOGISTIC, CUBE, FLAT) if quick else (*INJECTIVE, LINEAR):
         for tokens in (2, 3):
             yield from (VirtualBox(1, depth, tokens, normalization=normalization) for depth in (1, 2))
@@ -112,7 +112,7 @@ class SkewLayer(NamedTuple):
     rows: tuple[tuple[int, ...], ...]
 
 
-def skew_layers(quick: bool) -> Iterator[SkewLayer]:
+def skew_layers(*, quick: bool) -> Iterator[SkewLayer]:
     for normalization in (*INJECTIVE, LINEAR):
         yield SkewLayer(normalization, ((0, 1), (-1, 0)))
         if not quick:
@@ -141,7 +141,7 @@ def blind_or_not(layer: SkewLayer, blind: Callable[[Normalization], bool] = odd_
     return None
 
 
-def open_boxes(quick: bool) -> Iterator[VirtualBox]:
+def open_boxes(*, quick: bool) -> Iterator[VirtualBox]:
     """Three tokens without mask, two and three with one: there only softmax is settled."""
     for normalization in INJECTIVE[1:]:
         if order(normalization) < 5:
@@ -178,7 +178,7 @@ class Second(NamedTuple):
     finding: str
 
 
-def second_networks(_quick: bool) -> Iterator[Second]:
+def second_networks(*, quick: bool) -> Iterator[Second]:
     a, b, v = [[1, 2], [0, 1]], [[-1, -2], [0, -1]], [[1, 3]]
     skew, opposite, zero = [[0, 1], [-1, 0]], [[0, -1], [1, 0]], [[0, 0], [0, 0]]
     yield Second(
@@ -219,7 +219,7 @@ def agree_here_only(pair: Second, restored: bool = False) -> str:
     return pair.finding
 
 
-def shapes(quick: bool) -> Iterator[Architecture]:
+def shapes(*, quick: bool) -> Iterator[Architecture]:
     for seed, normalization in enumerate((LOGISTIC, FALLING, CUBE, ARCTANGENT, FIFTH, LINEAR)):
         yield from random_networks(
             3 if quick else 12, seed, depth=(1, 2), width=(1, 3), rank=(1, 3), tokens=(2, 3), parameters=(1, 40),

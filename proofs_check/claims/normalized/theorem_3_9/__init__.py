@@ -67,7 +67,7 @@ def crossed(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> list[An
     return [p * den_prime - q * den for p, q in zip(n, n_prime, strict=True)]
 
 
-def shapes(quick: bool) -> Iterator[Shape]:
+def shapes(*, quick: bool) -> Iterator[Shape]:
     yield from [(1, 1, 2), (1, 2, 2), (2, 1, 2), (2, 1, 3), (2, 2, 2)]
     if not quick:
         yield from [(2, 2, 3), (3, 1, 2), (3, 2, 2), (2, 1, 4)]
@@ -114,7 +114,7 @@ def same_function_same_weights(shape: Shape, constant: bool = True, tokens_count
             expect_equal(str(found.get(key, 0)), str(stated), at=f"d, d', t = {shape}, degree three, monomial {key}")
 
 
-def rational_weights(quick: bool) -> Iterator[tuple[int, Weights]]:
+def rational_weights(*, quick: bool) -> Iterator[tuple[int, Weights]]:
     """Exact random weights of every pair of ranks, V not zero."""
     sizes = [(1, 1, 2), (2, 1, 2), (2, 2, 3)] if quick else [(1, 2, 3), (2, 1, 2), (2, 2, 3), (3, 2, 2)]
     for d, d_out, t in filter(hypotheses_hold, sizes):
@@ -175,7 +175,7 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
     expect_equal(solve(v, None, range(d * d)), list(attention.ravel()), at=f"{at}, A'")
 
 
-def finite_fields(quick: bool) -> Iterator[Shape]:
+def finite_fields(*, quick: bool) -> Iterator[Shape]:
     """`p, d, d'` with t = 2; `p` divides neither `t`, the constant term of the denominator, nor `t - 1`."""
     yield from [(3, 1, 1), (3, 1, 2), (3, 2, 1), (5, 1, 2)]
     if not quick:
@@ -244,7 +244,7 @@ CLAIM = Claim(
         Part(
             "equal functions have V = V' and (b_k v_m) = 0, any S with S(0), S'(0) not zero",
             Scope.IDENTITY,
-            lambda quick: filter(hypotheses_hold, shapes(quick)),
+            lambda quick: filter(hypotheses_hold, shapes(quick=quick)),
             same_function_same_weights,
             {
                 "S(y) = y": partial(same_function_same_weights, constant=False),

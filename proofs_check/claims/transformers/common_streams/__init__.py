@@ -107,7 +107,7 @@ ZERO, SKEW = ((0, 0), (0, 0)), ((0, 1), (-1, 0))
 POOL = (ZERO, ZERO, SKEW, ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 0), (1, 0)), ((-1, 0), (0, -1)), ((1, -1), (0, 0)))
 
 
-def boxes(quick: bool) -> Iterator[TwoLayerBox]:
+def boxes(*, quick: bool) -> Iterator[TwoLayerBox]:
     """Both masks, with skips and without."""
     for tokens, causal, skip in product((2, 3), (False, True), (True, False)):
         if not quick or (tokens == 3 and skip):
@@ -158,7 +158,7 @@ BLIND_AT_THREE = partial(common_streams, blind_at=3)
 AT_THE_BASE = partial(common_streams, compared="at S")
 
 
-def traps(quick: bool) -> Iterator[Trap]:
+def traps(*, quick: bool) -> Iterator[Trap]:
     """One for each fault, and more."""
     plus, minus, turn = ((1,),), ((-1,),), ((2,),)
     for tokens, causal in product((2, 3), (False, True)):

@@ -60,7 +60,7 @@ def other_factor(quantity: Quantity) -> Quantity:
     return replace(quantity, kind=MatrixKind.FULL, terms=terms)
 
 
-def small_networks(quick: bool) -> Iterator[Architecture]:
+def small_networks(*, quick: bool) -> Iterator[Architecture]:
     yield Architecture((2, 1), (2,), 2)
     yield Architecture((2, 2), (2,), 2, causal=True)
     yield Architecture((2, 2), (2,), 1)
@@ -75,8 +75,8 @@ def small_networks(quick: bool) -> Iterator[Architecture]:
         yield Architecture((3, 2), (3,), 2)
 
 
-def quantities(quick: bool) -> Iterator[KeptQuantity]:
-    for network in small_networks(quick):
+def quantities(*, quick: bool) -> Iterator[KeptQuantity]:
+    for network in small_networks(quick=quick):
         for place, _ in enumerate(moments_of(network)):
             yield KeptQuantity(network, place)
 
@@ -167,7 +167,7 @@ def number(network: Architecture) -> int:
     return found.count
 
 
-def lightning_layers(quick: bool) -> Iterator[Architecture]:
+def lightning_layers(*, quick: bool) -> Iterator[Architecture]:
     top = 2 if quick else 4
     for d, d_out, a in product(range(1, top + 1), range(1, top + 1), (1, 2, 5) if quick else range(1, 10)):
         for b in (None, 1, 5):
@@ -178,14 +178,14 @@ def lightning_layers(quick: bool) -> Iterator[Architecture]:
         yield Architecture((12, 8), (5,), 2, value_ranks=(4,))
 
 
-def softmax_layers(quick: bool) -> Iterator[Architecture]:
+def softmax_layers(*, quick: bool) -> Iterator[Architecture]:
     for heads in (1, 2) if quick else (1, 2, 3, 4):
-        for network in lightning_layers(quick):
+        for network in lightning_layers(quick=quick):
             if heads == 1 or max(network.attention_ranks) < 6:
                 yield replace(network, normalization=SOFTMAX, heads=heads)
 
 
-def deep_networks(quick: bool) -> Iterator[Architecture]:
+def deep_networks(*, quick: bool) -> Iterator[Architecture]:
     yield Architecture((2, 2, 2), (2, 2), 2)
     yield Architecture((2, 3, 2), (1, 2), 2)
     yield Architecture((3, 2, 2), (2, 2), 2, SOFTMAX)
@@ -212,7 +212,7 @@ def all_are_listed(network: Architecture, less: int = 0) -> None:
     expect_value(ProvedBounds(found.lower, found.upper), found.listed - less, network)
 
 
-def skips(quick: bool) -> Iterator[Architecture]:
+def skips(*, quick: bool) -> Iterator[Architecture]:
     for d, a, kind in product((1, 2, 3), (1, 2), (None, SOFTMAX)):
         yield Architecture((d, d), (a,), 2, kind)
 
@@ -221,7 +221,7 @@ def same_with_skip(network: Architecture, more: int = 0) -> None:
     as_stated(replace(network, skip=True), count=lambda _: number(network) + more)
 
 
-def deep_skips(quick: bool) -> Iterator[Architecture]:
+def deep_skips(*, quick: bool) -> Iterator[Architecture]:
     for d, a, kind in product((2,) if quick else (2, 3), (1, 2), (None, SOFTMAX)):
         yield Architecture((d, d, d), (a, a), 2, kind)
 
