@@ -241,6 +241,7 @@ def output_differences(weights: Weights, shape: Architecture) -> Weights:
         >>> output_differences(w, w.architecture(2))["V1"].tolist()
         [[Fraction(-1, 1), Fraction(0, 1)]]
     """
+    weights.require_numbers("differences of outputs")
     shape.require("differences of outputs", KNOWN)
     if (shape.unembed or shape.widths[-1]) < 2:
         raise BadInput("behind a softmax there must be two outputs or more, got 1")

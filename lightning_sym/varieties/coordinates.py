@@ -142,16 +142,15 @@ class CoordinateSystem:
         """
         shape = self.architecture
         t, rows, length = shape.tokens, shape.output_width, shape.input_width * shape.tokens
-        given: dict[tuple[int, int, tuple[int, ...]], Fraction] = {}
+        given = dict[tuple[int, int, tuple[int, ...]], Fraction]()
         for place, value in coefficients.items():
             match place:
                 case (int(k), int(j), tuple(exponents)) if 1 <= k <= rows and 1 <= j <= t and len(exponents) == length:
                     if number := exact_coefficient(value):
                         given[k - 1, j - 1, exponents] = number
                 case _:
-                    raise BadInput(
-                        f"a coefficient must be of an output and a monomial of {shape}, from 1, got {shown(place)}"
-                    )
+                    at = f"an output and a monomial of {shape}, from 1"
+                    raise BadInput(f"a coefficient must be of {at}, got {shown(place)}")
         places = [(row, t - 1, c.exponents) for c, (row, _) in zip(self.coordinates, self.keys, strict=True)]
         values = [given.get(place, Fraction(0)) for place in places]
         sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}

@@ -227,7 +227,7 @@ def test_classify_says_what_ranks_and_a_kernel_cost() -> None:
     told: list[str] = []
     one = Weights.random(Architecture((3, 3), (2,), 2), seed=1, attention_matrix_ranks=[1], value_ranks=[1])
     classify(one, progress=lambda stage, done, total: told.append(stage))
-    assert told == ["ranks of the virtual weights"]
+    assert told == ["ranks of the virtual weights", "families that tend to the function"]
     with pytest.raises(TooLarge, match="ranks of the virtual weights: exact work"):
         classify(one, work=1e-6)
     told.clear()

@@ -15,6 +15,7 @@ from proofs_check.checker.functions.fibers.conditions import (
     RELATION,
     WORDS,
     Place,
+    blocks,
     fails,
     holds,
     places,
@@ -53,50 +54,37 @@ def _plain(form: Form, w: Weights) -> bool:
     return not form.skip and all(len(heads) == 1 for heads in w.layers)
 
 
-def _nothing(form: Form, t: int) -> tuple[tuple[str, ...], ...]:
-    return ((),)
-
-
-def _words(form: Form, t: int) -> tuple[tuple[str, ...], ...]:
-    return (WORDS,)
-
-
-def _blocks(form: Form, t: int) -> tuple[tuple[str, ...], ...]:
-    """Return what Theorem 11 needs, of three tokens or more."""
-    if t < 3:
-        return ()
-    return (("a", "b unmasked", "o"),) if form.causal else (("a words", "b", "s"), ("a", "b", "a'"))
-
-
 THEOREMS = {
     f"{ONE}, Theorem 1": Theorem(
         lambda form, t, w: _plain(form, w) and not form.causal,
-        _nothing,
+        lambda form, t: ((),),
         "those with the same V~ and the same A~_i up to the first blind layer",
     ),
     f"{ONE}, Theorem 4": Theorem(
         lambda form, t, w: _plain(form, w) and form.causal,
-        _nothing,
+        lambda form, t: ((),),
         "those with the same V~ and the same A~_i, but for t = 2 zero ones may move past skew ones, B -> 2^(z' - z) B",
     ),
     EXACT: Theorem(
         lambda form, t, w: True,
-        lambda form, t: ((*WORDS, *RANKS), *((*names, "F", "U") for names in _blocks(form, t))),
+        lambda form, t: ((*WORDS, *RANKS), *((*names, "F", "U") for names in blocks(form, t))),
         "those that differ by permutations of heads, bases of the stream, and factors of the same K^T Q and O V, also "
         "among weights of smaller widths and with fewer heads",
     ),
     f"{MANY}, Theorem 7": Theorem(
-        lambda form, t, w: t == 2, _words, "those with the same words U W E and formal scores, heads permuted"
+        lambda form, t, w: t == 2,
+        lambda form, t: (WORDS,),
+        "those with the same words U W E and formal scores, heads permuted",
     ),
     f"{MANY}, Theorem 8": Theorem(
         lambda form, t, w: len(w.layers) == 1,
-        _nothing,
+        lambda form, t: ((),),
         "those with the same e U E and, with the sums M_m of U V E over the heads with E^T A E = m, the same M_m for "
         "every m, or for t = 2 the same sum of all M_m and the same M_m - M_-m",
     ),
     f"{MANY}, Theorem 11": Theorem(
         lambda form, t, w: t > 2,
-        _blocks,
+        blocks,
         "those with the same words U W E and blocks E^T W^T A W E, heads permuted",
     ),
 }

@@ -13,7 +13,7 @@ from functools import partial
 import sympy
 
 from lightning_sym import polynomial_coefficient
-from proofs_check.blackboard.step import Step, must, show
+from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.claims.learning.ideals import expect_between
 
@@ -72,19 +72,26 @@ def cases(quick: bool) -> Iterator[Case]:
 
 
 def walk() -> Iterator[Step]:
-    """A cusp, and a cone."""
+    """A cusp, a cone and a square."""
     cusp, cone = polynomial_coefficient("x^2 + y^3"), polynomial_coefficient("x^2 + y^2 - z^2")
     must(cusp.value == Fraction(5, 12), "half of 1/2 + 1/3")
     must(cone.value == Fraction(1, 2), "a surface")
     yield Step(
         "A cusp",
         r"On the one face $x^2 + y^3$ has no singular zero off the axes, so weights are all that counts.",
-        (show(r"\lambda", cusp.lower),),
+        (show(r"\text{exponents}", rational([[2, 0], [0, 3]])), show(r"\lambda", cusp.lower)),
     )
     yield Step(
         "A cone",
         r"Weights give $3/2$, but near the origin $x^2 + y^2 - z^2$ has both signs: its zeros are a surface.",
         (show(r"\lambda", cone.lower),),
+    )
+    square = polynomial_coefficient("x^4 + 2*x^2*y^3 + y^6")
+    must(square.value == cusp.value / 2, "a square is small where its root is")
+    yield Step(
+        "A square",
+        r"$(x^2 + y^3)^2$ is below $\varepsilon$ where $x^2 + y^3$ is below $\sqrt{\varepsilon}$: half the number.",
+        (show(r"\lambda", square.lower),),
     )
 
 
@@ -98,6 +105,7 @@ CLAIM = Claim(
         r"of the terms on a face at which no variable is zero. Proved on the page; here sums of powers, whose "
         r"coefficient is $\sum 1/a_i$ or 1 by volumes, are compared."
     ),
+    rests_on=("learning-coefficient-linear-attention",),
     place=475,
     walk=WalkThrough("What the faces say, and what signs do.", walk),
     parts=(

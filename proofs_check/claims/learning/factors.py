@@ -128,7 +128,7 @@ def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
 
 
 def walk() -> Iterator[Step]:
-    """Three two by two matrices at zero, and with the first one invertible."""
+    """Two by two matrices: three at zero, three with two invertible ones, two of rank one."""
     zero, unit = [[0, 0], [0, 0]], [[1, 0], [0, 1]]
     found = factorization_coefficient([zero, zero, zero])
     must((found.value, found.multiplicity) == (Fraction(3, 2), 3), "three, one of codimension three each")
@@ -145,6 +145,15 @@ def walk() -> Iterator[Step]:
         "Near these the last factor itself must be zero, which is four numbers.",
         (show("W_1", rational(unit)), show(r"\lambda", other.lower)),
     )
+    one = [[1, 0], [0, 0]]
+    rank_one = factorization_coefficient([one, one])
+    must((rank_one.value, rank_one.multiplicity) == (Fraction(2), 2), "three coordinates, and a product of two numbers")
+    yield Step(
+        "A map of rank one",
+        "What has rank one is three coordinates of the product. Beside them stands a product of two numbers near zero: "
+        "one more, in two ways.",
+        (show("W_1", rational(one)), show(r"\lambda", rank_one.lower)),
+    )
 
 
 CLAIM = Claim(
@@ -157,7 +166,7 @@ CLAIM = Claim(
     ),
     hypotheses=(
         r"The ideal of $W_L \cdots W_1 - W_L^* \cdots W_1^*$ at $W^*$, any real matrices; $r_{ik}$ is the rank of "
-        r"$W_k^* \cdots W_{i+1}^*$, $r$ that of all, and $w_0 - r = z_0 \ge z_1 \ge \dots \ge z_L = 0$. Proved on the "
+        r"$W_k^* \cdots W_{i+1}^*$, $r$ that of all, and $w_0 - r = z_0 \ge z_1 \ge \cdots \ge z_L = 0$. Proved on the "
         "page; here orbits near some matrices are counted, and small ideals bounded."
     ),
     rests_on=("learning-coefficient-layer",),

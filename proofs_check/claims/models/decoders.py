@@ -17,7 +17,7 @@ import numpy as np
 
 from proofs_check.claims.models.series_ranks import P, Residues, rank, rank_of_series
 
-Weights = dict[str, Residues]
+DecoderWeights = dict[str, Residues]
 """Residues by name. Of series the axes are tangents (0 is the value), prompts, powers of t, rows, columns."""
 
 
@@ -77,7 +77,7 @@ class Decoder:
         """How many numbers it has."""
         return sum(int(np.prod(shape)) for shape in self.shapes().values())
 
-    def draw(self, random: np.random.Generator) -> Weights:
+    def draw(self, random: np.random.Generator) -> DecoderWeights:
         """Random weights, none of which is 0."""
         return {name: random.integers(1, P, shape) for name, shape in self.shapes().items()}
 
@@ -170,7 +170,7 @@ def _composed(coefficients: list[int], z: Residues) -> Residues:
 class _Pass:
     """The forward pass of one decoder at one point, with a tangent for each number if these are asked for."""
 
-    def __init__(self, one: Decoder, weights: Weights, order: int, circle: int, *, tangents: bool) -> None:
+    def __init__(self, one: Decoder, weights: DecoderWeights, order: int, circle: int, *, tangents: bool) -> None:
         self.one, self.order, self.circle = one, order, circle
         self.parts: dict[str, Residues] = {}
         start, count = 1, 1 + tangents * one.parameters
@@ -274,7 +274,7 @@ class _Pass:
         return _product(ends, last, np.matmul)
 
 
-def logits(one: Decoder, weights: Weights, inputs: Residues, order: int = 9, circle: int = 3) -> Residues:
+def logits(one: Decoder, weights: DecoderWeights, inputs: Residues, order: int = 9, circle: int = 3) -> Residues:
     """Taylor coefficients of logits modulo the prime: `(prompts, order, n, tokens)`.
 
     Example:
@@ -285,7 +285,7 @@ def logits(one: Decoder, weights: Weights, inputs: Residues, order: int = 9, cir
     return np.asarray(_Pass(one, weights, order, circle, tangents=False).logits(inputs)[0])
 
 
-def jacobian_rank(one: Decoder, order: int = 8, seed: int = 1, weights: Weights | None = None) -> int:
+def jacobian_rank(one: Decoder, order: int = 8, seed: int = 1, weights: DecoderWeights | None = None) -> int:
     """A rank of the map from weights to functions, modulo the prime: at most the dimension of the set of functions.
 
     Example:

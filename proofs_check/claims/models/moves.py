@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from proofs_check.claims.models.decoders import Decoder, Weights
+from proofs_check.claims.models.decoders import Decoder, DecoderWeights
 from proofs_check.claims.models.series_ranks import P, Residues, inverse_matrix
 
-Move = Callable[[Decoder, Weights, np.random.Generator], Weights]
+Move = Callable[[Decoder, DecoderWeights, np.random.Generator], DecoderWeights]
 
 
 def _inverse_of(numbers: Residues) -> Residues:
@@ -27,7 +27,9 @@ def _product(*factors: Residues) -> Residues:
     return found
 
 
-def _layers(one: Decoder, weights: Weights, change: Callable[[Callable[[str], str]], Weights]) -> Weights:
+def _layers(
+    one: Decoder, weights: DecoderWeights, change: Callable[[Callable[[str], str]], DecoderWeights]
+) -> DecoderWeights:
     """Change the pieces of each layer."""
     found = dict(weights)
     for layer in range(one.layers):
@@ -35,7 +37,7 @@ def _layers(one: Decoder, weights: Weights, change: Callable[[Callable[[str], st
     return found
 
 
-def rotated(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def rotated(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Turn the stream by a reflection; with LayerNorm by one that keeps the vector of ones."""
     vector = random.integers(0, P, one.d)
     if one.layer_norm:
@@ -52,11 +54,11 @@ def rotated(one: Decoder, weights: Weights, random: np.random.Generator) -> Weig
     return weights | found
 
 
-def keys_in_another_basis(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def keys_in_another_basis(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Change the basis of queries and keys: by a number `x + iy` for each frequency, without rotary by any matrix."""
     share = one.heads // one.groups
 
-    def change(at: Callable[[str], str]) -> Weights:
+    def change(at: Callable[[str], str]) -> DecoderWeights:
         query, key = weights[at("query")].copy(), weights[at("key")].copy()
         for group in range(one.groups):
             if one.rotary:
@@ -72,11 +74,11 @@ def keys_in_another_basis(one: Decoder, weights: Weights, random: np.random.Gene
     return _layers(one, weights, change)
 
 
-def values_in_another_basis(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def values_in_another_basis(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Change the basis of values of each group."""
     share = one.heads // one.groups
 
-    def change(at: Callable[[str], str]) -> Weights:
+    def change(at: Callable[[str], str]) -> DecoderWeights:
         value, output = weights[at("value")].copy(), weights[at("output")].copy()
         for group in range(one.groups):
             basis = random.integers(0, P, (one.a, one.a))
@@ -88,10 +90,10 @@ def values_in_another_basis(one: Decoder, weights: Weights, random: np.random.Ge
     return _layers(one, weights, change)
 
 
-def ups_scaled(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def ups_scaled(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Scale what each gate is multiplied with, and permute neurons."""
 
-    def change(at: Callable[[str], str]) -> Weights:
+    def change(at: Callable[[str], str]) -> DecoderWeights:
         order, factors = random.permutation(one.m), random.integers(1, P, one.m)
         up, down = weights[at("up")], weights[at("down")]
         return {
@@ -103,10 +105,10 @@ def ups_scaled(one: Decoder, weights: Weights, random: np.random.Generator) -> W
     return _layers(one, weights, change)
 
 
-def heads_permuted(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def heads_permuted(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Permute groups, and the heads inside of them."""
 
-    def change(at: Callable[[str], str]) -> Weights:
+    def change(at: Callable[[str], str]) -> DecoderWeights:
         groups = random.permutation(one.groups)
         share = one.heads // one.groups
         heads = np.concatenate([group * share + random.permutation(share) for group in groups])
@@ -126,14 +128,14 @@ LISTED: dict[str, Move] = {
 """Symmetries of gated decoders without gains and biases."""
 
 
-def a_gate_turned(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def a_gate_turned(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Turn the first gate over, and its column."""
     gate, down = weights["0.gate"].copy(), weights["0.down"].copy()
     gate[0], down[:, 0] = -gate[0] % P, -down[:, 0] % P
     return weights | {"0.gate": gate, "0.down": down}
 
 
-def neurons_of_two_layers(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def neurons_of_two_layers(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Exchange the first neurons of two layers."""
     found = dict(weights)
     for name in ("gate", "up", "down"):
@@ -144,14 +146,14 @@ def neurons_of_two_layers(one: Decoder, weights: Weights, random: np.random.Gene
     return found
 
 
-def gates_scaled(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def gates_scaled(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Scale gates, which ReLU would allow."""
     factors = random.integers(2, P, one.m)
     down = weights["0.down"] * _inverse_of(factors) % P
     return weights | {"0.gate": weights["0.gate"] * factors[:, None] % P, "0.down": down}
 
 
-def stream_scaled(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def stream_scaled(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Scale everything that writes, which an epsilon of 0 would allow."""
     return {
         name: 2 * array % P if name == "E" or name.endswith((".output", ".down")) else array
@@ -159,27 +161,27 @@ def stream_scaled(one: Decoder, weights: Weights, random: np.random.Generator) -
     }
 
 
-def key_biases_moved(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def key_biases_moved(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Move biases of keys, which attention without rotary positions does not feel."""
     name = "0.key bias"
     return weights | {name: random.integers(0, P, weights[name].shape)}
 
 
-def queries_scaled(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def queries_scaled(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Scale queries and keys of one group, which norms on them feel."""
     query, key = weights["0.query"].copy(), weights["0.key"].copy()
     query[0], key[0] = 3 * query[0] % P, key[0] * pow(3, -1, P) % P
     return weights | {"0.query": query, "0.key": key}
 
 
-def head_gains_scaled(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def head_gains_scaled(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     """Scale gains on queries and keys by one number a frequency, which a layer with norms on them does not feel."""
     factors = np.tile(random.integers(1, P, one.a // 2), 2)[:, None]
     found = {"0.query gain": weights["0.query gain"] * factors % P}
     return weights | found | {"0.key gain": weights["0.key gain"] * _inverse_of(factors) % P}
 
 
-def components(one: Decoder, weights: Weights) -> list[frozenset[bytes]]:
+def components(one: Decoder, weights: DecoderWeights) -> list[frozenset[bytes]]:
     """Of each layer what neurons and heads are, whatever their order and inner bases: gates with what is multiplied by
     them, products of outputs and values with the forms of two distances (without rotary positions, one form).
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.claims.models.decoders import Decoder, Weights, logits
+from proofs_check.claims.models.decoders import Decoder, DecoderWeights, logits
 from proofs_check.claims.models.moves import (
     LISTED,
     Move,
@@ -75,14 +75,16 @@ OF_A_MOVE = {
 """Decoders that have what is moved."""
 
 
-def pair(moved: Moved, move: Move) -> tuple[Weights, Weights, np.random.Generator]:
+def pair(moved: Moved, move: Move) -> tuple[DecoderWeights, DecoderWeights, np.random.Generator]:
     """The weights before and after, and what draws the prompts."""
     random = np.random.default_rng(moved.seed)
     weights = moved.at.draw(random)
     return weights, move(moved.at, weights, random), random
 
 
-def differs_at(one: Decoder, first: Weights, second: Weights, random: np.random.Generator) -> tuple[int, ...] | None:
+def differs_at(
+    one: Decoder, first: DecoderWeights, second: DecoderWeights, random: np.random.Generator
+) -> tuple[int, ...] | None:
     """The place of a Taylor coefficient that differs modulo the prime, the power of t first; `None` if all agree."""
     inputs = random.integers(0, P, (2, one.n, one.tokens))
     apart = np.argwhere(np.moveaxis(logits(one, first, inputs, ORDER) != logits(one, second, inputs, ORDER), 1, 0))
@@ -172,6 +174,7 @@ CLAIM = Claim(
         "For token ids alone it is open. Gains on queries and keys are Theorem 2 there."
     ),
     place=520,
+    rests_on=("definition-1",),
     walk=WalkThrough("What a decoder does not show of its weights, and what it does.", walk),
     parts=(
         Part(

@@ -21,7 +21,7 @@ import numpy as np
 
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.claims.models.decoders import Decoder, Weights
+from proofs_check.claims.models.decoders import Decoder, DecoderWeights
 from proofs_check.claims.models.moves import Move, components, key_biases_moved
 from proofs_check.claims.models.series_ranks import P, Residues, inverse_matrix
 from proofs_check.claims.models.whole_models import differs_at
@@ -42,49 +42,49 @@ class Breaking(NamedTuple):
     move: Move
 
 
-def opposite_heads(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def opposite_heads(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     value, output = weights["0.value"].copy(), weights["0.output"].copy()
     value[1], output[1] = value[0], -output[0] % P
     return weights | {"0.value": value, "0.output": output}
 
 
-def scores_turned(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def scores_turned(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     return weights | {name: -weights[name] % P for name in ("0.query", "0.output")}
 
 
-def no_factor(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def no_factor(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     up = weights["0.up"].copy()
     up[0] = 0
     return weights | {"0.up": up}
 
 
-def another_gate(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def another_gate(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     gate = weights["0.gate"].copy()
     gate[0] = random.integers(0, P, one.d)
     return weights | {"0.gate": gate}
 
 
-def equal_gates(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def equal_gates(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     gate = weights["0.gate"].copy()
     gate[1] = gate[0]
     return weights | {"0.gate": gate}
 
 
-def neurons_mixed(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def neurons_mixed(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     basis = random.integers(0, P, (2, 2))
     up, down = weights["0.up"].copy(), weights["0.down"].copy()
     up[:2], down[:, :2] = basis @ up[:2] % P, down[:, :2] @ inverse_matrix(basis) % P
     return weights | {"0.up": up, "0.down": down}
 
 
-def crossed_neurons(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def crossed_neurons(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     gate, up, down = (weights[f"0.{name}"].copy() for name in ("gate", "up", "down"))
     gate[1], up[1], down[:, 1] = up[0], -gate[0] % P, down[:, 0]
     return weights | {"0.gate": gate, "0.up": up, "0.down": down}
 
 
 def gates_turned(count: int, name: str) -> Move:
-    def move(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+    def move(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
         gate = weights[f"0.{name}"].copy()
         gate[:count] = -gate[:count] % P
         return weights | {f"0.{name}": gate}
@@ -92,20 +92,20 @@ def gates_turned(count: int, name: str) -> Move:
     return move
 
 
-def gates_of_sum_zero(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def gates_of_sum_zero(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     up, down = weights["0.up"].copy(), weights["0.down"].copy()
     up[2] = -(up[0] + up[1]) % P
     down[:, 1] = down[:, 2] = down[:, 0]
     return weights | {"0.up": up, "0.down": down}
 
 
-def equal_scores(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def equal_scores(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     query, key = weights["0.query"].copy(), weights["0.key"].copy()
     query[1], key[1] = query[0], key[0]
     return weights | {"0.query": query, "0.key": key}
 
 
-def heads_mixed(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def heads_mixed(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     basis = random.integers(0, P, (2 * one.a, 2 * one.a))
     value = basis @ weights["0.value"].reshape(-1, one.d) % P
     output = np.concatenate(list(weights["0.output"]), axis=1) @ inverse_matrix(basis) % P
@@ -115,13 +115,13 @@ def heads_mixed(one: Decoder, weights: Weights, random: np.random.Generator) -> 
     }
 
 
-def no_output(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def no_output(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     output = weights["0.output"].copy()
     output[0] = 0
     return weights | {"0.output": output}
 
 
-def another_query(one: Decoder, weights: Weights, random: np.random.Generator) -> Weights:
+def another_query(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     query = weights["0.query"].copy()
     query[0] = random.integers(0, P, query[0].shape)
     return weights | {"0.query": query}
@@ -145,7 +145,7 @@ def cases(quick: bool) -> Iterator[Broken]:
             yield Broken(name, seed)
 
 
-def differing(one: Decoder, weights: Weights) -> list[frozenset[bytes]]:
+def differing(one: Decoder, weights: DecoderWeights) -> list[frozenset[bytes]]:
     """What tells weights apart; without gates the rows of `up` stand in their place."""
     if one.gated:
         return components(one, weights)

@@ -129,7 +129,10 @@ def walk() -> Iterator[Step]:
         "A decoder",
         r"Width four, five tokens, one layer, one group of two heads of width two, two neurons, gains that are not "
         r"folded. Here are the numbers of all its parts, ends first.",
-        (show(r"\text{entries}", rational([list(parts.values())])), number("parameters", one.parameters)),
+        (
+            show(r"\text{entries}", rational([list(parts.values())[:4], list(parts.values())[4:]])),
+            number("parameters", one.parameters),
+        ),
     )
     must(group(one) == 6 + 12 + 6 + 2, "26")
     yield Step(

@@ -40,6 +40,13 @@ def places(names: Iterable[str], form: Form, t: int, depth: int) -> Iterator[Pla
         yield from ((name, i) for i in layers.get(name, range(1, depth + 1)) if has.get(name, True))
 
 
+def blocks(form: Form, t: int) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of conditions of which Theorem 11 needs one, of three tokens or more."""
+    if t < 3:
+        return ()
+    return (("a", "b unmasked", "o"),) if form.causal else (("a words", "b", "s"), ("a", "b", "a'"))
+
+
 def about(form: Form, name: str) -> tuple[str, str]:
     """Return the batches of a condition: of scores keys and queries, of values what reads and what is read."""
     sets = ("U", "F") if not form.skip else ("Y", "S")
