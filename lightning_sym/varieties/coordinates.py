@@ -149,8 +149,7 @@ class CoordinateSystem:
                     if number := exact_coefficient(value):
                         given[k - 1, j - 1, exponents] = number
                 case _:
-                    at = f"an output and a monomial of {shape}, from 1"
-                    raise BadInput(f"a coefficient must be of {at}, got {shown(place)}")
+                    raise BadInput(f"a coefficient must be of an output and a monomial, from 1, got {shown(place)}")
         places = [(row, t - 1, c.exponents) for c, (row, _) in zip(self.coordinates, self.keys, strict=True)]
         values = [given.get(place, Fraction(0)) for place in places]
         sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
