@@ -182,9 +182,9 @@ const Fiber = (() => {
     const nodes = [
       shape("rect", { x: -SIZE, y: -SIZE, width: 2 * SIZE, height: 2 * SIZE, rx: 5, fill: "var(--card)" }),
       shape("path", { d: `M${-SIZE} 0H${SIZE}M0 ${-SIZE}V${SIZE}`, stroke: "var(--faint)", "stroke-width": 0.7 }),
-      shape("text", { x: SIZE - 4, y: 14, "text-anchor": "end", "font-size": 12, fill: "var(--faint)" }, `A′ ${i + 1}${j + 1}`),
-      shape("text", { x: 5, y: 12 - SIZE, "font-size": 12, fill: "var(--faint)" }, `V′ ${k + 1}`),
     ];
+    const name = (x, y, anchor, text) => shape("text", { x, y, "text-anchor": anchor, "font-size": 12, fill: "var(--faint)",
+      stroke: "var(--card)", "stroke-width": 5, "paint-order": "stroke" }, text);
     components.forEach((weights, n) => {
       const [a, v] = [attention(weights)[i][j].number(), weights.v[0][k].number()];
       if (!a || !v) return;
@@ -206,6 +206,7 @@ const Fiber = (() => {
     const edge = (c) => Math.max(-MOST, Math.min(MOST, c));
     const [cx, cy] = place(edge(x), edge(y));
     nodes.push(shape("circle", { id: "here", cx, cy, r: 6, fill: "var(--point)", stroke: "var(--paper)", "stroke-width": 1.5 }));
+    nodes.push(name(SIZE - 4, 22, "end", `A′${"₁₂"[i]}${"₁₂"[j]}`), name(12, 12 - SIZE, "start", `V′${"₁₂"[k]}`));
     svg.replaceChildren(...nodes);
     const second = other ? "; dashed, after the exchange" : "";
     Page.words("curves-said", `All weights with this function, seen in one entry of A′ and one of V′, up to a basis${second}. ` +

@@ -120,13 +120,13 @@ const Playground = (() => {
   function tell(now) {
     const count = now.before.tops[0].length, all = pieces.length, bar = document.querySelector(".bar");
     const [was, is] = [likeliest(now.before), likeliest(now.now)];
-    const answers = was === is ? `still token ${is}, with other logits` : `token ${is} instead of ${was}`;
+    const answers = was === is ? `still answers token ${is}, with other logits` : `answers token ${is} instead of ${was}`;
     bar.classList.toggle("off", !now.still);
     if (incident !== null) {
-      words("verdict", now.still ? `Theirs has your ${count} logits, exactly.` : `Theirs answers ${answers}.`);
+      words("verdict", now.still ? `Theirs has your ${count} logits, exactly.` : `Theirs ${answers}.`);
       words("counted", `${all - now.differ.length} of ${all} tensors agree with yours.`);
     } else {
-      words("verdict", now.still ? `All ${count} logits stand still, exactly.` : `The logits moved: ${answers}.`);
+      words("verdict", now.still ? `All ${count} logits stand still, exactly.` : `The logits moved: the model ${answers}.`);
       words("counted", now.differ.length ? `First wrong tensor: ${called(firstWrong(now))}.`
         : `${now.moved} of ${all} tensors have moved.`);
     }
@@ -166,7 +166,7 @@ const Playground = (() => {
     const piece = model.piece[chosen], shown = incident === null ? now.wrong[chosen] : now.right[chosen];
     words("tensor-name", piece.tensor);
     const moved = Rewriting.equal(now.right[chosen], rested[chosen]) ? "as it was at rest" : "moved";
-    const whose = incident === null ? "" : now.differ.includes(chosen) ? " Theirs is another." : " Theirs is equal.";
+    const whose = incident === null ? "" : now.differ.includes(chosen) ? " Theirs is another: its numbers differ from the bold ones." : " Theirs is equal.";
     words("tensor-said", `${shown.tops.length} x ${shown.tops[0].length}, ${moved}.${whose} What a rewriting does to it:`);
     byId("tensor-rules").replaceChildren(...piece.does.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
     const text = (matrix) => Rewriting.written(matrix).slice(0, 64).map((line) => line.slice(0, 64).map(String));
@@ -311,7 +311,8 @@ const Playground = (() => {
     byId("same-said").hidden = !solved;
     byId("thread").replaceChildren();
     if (!solved) return;
-    byId("thread").append("Told in ", Object.assign(document.createElement("a"), { href: solved.address, textContent: solved.thread }), ". same prints:");
+    const thread = Object.assign(document.createElement("a"), { href: solved.address, textContent: solved.thread });
+    byId("thread").append("Told in ", thread, ". About it lightning-sym same prints:");
     words("same-said", solved.printed.join("\n"));
     byId("exercise").scrollIntoView({ block: "start" });
   }

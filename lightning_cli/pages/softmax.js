@@ -137,8 +137,8 @@ const Softmax = (() => {
     if (!good) return false;
     const m = tokens[0].map((c, i) => c.add(tokens[1][i]).mul(HALF)), y = tokens[0].map((c, i) => c.sub(tokens[1][i]));
     const [am, ay] = [form(a, y, m), form(a, y, y)], t = [am.add(ay.mul(HALF)), am.sub(ay.mul(HALF))];
-    Page.formula("scores", "m", "=", Page.matrix([m]), ",", "y", "=", Page.matrix([y]), ",",
-      variable("T", "1"), "=", Page.number(t[0]), ",", variable("T", "2"), "=", Page.number(t[1]));
+    Page.formulas("scores", ["m", "=", Page.matrix([m]), ","], ["y", "=", Page.matrix([y]), ","],
+      [variable("T", "1"), "=", Page.number(t[0]), ","], [variable("T", "2"), "=", Page.number(t[1])]);
     const blind = isZero(a) || isSkew(a);
     Page.words("kind", blind ? "Blind" : ay.isZero() ? "Blind at these tokens" : "Not blind");
     Page.words("kind-said", blind

@@ -36,7 +36,10 @@ def _thing(shown: Shown) -> str:
     """Return one thing on the board; a polynomial breaks between its terms."""
     if isinstance(shown.value, Polynomial):
         head = f"{shown.label} =" if shown.label else ""
-        terms = " ".join(mathml(term, "inline") for term in (head, *terms_latex(shown.value)) if term)
+        first, *others = terms_latex(shown.value)
+        terms = " ".join(mathml(term, "inline") for term in (head, first) if term)
+        for term in others:  # a sign in front of a formula would stand close, as if it were that of a number
+            terms += " " + mathml(term, "inline").replace("<mo>", '<mo form="infix">', 1)
         return f'<div class="polynomial">{terms}</div>'
     return f"<div>{mathml(shown_latex(shown))}</div>"
 

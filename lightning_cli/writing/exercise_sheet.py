@@ -20,8 +20,8 @@ TITLE = "The geometry of attention: exercises"
 
 INTRO = (
     r"One layer of lightning attention maps a $d \times t$ matrix $X$, whose columns are the tokens, to "
-    r"$V X X^\top K^\top Q X$; the weights of layer $i$ are called $Q_i$, $K_i$, $V_i$, those of its head $h$ "
-    r"$Q_{i.h}$, $K_{i.h}$, $V_{i.h}$, and $A = K^\top Q$. A softmax layer is $V X$ times the softmax of each "
+    r"$V X X^\top K^\top Q X$; the weights of layer $i$ are called $Q_i$, $K_i$, $V_i$, or $Q_{i.h}$, $K_{i.h}$, "
+    r"$V_{i.h}$ in its head $h$, and $A = K^\top Q$. A softmax layer is $V X$ times the softmax of each "
     r"column of $X^\top A X$. Any answer that does what is asked is right, and numbers may be fractions."
 )
 

@@ -241,10 +241,11 @@ def _difference_steps(first: Checkpoint, second: Checkpoint, found: CheckpointCo
     for each in found.explained:
         yield Step(f"The mistake: {each.mistake}", "Made on the first, with that symmetry, it gives the second.", (),
                    (("at", ", ".join(each.tensors) or "the configuration"), ("said", str(each))))  # fmt: skip
+    not_so = "" if found.description is None else "; what that symmetry makes of the first is not the second"
     for residual in found.unexplained[:1]:
         arrays = {label: _matrix(one, residual.piece) for label, one in (("first", first), ("second", second))}
         shown = _corners({label: array for label, array in arrays.items() if array is not None}, exact=True)
-        yield Step("The tensor that is off most", f"A corner of {residual.called}, in both files.", shown,
+        yield Step("The tensor that is off most", f"A corner of {residual.called}, in both files{not_so}.", shown,
                    (("off by", residual.said()),))  # fmt: skip
     if found.logits is not None and found.logits.apart is not None:
         apart = found.logits.apart
