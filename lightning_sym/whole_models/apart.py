@@ -104,7 +104,7 @@ def _differences(one: Checkpoint, other: Checkpoint, tell: Progress, *, strict: 
     against = ours, reduce_mod(theirs * float(scale.denominator * pow(scale.numerator, -1, P) % P), P)
     if (integers(product(ours.T, ours)) != integers(product(theirs.T, theirs))).any():
         yield _Unlike(None, "scalar products in the stream")
-    entered = [_entered(each, vectors) for each, vectors in zip(ends, against, strict=True)]
+    entered = [_entered(each, vectors, strict=strict) for each, vectors in zip(ends, against, strict=True)]
     for name, shown, other_shown in zip(("embedding", "positions"), *entered, strict=True):
         count = min(len(shown), len(other_shown))
         if (apart := (shown[:count] != other_shown[:count]).any(axis=1)).any():
@@ -148,15 +148,17 @@ def _layer(checkpoint: Checkpoint, layer: int, read: Read) -> Components:
     return components(block, form, read, rotary=form.rotation_of(layer) is not None)
 
 
-def _entered(ends: Ends, vectors: Residues) -> tuple[Integers, Integers]:
+def _entered(ends: Ends, vectors: Residues, *, strict: bool) -> tuple[Integers, Integers]:
     """Return embeddings and positions against vectors; with positions, embeddings less the first, which these have.
 
-    What is added to all embeddings and taken from all positions is not seen where shares of tokens add up to 1.
+    What is added to all embeddings and taken from all positions is not seen where shares of tokens add up to 1. That
+    nothing else is added to all positions is Step 7, which needs all conditions; else they are told less the first.
     """
     embedding = integers(product(of(ends.embedding), vectors))
     if ends.positions is None:
         return embedding, embedding[:0]
-    return (embedding - embedding[:1]) % P, (integers(product(of(ends.positions), vectors)) + embedding[:1]) % P
+    positions = integers(product(of(ends.positions), vectors))
+    return (embedding - embedding[:1]) % P, (positions + (embedding[:1] if strict else -positions[:1])) % P
 
 
 def _readers(ends: Ends, form: CheckpointForm) -> Residues:

@@ -91,7 +91,7 @@ def whole_model(config: str | os.PathLike[str]) -> WholeModel:
     parts = family.parts(form, biases)
     count = parameters(form, parts)
     needs = (
-        Need("as many token ids as the stream has dimensions", lambda f: f.vocabulary >= seen_width(f), _ids),
+        Need("as many token ids as the stream has dimensions", lambda f: f.vocabulary >= _ids_needed(f), _ids),
         Need("heads no wider than the stream", lambda f: f.head_width <= seen_width(f), lambda f: f"{f.head_width}"),
         Need("biases of all maps beside LayerNorm", lambda f: _biases_are_known(f, parts), lambda f: "others"),
         Need("final gains that hold the stream", _gains_hold, lambda f: f"tied, width {f.width}"),
@@ -100,6 +100,11 @@ def whole_model(config: str | os.PathLike[str]) -> WholeModel:
     finite = failing(form, needs) is None  # then no one-parameter group of moves does nothing
     upper = count - group if finite else count
     return WholeModel(form, count, group, upper, not_covered(form) or failing(form, needs))
+
+
+def _ids_needed(form: CheckpointForm) -> int:
+    """Return the rank that the embedding must have: Proposition 7 needs a full one, (C1) that of what norms show."""
+    return form.width if form.tied else seen_width(form)
 
 
 def _ids(form: CheckpointForm) -> str:

@@ -78,6 +78,21 @@ def test_without_signs_layers_are_compared_together() -> None:
     assert "Steps 1 to 4" in found.proof
 
 
+def test_without_signs_one_vector_added_to_all_positions_is_not_told() -> None:
+    """That positions agree, and not their differences alone, is Step 7, which needs (C3)."""
+    one = MODELS["gpt2"]
+    added = replace(
+        one, outer=replace(one.outer, positions=np.asarray(one.outer.positions) + np.arange(one.form.width))
+    )
+    found = apart_by_theorem(one, added)
+    assert found is not None
+    assert found.what == "positions 0"
+    assert apart_by_theorem(one, added, work=1e-9) is None
+    last = apart_by_theorem(one, moved(one, None, "positions"), work=1e-9)
+    assert last is not None
+    assert last.what.startswith("positions")
+
+
 def test_nothing_is_said_where_no_condition_holds_or_no_theorem() -> None:
     one = MODELS["llama"]
     no_gates = replace(one, blocks=tuple(replace(b, gate=0 * np.asarray(b.gate)) for b in one.blocks))

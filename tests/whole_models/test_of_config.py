@@ -49,6 +49,18 @@ def test_what_is_not_so_leaves_a_bound(change: dict[str, Any], why: str, tmp_pat
     assert why in str(found.reason)
 
 
+def test_a_tied_embedding_beside_layer_norm_must_have_full_rank(tmp_path: Path) -> None:
+    """What norms show has rank d - 1, which is enough if the ends are not tied."""
+    told = []
+    for name, tied, fewer in (("short", True, 1), ("full", True, 0), ("untied", False, 1)):
+        one = small_checkpoint("gpt2", tied=tied, **SMALL | {"head_width": 4, "vocabulary": 8 - fewer})
+        save_checkpoint(one, tmp_path / name)
+        found, here = whole_model(tmp_path / name), symmetries_of(one)
+        assert found.dimension == here.functions
+        told.append(found.dimension is None)
+    assert told == [True, False, False]
+
+
 def test_the_command_has_it_beside_the_attention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_checkpoint(small_checkpoint("llama", **SMALL), tmp_path / "one")
     words = ("dimension", "--config", str(tmp_path / "one" / "config.json"), "--attention-only")
