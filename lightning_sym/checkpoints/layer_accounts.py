@@ -209,6 +209,9 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
     if account.off and pair.rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
         other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
         account = other if len(other.off) < len(account.off) else account
+    if account.off and (plainer := account.guess.without_factors()).words.keys() != account.guess.words.keys():
+        other = _account(pair, plainer, account.gains)
+        account = other if len(other.off) <= len(account.off) else account
     return account, why_not
 
 
