@@ -84,7 +84,8 @@ def factorization_coefficient(
     for place, (before, factor) in enumerate(pairwise(exact), 2):
         if before.shape[0] != factor.shape[1]:
             raise ShapeError(
-                f"matrix {place} must have {before.shape[0]} columns, as the product, got {factor.shape[1]}"
+                f"matrix {place} must have {before.shape[0]} columns, as many as matrix {place - 1} has rows, "
+                f"got {factor.shape[1]}"
             )
     Work(work, progress).spend(_ranks_cost(exact), "exact ranks of all partial products")
     ranks: list[list[int]] = []

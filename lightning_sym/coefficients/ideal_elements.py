@@ -93,7 +93,8 @@ class Sums:
 
     def counted(self, numbers: int, factor: Any) -> None:
         """Count as many sums, with multiples by this factor."""
-        self.left -= numbers * (1 + (factor.p.bit_length() + factor.q.bit_length()) / LONG)
+        length = (factor.p.bit_length() + factor.q.bit_length()) / LONG
+        self.left -= numbers * (1 + length + length**2 / 25)  # common divisors of long ones take the square
 
 
 def elements(

@@ -215,12 +215,19 @@ def _monomial_of(own: Mapping[int, Terms], level: Fraction | None, allowed: Step
         columns = sorted({_plus(e, shift) for part, shift in rows for e in part.terms})
         if not rows or len(rows) > MOST_ROWS:
             return None
-        if not allowed.begins(StepPrice(SECONDS * len(rows) ** 2 * (len(rows) + len(columns))), "faces"):
+        if not allowed.begins(StepPrice(_slower(parts) * len(rows) ** 2 * (len(rows) + len(columns))), "faces"):
             return None
         found = _single(rows, columns)
         if found is not None:
             return found
     return None
+
+
+def _slower(parts: Sequence[FacePart]) -> float:
+    """Return the seconds that elimination takes for each entry and row with numbers as long as those of these parts."""
+    numbers = (c for part in parts for c in part.terms.values())
+    bits = max((max(c.numerator.bit_length(), c.denominator.bit_length()) for c in numbers), default=1)
+    return SECONDS * (1 + bits / 64 + (bits / 128) ** 2)
 
 
 def _parts(own: Mapping[int, Terms], level: Fraction | None) -> Iterator[FacePart]:

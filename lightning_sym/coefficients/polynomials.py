@@ -26,6 +26,7 @@ from lightning_sym.coefficients.ideal_elements import IdealElement, Sums, Terms,
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
 from lightning_sym.coefficients.newton_faces import FaceProof, Sign, both_signs, by_faces
 from lightning_sym.coefficients.polynomial_input import GivenIdeal, ideal_of, point_text
+from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.polynomial_map import PolynomialMap
 
@@ -117,14 +118,12 @@ class _Below:
 
 def _hidden(coordinates: Coordinates) -> list[int]:
     """Return the variables that are no generators."""
-    seen = set(coordinates.seen.values())
-    return [i for i in range(len(coordinates.numerators)) if i not in seen]
+    return [i for i in range(len(coordinates.numerators)) if i not in coordinates.seen.values()]
 
 
 def _unseen(coordinates: Coordinates) -> dict[int, Terms]:
     """Return the generators that are no variables and not zero."""
-    terms = {k: terms_of(g) for k, g in enumerate(coordinates.generators) if k not in coordinates.seen}
-    return {k: own for k, own in terms.items() if own}
+    return {k: own for k, g in enumerate(coordinates.generators) if k not in coordinates.seen and (own := terms_of(g))}
 
 
 def _coordinates(found: Coordinates) -> Document:
@@ -150,7 +149,7 @@ def polynomial_coefficient(
         progress: called with stage, steps done and steps in all.
 
     Returns:
-        The bounds of the coefficient, with a certificate for both.
+        The bounds of the coefficient, with a certificate for both unless its numbers would be too long.
 
     Raises:
         BadInput: it is no polynomial with rational coefficients, or one is not zero at the point.
@@ -165,16 +164,11 @@ def polynomial_coefficient(
     allowed = StepBudget(Work(work, progress), memory)
     ideal = ideal_of(polynomials, at or {}, allowed)
     if not ideal.generators:
-        zero = Fraction(0)
-        return LearningCoefficient(zero, zero, 1, f"{PROOF}, section 1: the zero ideal", _about(ideal))
+        return LearningCoefficient(Fraction(0), Fraction(0), 1, f"{PROOF}, section 1: the zero ideal", _about(ideal))
     start = Coordinates.of(ideal.ring, ideal.generators)
     half = allowed.half
     above = _with_signs(start, _best_above(start, half), half)
     below = _best_below(start, above, allowed)
-    certificate = coefficient_certificate(
-        {"polynomials": [terms_document(p) for p in ideal.given], "point": [number_document(x) for x in ideal.point]},
-        below.value / 2, above.value / 2, above.document(), below.document(),
-    )  # fmt: skip
     return LearningCoefficient(
         below.value / 2,
         above.value / 2,
@@ -183,8 +177,17 @@ def polynomial_coefficient(
         _about(ideal),
         {"variables": len(ideal.ring.names), "polynomials": len(ideal.generators),
          "rank of the differential": len(below.coordinates.seen)},
-        certificate,
+        _certificate(ideal, above, below),
     )  # fmt: skip
+
+
+def _certificate(ideal: GivenIdeal, above: _Above, below: _Below) -> Document | None:
+    """Return what proves both bounds, or nothing where a number is too long to be written."""
+    try:
+        of = {"polynomials": [*map(terms_document, ideal.given)], "point": [*map(number_document, ideal.point)]}
+        return coefficient_certificate(of, below.value / 2, above.value / 2, above.document(), below.document())
+    except BadInput:
+        return None
 
 
 def _about(ideal: GivenIdeal) -> str:
@@ -237,8 +240,7 @@ def _zeros(start: Coordinates, allowed: StepBudget) -> Iterator[tuple[tuple[int,
     yield None, start
     if any(len({sum(e) for e in terms_of(g)}) > 1 for g in start.generators):
         return
-    ring, size = start.ring, len(start.numerators)
-    tried = 0
+    ring, size, tried = start.ring, len(start.numerators), 0
     for count in (1, 2):
         for ones in combinations(range(size), count):
             if tried == MOST_ZEROS:
@@ -338,8 +340,7 @@ def _multiplicity(above: _Above, below: _Below) -> int | None:
         return None
     if below.faces is not None:
         return below.faces.order
-    size = len(above.weights)
-    inside, outside = smallest(below.monomials), _monomials(above.coordinates)
+    size, inside, outside = len(above.weights), smallest(below.monomials), _monomials(above.coordinates)
     if above.signs is not None or above.zero is not None or not inside:
         return None
     if best_weights(inside, size).value != above.value:

@@ -79,7 +79,9 @@ def load_factors(path: str | os.PathLike[str]) -> list[ObjectArray]:
     try:
         matrices, form = _contents(file, kind)
         names = [f"W{number}" for number in range(1, len(matrices) + 1)]
-        if form is not None or set(matrices) != set(names) or not names:
+        if form is not None:
+            raise FileFormatError("factors have no form, it must be left out")
+        if set(matrices) != set(names) or not names:
             raise FileFormatError(f"factors must be named W1, W2, ..., got {', '.join(matrices)[:80] or 'none'}")
         return [exact_matrix(matrices[name], name) for name in names]
     except BadInput as error:

@@ -72,7 +72,11 @@ def test_factors_at_given_matrices(capsys: pytest.CaptureFixture[str], tmp_path:
     path.write_text('{"W1": [[1, 0]], "W2": [[1, 2]]}', encoding="utf-8")
     code, _, err = run(capsys, "coefficient", "--factors", str(path))
     assert (code, err.count("\n")) == (2, 1)
-    assert "matrix 2 must have 1 columns" in err
+    assert "matrix 2 must have 1 columns, as many as matrix 1 has rows, got 2" in err
+    path.write_text('{"form": {"normalization": "none", "mask": "none", "skip": true}, "W1": [[1]]}', encoding="utf-8")
+    code, _, err = run(capsys, "coefficient", "--factors", str(path))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "factors have no form" in err
 
 
 def test_one_head_prints_its_tokens_nowhere_else(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from time import process_time
 from typing import Any
 
 import pytest
 from checker import copied_checker, small_memory
 
-from lightning_sym import linear_attention_coefficient, one_head_coefficient
+from lightning_sym import linear_attention_coefficient, one_head_coefficient, polynomial_coefficient
 
 Document = dict[str, Any]
 OPENING = {"format": "lightning-sym/certificate", "version": 1, "kind": "coefficient", "lower": 1, "upper": 1}
@@ -88,3 +89,12 @@ def test_short_powers_are_proved(tmp_path: Path) -> None:
     document["below"]["elements"] = [m | {"combination": c} for m, c in zip(monomials, combinations, strict=True)]
     document |= {"lower": "1/4", "upper": "1/4"}
     assert said(tmp_path, document).startswith("proved: lambda = 1/4")
+
+
+def test_long_numbers_are_bounds_in_the_time_that_is_said() -> None:
+    """Elimination with them is dear, and what it proves may be too long for a certificate: bounds are told anyway."""
+    rng, began = Random(3), process_time()
+    terms = [f"{rng.randrange(10**299, 10**300)}*" + "*".join(rng.choices("wxyz", k=3)) for _ in range(60)]
+    found = polynomial_coefficient(", ".join("+".join(terms[k::4]) for k in range(4)), work=2)
+    assert 0 < found.lower <= found.upper <= 2
+    assert process_time() - began < 6
