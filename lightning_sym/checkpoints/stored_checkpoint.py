@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_types import StoredTensor
+from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.display import Lines, text_table
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import require_integer, require_memory
@@ -106,8 +107,8 @@ class StoredCheckpoint:
     def stored(self, piece: str) -> str:
         """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it.
 
-        A gain of which the file has what it is more than 1 is taken for one in `F32` at least: units of `BF16` at 1
-        would be far larger than those of the number in the file.
+        A gain of which the file has what it is more than 1 has the units of that number, `BF16 less one`: those of
+        `BF16` at 1 would be far larger.
 
         Of `epsilon` it is `F64` only where the file holds it so, and all tensors are.
         """
@@ -115,7 +116,7 @@ class StoredCheckpoint:
             wide = all(self._tensors[name].holds == "F64" for name in self._held)
             return self._numbers if wide else "F32"
         held = self.held(piece)
-        return "F32" if self._place(piece).less and held in ("F16", "BF16") else held
+        return held + LESS_ONE if self._place(piece).less and held in ("F16", "BF16") else held
 
     def held(self, piece: str) -> str:
         """The type that holds the numbers of the tensor of a piece, whatever they are less."""

@@ -23,6 +23,9 @@ from lightning_sym.rings.rotary import largest_change
 DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
 """Bits of the significand, and the exponent of the smallest positive number."""
 
+LESS_ONE = " less one"
+"""Behind a type: the file holds what a gain is more than 1, so that its units are those of the gain less one."""
+
 DEFAULT_UNITS = 4.0
 """Units up to which a difference counts as rounding, if nobody says otherwise.
 
@@ -38,7 +41,12 @@ def coarsest(*kinds: str) -> str:
         >>> coarsest("F32", "BF16", "F64"), coarsest("F64")
         ('BF16', 'F64')
     """
-    return min(kinds, key=lambda kind: DIGITS[kind][0])
+    return min(kinds, key=lambda kind: digits_of(kind)[0])
+
+
+def digits_of(stored: str) -> tuple[int, int]:
+    """What `DIGITS` says of a type, less one or not."""
+    return DIGITS[stored.removesuffix(LESS_ONE)]
 
 
 def unit_at(size: Any, stored: str) -> Floats:
@@ -47,10 +55,13 @@ def unit_at(size: Any, stored: str) -> Floats:
     Example:
         >>> unit_at([1.0, 1.5, 0.0], "BF16").tolist() == [2.0**-7, 2.0**-7, 2.0**-133]
         True
+        >>> unit_at([1.0, 1.5, 3.0], "BF16 less one").tolist() == [2.0**-133, 2.0**-8, 2.0**-6]
+        True
     """
-    digits, least = DIGITS[stored]
-    _, exponent = np.frexp(np.abs(np.asarray(size, dtype=np.float64)))
-    exponents = np.where(np.asarray(size) == 0, least, np.maximum(exponent - digits, least))
+    digits, least = digits_of(stored)
+    held = np.asarray(size, dtype=np.float64) - stored.endswith(LESS_ONE)
+    _, exponent = np.frexp(np.abs(held))
+    exponents = np.where(held == 0, least, np.maximum(exponent - digits, least))
     return np.ldexp(1.0, exponents)
 
 

@@ -26,7 +26,7 @@ from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS
 from lightning_sym.checkpoints.understood import Walker, block_of
-from lightning_sym.checkpoints.units import DIGITS, Worst
+from lightning_sym.checkpoints.units import Worst, digits_of
 
 Ring = Measuring | Exact
 Differences = dict[str, Any]
@@ -318,7 +318,7 @@ NOISE = 1e-10
 
 def differing(left: Measured, stored: str) -> Any:
     """Where a piece of this type differs by far more than floats lose, so that it is not equal exactly."""
-    return left.beyond(NOISE * 2.0 ** DIGITS[stored][0])
+    return left.beyond(NOISE * 2.0 ** digits_of(stored)[0])
 
 
 def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, axis: int = 0, start: int = 0) -> None:

@@ -24,6 +24,7 @@ from lightning_sym.checkpoints.safetensors_writing import INDEX, WrittenTensor, 
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.checkpoints.torch_writing import write_torch
+from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress, require_integer, unheard
 from lightning_sym.whole_files import replacing
@@ -200,10 +201,14 @@ def _parts(checkpoint: Checkpoint) -> frozenset[str]:
 
 
 def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
-    """Return the type that a piece is to be stored in: that of its file, where both files have it less a number."""
+    """Return the type that a piece is to be stored in: that of its file, where both files have it less a number.
+
+    Where the new one has it whole, it is `F32` at least.
+    """
     if isinstance(checkpoint, StoredCheckpoint) and place.less:
         return checkpoint.held(piece)
-    return checkpoint.stored(piece)
+    kind = checkpoint.stored(piece)
+    return "F32" if kind.endswith(LESS_ONE) else kind
 
 
 def _tensors(

@@ -1,0 +1,45 @@
+"""Gains of which the file has what they are more than 1: rounded there, and compared in units of what stands there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightning_sym.checkpoints.comparison import CheckpointAnswer
+from lightning_sym.checkpoints.folders import open_checkpoint
+from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
+from lightning_sym.checkpoints.writing import save_checkpoint
+from lightning_sym.testing import small_checkpoint
+
+FAMILIES = ["gemma", "gemma2", "gemma3_text"]
+
+
+def answer(first: Path, second: Path) -> CheckpointAnswer:
+    return same_checkpoints(open_checkpoint(first), open_checkpoint(second)).answer
+
+
+@pytest.mark.parametrize("stored", ["BF16", "F16"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_fewer_bits_are_a_rounding(family: str, stored: str, tmp_path: Path) -> None:
+    one = small_checkpoint(family, 3)
+    save_checkpoint(one, tmp_path / "long", "F32")
+    save_checkpoint(one, tmp_path / "short", stored, rounded=True)
+    assert open_checkpoint(tmp_path / "short").stored("0.norm1_gain") == f"{stored} less one"
+    assert answer(tmp_path / "long", tmp_path / "short") is CheckpointAnswer.ROUNDING
+    assert answer(tmp_path / "short", tmp_path / "long") is CheckpointAnswer.ROUNDING
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_gain_that_is_off_by_less_than_a_unit_at_one_is_seen(family: str, tmp_path: Path) -> None:
+    """Of the last norm, whose gain cannot move into the next matrix, as that is the embedding too."""
+    one = small_checkpoint(family, 3)
+    assert one.form.tied
+    for name, gain in (("first", 2.0**-7), ("second", 2.0**-7 + 2.0**-9)):
+        gains = np.full_like(one.outer.final_gain, 1 + 2.0**-7)
+        gains[0] = 1 + gain
+        changed = replace(one, outer=replace(one.outer, final_gain=gains))
+        save_checkpoint(changed, tmp_path / name, "BF16", rounded=True)
+    assert answer(tmp_path / "first", tmp_path / "second") is not CheckpointAnswer.ROUNDING
