@@ -25,6 +25,7 @@ extensions = [
     "show_live_pages",
     "docstrings",
     "search_excerpts",
+    "landmarks",
 ]
 exclude_patterns = ["_tools"]
 smartquotes = False  # `--` is the beginning of an option
@@ -51,5 +52,5 @@ html_css_files = ["pages.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
-pygments_style = "friendly"
+pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "github-dark"

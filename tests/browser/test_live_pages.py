@@ -50,9 +50,13 @@ def test_controls_have_names_and_pictures_have_words(browser: Browser, path: Pat
         .map((n) => n.outerHTML)"""
     assert reader.page.evaluate(unnamed) == []
     silent = """() => [...document.querySelectorAll("canvas, svg, img")].filter((n) => !n.closest("[aria-hidden=true]"))
-        .filter((n) => !n.getAttribute("aria-label") && !n.getAttribute("aria-describedby") && !n.alt)
+        .filter((n) => !n.getAttribute("aria-label") && !n.getAttribute("aria-labelledby") && !n.alt)
         .map((n) => n.outerHTML)"""
     assert reader.page.evaluate(silent) == []
+    homeless = """() => [...document.querySelectorAll("h1, h2, p")]
+        .filter((n) => !n.closest("header, main, footer, section[aria-label], [aria-labelledby], [role=region], noscript"))
+        .map((n) => n.outerHTML)"""
+    assert reader.page.evaluate(homeless) == [], "all text stands in a landmark"
     assert reader.page.locator("html").get_attribute("lang") == "en"
     assert reader.page.locator("h1").count() == 1
 
