@@ -1,4 +1,4 @@
-"""What a keyboard and a screen reader need of the pages, and the theme leaves out: names, levels, and ways to scroll."""
+"""What keyboards and screen readers need of the pages and the theme leaves out: names, levels, and ways to scroll."""
 
 from __future__ import annotations
 

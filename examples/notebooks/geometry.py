@@ -177,7 +177,7 @@ def _(Matrix, Weights, function_limit, symbols):
         }
     )  # fmt: skip
     limit = function_limit(Weights.of_family({**bounded.matrices, "V2": bounded["V2"] / eps}))
-    limit.blows_up, limit.order, limit.recovery.answer
+    f"{limit.blows_up} grow by these powers of eps; the limit is of weights: {limit.recovery.answer.value}"
     return
 
 
@@ -190,7 +190,7 @@ def _(mo):
 @app.cell
 def _(network, polynomial_map):
     keys = list(polynomial_map(network).coefficients())
-    keys[0], keys[-1]
+    f"{keys[0]} is the first key, {keys[-1]} the last"
     return
 
 

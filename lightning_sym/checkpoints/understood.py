@@ -151,6 +151,11 @@ def _coded(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Any:
     return found
 
 
+def knows_all(form: CheckpointForm, walker: Walker) -> bool:
+    """Whether a walker knows every piece that models of a form have."""
+    return walker in FOLLOWS or all(walker in NAMED.get(name, ()) for name in table(form).names())
+
+
 def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
     present, known = dict(pieces.present()), table(form)
     named = {name for name, walkers in NAMED.items() if walker in walkers or walker in FOLLOWS}

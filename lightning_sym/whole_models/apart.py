@@ -21,7 +21,7 @@ import numpy as np
 from lightning_sym.checkpoints.comparison import ApartByTheorem
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.transformer import unembedding
-from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, knows_all
 from lightning_sym.exact.modular import pivots_mod_p, row_basis_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, unheard
 from lightning_sym.rings.prime_field import random_residues, reduce_mod
@@ -64,7 +64,9 @@ def apart_by_theorem(
         >>> apart_by_theorem(one, one)
     """
     forms = first.form, second.form
-    if _common(forms[0]) != _common(forms[1]) or any(not_covered(form) is not None for form in forms):
+    if _common(forms[0]) != _common(forms[1]):
+        return None
+    if any(not_covered(form) is not None or not knows_all(form, Walker.GROUPS) for form in forms):
         return None
     for one, other in ((first, second), (second, first)):
         held = {c.name for c in at_weights(one, Work(work, progress), memory, progress).conditions if c.holds}

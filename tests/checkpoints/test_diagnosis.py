@@ -195,7 +195,9 @@ def test_blocks_and_ranks_are_told(tmp_path: Path, capsys: pytest.CaptureFixture
     assert said in out
     code, out, _ = run(capsys, "same", str(tmp_path / "one"), str(tmp_path / "two"), "--json")
     told = json.loads(out)
-    assert [*told][-6:] == ["tried", "explained", "reduced", "distances", "picture", "ids_moved"]
+    assert [*told][-8:] == [
+        "tried", "explained", "reduced", "distances", "picture", "ids_moved", "theorem", "proof",
+    ]  # fmt: skip
     assert told["schema"] == "lightning-sym/same-checkpoints/2"
     detail = {"blocks": 8, "should_be": 2, "checked": "exactly"}
     tensors = ["model.layers.*.self_attn.k_proj.weight"]

@@ -196,6 +196,7 @@ def test_every_command_answers_or_names_its_extra(tmp_path: Path) -> None:
         "identity.json",
         "copy",
         "megatron",
+        "sheet.tex",
     }
 
 

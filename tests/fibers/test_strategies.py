@@ -255,4 +255,5 @@ def test_progress_tells_the_stages() -> None:
     fiber(PLAIN, progress=lambda stage, done, total: told.append(stage))
     classify(PLAIN, progress=lambda stage, done, total: told.append(stage))
     fibers = ["virtual weights", "the dimension near these weights", "directions near these weights"]
-    assert told == [*fibers, "connected components", "ranks of the virtual weights"]
+    limits = "families that tend to the function"
+    assert told == [*fibers, "connected components", "ranks of the virtual weights", limits]

@@ -156,3 +156,9 @@ def test_nested_bars_all_become_borders() -> None:
     found = mathml(r"\overline{a + \overline{\tilde b}}")
     assert found.count("border-top") == 2
     assert "&#x02015;" not in found
+
+
+def test_a_keyboard_scrolls_what_is_wide_and_headings_have_a_level(site: Path) -> None:
+    for path in (page for page in site.rglob("*.html") if page.parent.name != "live"):
+        page = path.read_text(encoding="utf-8")
+        assert not re.search(r'<pre>|<div class="(formula-block|table-wrapper)|role="heading">', page), path.name
