@@ -220,7 +220,7 @@ def test_work_bounds_conditions_and_components() -> None:
         with pytest.raises(TooLarge) as caught:
             fiber(weights, tokens, work=work)
         assert "\n" not in str(caught.value)
-    assert {c.holds for c in fiber(narrow, 3, work=2).conditions if c.name == "(a), words"} <= {True, False, None}
+    assert any(c.name == "(a), words" for c in fiber(narrow, 3, work=2).conditions)
 
 
 def test_points_for_pairs_of_heads_where_they_are_needed() -> None:
