@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.citations import with_proof
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
@@ -265,7 +266,7 @@ class Result:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return text_table(self.lines())
+        return text_table(with_proof(self.lines()))
 
     def _latex(self) -> str:
         """Return the answer as a formula; where a class has none, its first lines."""
