@@ -23,8 +23,7 @@ with lazy_imports(__name__):
     import sympy
 
 MOST_ROWS, MOST_LINES = 10, 12
-"""Rows and columns of a matrix that are shown in LaTeX, of a larger one the first and the last; and lines of a text."""
-
+"""Rows and columns of a matrix that LaTeX shows, of a larger one the first and the last; and lines of a text."""
 MOST_ENTRIES, MOST_ITEMS, EDGE = 64, 24, 3
 """In one line: entries of an array, and items of a list, that are all shown; of more so many at each end."""
 

@@ -9,7 +9,7 @@ from math import factorial
 from typing import Any
 
 from lightning_sym.citations import citations
-from lightning_sym.dimension.varieties import virtual_weight_variety
+from lightning_sym.dimension.varieties import Evidence, virtual_weight_variety
 from lightning_sym.display import Lines, bounds_in_words, labelled, latex_bounds, latex_words
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.pieces import SHAPED
@@ -87,9 +87,9 @@ def dimension_lines(result: Any) -> Lines:
 def _below(result: Any) -> Iterator[str]:
     """Yield the statement by which the lower bound is one, where it is more than a minor that is not zero."""
     if result.layers is not None:
-        yield "Theorem 2 of docs/deep-lightning.md"
+        yield Evidence.LAYERS.citation
     elif result.matrices is not None:
-        yield "Proposition 18 of docs/transformers.md"
+        yield Evidence.PRODUCTS.citation
     elif result.has_free_exponentials:
         yield "Corollary B of docs/transformers.md"
     elif result.order is not None:
