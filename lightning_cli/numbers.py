@@ -158,3 +158,22 @@ class Rational(click.ParamType[Any]):
         if number <= 0:
             self.fail(f"must be a positive number, such as 4 or 5/2, got {shown(text)}", param, ctx)
         return number
+
+
+class NamedCoordinates(click.ParamType[Any]):
+    """Coordinates by name with commas between them, `x=0,y=1/2`."""
+
+    name = "x=0,y=0"
+
+    def __init__(self, number: click.ParamType[Any] = click.STRING, example: str = "x=0,y=1/2") -> None:
+        self.number, self.example = number, example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        """Return the numbers by name, as texts if nothing else was said."""
+        found: dict[str, Any] = {}
+        for part in str(value).split(","):
+            name, sign, number = (word.strip() for word in part.partition("="))
+            if not (sign and name.isidentifier() and number and name not in found):
+                self.fail(f"must be coordinates such as {self.example}, each once, got {part.strip()!r}", param, ctx)
+            found[name] = self.number.convert(number, param, ctx)
+        return found

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.citations import with_proof
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
     import sympy
 
 MOST_ROWS, MOST_LINES = 10, 12
-"""Rows and columns of a matrix that are shown in LaTeX, of a larger one the first and the last; and lines of a text."""
-
+"""Rows and columns of a matrix that LaTeX shows, of a larger one the first and the last; and lines of a text."""
 MOST_ENTRIES, MOST_ITEMS, EDGE = 64, 24, 3
 """In one line: entries of an array, and items of a list, that are all shown; of more so many at each end."""
 
@@ -265,7 +265,7 @@ class Result:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return text_table(self.lines())
+        return text_table(with_proof(self.lines()))
 
     def _latex(self) -> str:
         """Return the answer as a formula; where a class has none, its first lines."""

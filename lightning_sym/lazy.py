@@ -1,5 +1,7 @@
 """Imports that happen when something is first asked for: who needs one room does not wait for the others.
 
+Packages that only some answers need are imported when one does, or named with what installs them.
+
 The statements stand at the top of a file as any others do, where people, linters and type checkers read them, inside of
 `with lazy_imports(__name__)`. What is imported there are modules, used as `module.name`; or the public names of a
 package, which then calls `public_names`. Nothing comes into `sys.modules` before it is needed, as it would with
@@ -16,6 +18,8 @@ from importlib import import_module
 from threading import RLock
 from types import ModuleType, SimpleNamespace
 from typing import Any
+
+from lightning_sym.errors import MissingExtra
 
 
 class LazyModule(ModuleType):
@@ -97,3 +101,29 @@ def public_names(package: str, places: Mapping[str, str]) -> Names:
         return sorted({*(name for name in namespace if name.startswith("__")), *places})
 
     return sorted(places), __getattr__, __dir__
+
+
+def import_extra(module: str, extra: str, needing: str) -> Any:
+    """A module of an optional package.
+
+    The package is what is to be installed: that is right in a checkout and in an installed distribution alike.
+
+    Args:
+        module: its dotted name; the package is installed by the name before the first dot.
+        extra: of this distribution, to which the package belongs.
+        needing: what cannot be done without it.
+
+    Raises:
+        MissingExtra: it cannot be imported.
+
+    Example:
+        >>> import_extra("no_such_package.part", "plot", "the picture")
+        Traceback (most recent call last):
+        lightning_sym.errors.MissingExtra: the picture needs the extra `plot`: pip install no_such_package
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        there = "" if isinstance(error, ModuleNotFoundError) else f" (it cannot be imported: {error})"
+        raise MissingExtra(f"{needing} needs the extra `{extra}`: pip install {package}{there}") from error

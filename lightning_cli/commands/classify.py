@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.numbers import Size
+from lightning_cli.numbers import NamedCoordinates, Size
 from lightning_cli.writing.fields import (
     SPELLED,
     TEXT,
@@ -27,7 +27,7 @@ from lightning_cli.writing.shared_fields import BOUNDS, NETWORK, PROOF, TRIED, e
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.geometry import classify, layer_orbits, orbit_table, singular_locus
+    from lightning_sym.geometry import classify, layer_orbits, limits, orbit_table, singular_locus
 
 
 def _labels(found: classify.Classification | layer_orbits.LayerOrbit) -> list[str]:
@@ -149,7 +149,33 @@ SINGULAR_IDEAL = json_answer(
     title="singular ideal",
 )
 
-ANSWERS = (ANSWER, ORBITS, SINGULAR_IDEAL)
+RATE = optional(int)
+
+FUNCTION_LIMIT = json_answer(
+    "function-limit",
+    *NETWORK,
+    field("rates", {str: RATE}, "by matrix the largest power of eps that divides it; null where it is zero"),
+    field("virtual_rates", [RATE], "the same of A~1, ..., A~l, V~"),
+    field("order", RATE, "the same of the function: it is bounded if this is not negative; null if it is zero"),
+    field(
+        "leading",
+        optional([SPELLED]),
+        "the coefficient of this power, output by output in the order of rows and tokens; null where it is zero",
+        lambda found: None if found.leading is None else [entry for _, _, entry in found.leading.outputs()],
+    ),
+    field(
+        "attained",
+        optional(one_of("weights", "none", "undecided")),
+        "whether weights of this shape have it as their function; null where there is none",
+        lambda found: (
+            "weights" if found.attained is not None else None if found.recovery is None else found.recovery.answer.value
+        ),
+    ),
+    said="`lightning-sym classify --json` with `--along` or `--powers`.",
+    title="limit of functions",
+)
+
+ANSWERS = (ANSWER, ORBITS, SINGULAR_IDEAL, FUNCTION_LIMIT)
 
 
 @click.command(
@@ -157,6 +183,7 @@ ANSWERS = (ANSWER, ORBITS, SINGULAR_IDEAL)
     epilog="""\b
 Examples:
   lightning-sym classify weights.json --tokens 2
+  lightning-sym classify weights.json --along direction.json --powers V2=-1
   lightning-sym classify --orbits --widths 3,2 --ranks 2
   lightning-sym classify --singular-ideal --widths 2,1 --ranks 2
   lightning-sym classify --singular-ideal --widths 2,1 --ranks 2 --format singular
@@ -164,6 +191,13 @@ Examples:
 Exit codes: 0 decided, 2 bad input, 3 undecided.""",
 )
 @click.argument("file", type=click.Path(), required=False)
+@click.option("--along", type=click.Path(), help="The limit of the family FILE + eps ALONG, as eps tends to 0.")
+@click.option(
+    "--powers",
+    type=NamedCoordinates(click.INT, "Q1=1,V1=-1"),
+    metavar="V2=-1,...",
+    help="Of such a family: powers of eps that its matrices are multiplied by.",
+)
 @click.option(
     "--orbits", is_flag=True, help="Of a shape, not of weights: all orbits of functions of one layer, with their kinds."
 )
@@ -191,6 +225,8 @@ Exit codes: 0 decided, 2 bad input, 3 undecided.""",
 def command(
     *,
     file: str | None,
+    along: str | None,
+    powers: dict[str, int] | None,
     orbits: bool,
     singular_ideal: bool,
     widths: tuple[int, ...] | None,
@@ -209,6 +245,8 @@ def command(
     token: whether the point is critical for the parametrization by queries, keys and values. Decided for lightning
     attention with one head and nothing added.
 
+    With --along or --powers: what the functions of a family of weights tend to, and which weights blow up.
+
     With --orbits, for a shape of one layer: the table (rk V, rk A, dim row V meet col A) of all orbits of functions.
     With --singular-ideal: the singular locus and its equations, in small cases.
     """
@@ -220,10 +258,17 @@ def command(
                 "a FILE of weights is needed; --widths and --ranks go with --orbits or --singular-ideal"
             )
         weights = options.load_weights(file, **form)
+        if along is not None or powers is not None:
+            if degree is not None:
+                raise click.UsageError("--degree is about one point, not about a family")
+            family = limits.family_of(weights, None if along is None else options.load_weights(along, **form), powers)
+            with progress_bar() as progress:
+                limit = limits.function_limit(family, tokens, memory=memory, work=work, progress=progress)
+            return write(FUNCTION_LIMIT, limit, as_json=as_json)
         with progress_bar() as progress:
             point = classify.classify(weights, tokens, degree=degree, memory=memory, work=work, progress=progress)
         return write(ANSWER, point, "point", as_json=as_json, holds=point.decided or None)
-    other = {*form.values()} - {None, "none", False}
+    other = {*form.values(), along, None if powers is None else "powers"} - {None, "none", False}
     if orbits == singular_ideal or file is not None or widths is None or ranks is None or other:
         raise click.UsageError(
             "--orbits or --singular-ideal needs --widths and --ranks, no FILE and no other network than lightning"

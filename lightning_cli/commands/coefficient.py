@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lightning_cli import options
-from lightning_cli.numbers import Integer, Size, SizeList
+from lightning_cli.numbers import Integer, NamedCoordinates, Size, SizeList
 from lightning_cli.writing.fields import field, group, json_answer, natural, optional
 from lightning_cli.writing.output import progress_bar, write, write_certificate
 from lightning_cli.writing.shared_fields import NUMBER, PROOF, TRIED
@@ -63,22 +63,6 @@ NO_CERTIFICATE = "a certificate is written of smaller sizes only, and of no prod
 
 LARGEST_IDEAL = 2**20
 """Bytes of a file of polynomials."""
-
-
-class NamedCoordinates(click.ParamType[Any]):
-    """Coordinates by name with commas between them, `x=0,y=1/2`."""
-
-    name = "x=0,y=0"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, str]:
-        """Return the texts by name."""
-        found: dict[str, str] = {}
-        for part in str(value).split(","):
-            name, sign, number = (word.strip() for word in part.partition("="))
-            if not (sign and name.isidentifier() and number and name not in found):
-                self.fail(f"must be coordinates such as x=0,y=1/2, each once, got {part.strip()!r}", param, ctx)
-            found[name] = number
-        return found
 
 
 @click.command(

@@ -17,8 +17,7 @@ from lightning_cli.pictures.answers import PICTURE
 from lightning_cli.writing.fields import JsonAnswer
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
-from lightning_sym.extras import import_extra
-from lightning_sym.lazy import lazy_imports
+from lightning_sym.lazy import import_extra, lazy_imports
 
 with lazy_imports(__name__):
     from matplotlib import figure as figures

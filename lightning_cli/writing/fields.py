@@ -11,7 +11,11 @@ from math import isfinite
 from operator import attrgetter
 from typing import Any
 
-from lightning_cli.writing.citations import proof_of
+from lightning_sym.citations import proof_in
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from lightning_sym import display
 
 Schema = dict[str, Any]
 
@@ -224,6 +228,17 @@ class JsonAnswer:
         own = JsonField("schema", JsonKind({"const": self.identifier}), "name and version of this schema")
         head = {"$schema": DRAFT, "$id": f"{self.name}.schema.json"}
         return head | {"title": self.title or self.name, "description": self.said} | schema_of((own, *self.fields))
+
+
+def proof_of(result: Any) -> str | None:
+    """Return where an answer is proved, `None` where it names no statement.
+
+    Example:
+        >>> proof_of(None)
+    """
+    if getattr(type(result), "lines", None) in (None, display.Result.lines):  # it has no text of that kind
+        return None
+    return proof_in(result.lines())
 
 
 PROVED = JsonField(

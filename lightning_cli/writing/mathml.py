@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 
 _ENVIRONMENTS = {"aligned": "align*", "gathered": "gather*", "split": "align*"}
 _TOKENS = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)

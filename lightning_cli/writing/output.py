@@ -23,7 +23,7 @@ with lazy_imports(__name__):
     from rich import table as tables
     from rich import text as texts
 
-    from lightning_sym import display, limits
+    from lightning_sym import citations, display, limits
     from lightning_sym.certificates import document as documents
     from lightning_sym.certificates import files
 
@@ -97,12 +97,12 @@ def write_answer(result: HasLines, **colours: str) -> None:
         colours: by label, of what is said up to the first gap.
     """
     if not sys.stdout.isatty():
-        click.echo(display.text_table(result.lines(), _pipe_width()))
+        click.echo(display.text_table(citations.with_proof(result.lines()), _pipe_width()))
         return
     table = tables.Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", overflow="fold", min_width=10)  # both wrap: nothing vanishes however narrow it is
     table.add_column(overflow="fold", min_width=24)
-    for label, said in result.lines():
+    for label, said in citations.with_proof(result.lines()):
         text = texts.Text(said)
         text.stylize(colours.get(label, ""), 0, len(said.partition("  ")[0]) if label else 0)
         table.add_row(texts.Text(label), text)

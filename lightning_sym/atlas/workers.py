@@ -25,7 +25,7 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from lightning_sym.errors import BadInput
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 from lightning_sym.processes import follow_parent, interrupts_postponed, kill_children
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 
 Raw = npt.NDArray[np.uint8]
 Fill = tuple[int, int, Callable[[int], int]]

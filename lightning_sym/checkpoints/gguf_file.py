@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.checkpoints.stored_types import ON_DISK, FileTensor, StoredTensor
 from lightning_sym.errors import FileFormatError
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 from lightning_sym.network.readers.bounds import shown
 
 MOST_KEYS, MOST_TENSORS, MOST_TEXTS, LONGEST_TEXT = 4096, 25_000, 2_000_000, 2**24

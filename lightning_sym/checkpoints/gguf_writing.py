@@ -19,7 +19,7 @@ from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
 from lightning_sym.checkpoints.stored_types import ON_DISK
 from lightning_sym.checkpoints.units import NUMBERS, form_residual
 from lightning_sym.errors import BadInput
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 from lightning_sym.network.readers.exact_json import said
 
 ROUNDED = tuple(NUMBERS)

@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.folded import Folded
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 
 
 def assigned(cost: Floats) -> Places:

@@ -12,7 +12,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, wide
 from lightning_sym.checkpoints.model import Array
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 
 
 def vocabulary_permuted(scene: Scene) -> Iterator[Change]:

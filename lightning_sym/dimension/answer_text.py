@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
 from math import factorial
 from typing import Any
 
-from lightning_sym.dimension.varieties import virtual_weight_variety
+from lightning_sym.citations import citations
+from lightning_sym.dimension.varieties import Evidence, virtual_weight_variety
 from lightning_sym.display import Lines, bounds_in_words, labelled, latex_bounds, latex_words
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.pieces import SHAPED
@@ -76,7 +78,22 @@ def dimension_lines(result: Any) -> Lines:
         scope = "its hypotheses hold" if formula.applies else f"outside its hypotheses: {formula.reason}"
         agreement = {True: "agrees", False: "differs", None: "not compared"}[result.formula_agrees]
         lines.append(("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})"))
-    return lines if result.value is not None else [*lines, *labelled("tried", map(str, result.tried))]
+    if result.value is None:
+        return [*lines, *labelled("tried", map(str, result.tried))]
+    statements = dict.fromkeys([*_below(result), *(evidence.citation for evidence in result.upper_evidence)])
+    return [*lines, ("proof", "; ".join(citations([("", "; ".join(statements))])))]
+
+
+def _below(result: Any) -> Iterator[str]:
+    """Yield the statement by which the lower bound is one, where it is more than a minor that is not zero."""
+    if result.layers is not None:
+        yield Evidence.LAYERS.citation
+    elif result.matrices is not None:
+        yield Evidence.PRODUCTS.citation
+    elif result.has_free_exponentials:
+        yield "Corollary B of docs/transformers.md"
+    elif result.order is not None:
+        yield "Proposition 2 of docs/transformers.md"
 
 
 def dimension_latex(result: Any) -> str:

@@ -191,11 +191,11 @@ def _price(asked: _AtPoint) -> TheoremPrice:
 
 COMPUTED = (
     TheoremRow(
-        "Proposition 2 of docs/upper-bound.md", lambda asked: asked.architecture.is_plain, _price, _by_orbit,
+        Evidence.ORBIT.citation, lambda asked: asked.architecture.is_plain, _price, _by_orbit,
         needs=(FEW,),
     ),
     TheoremRow(
-        "Lemma 3 of docs/transformers.md", lambda asked: not asked.architecture.is_plain, _price,
+        Evidence.DIRECTIONS.citation, lambda asked: not asked.architecture.is_plain, _price,
         _by_directions, needs=(FEW,),
     ),
 )  # fmt: skip

@@ -18,6 +18,7 @@ from itertools import groupby
 
 from lightning_sym.ask import Need, TheoremRow, paid_by_steps
 from lightning_sym.dimension.blocks import has_wide_ends
+from lightning_sym.dimension.varieties import Evidence
 from lightning_sym.exact.determinantal import determinantal
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import LIGHTNING, SHAPED
@@ -141,6 +142,6 @@ def _is_asked(asked: NetworkByLayers) -> bool:
 
 
 BY_LAYERS: tuple[TheoremRow[NetworkByLayers, tuple[int, int]], ...] = (
-    TheoremRow("Theorem 2 of docs/deep-lightning.md", _is_asked, paid_by_steps, _summed, needs=THEOREM_2),
+    TheoremRow(Evidence.LAYERS.citation, _is_asked, paid_by_steps, _summed, needs=THEOREM_2),
 )
 """Both bounds of a whole network by its layers."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import comb
 
 from lightning_sym.ask import Need, TheoremRow, any_question, paid_by_steps
+from lightning_sym.dimension.varieties import Evidence
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import LIGHTNING
 
@@ -50,8 +51,6 @@ NARROW = (
 """The hypotheses of Proposition 5; degrees are powers of three."""
 
 BY_PLACES: tuple[TheoremRow[Architecture, int], ...] = (
-    TheoremRow(
-        "Proposition 5 of docs/deep-lightning.md", any_question, paid_by_steps, narrow_compositions, needs=NARROW
-    ),
+    TheoremRow(Evidence.NARROW.citation, any_question, paid_by_steps, narrow_compositions, needs=NARROW),
 )
 """An upper bound for networks whose dimension is left open by others."""

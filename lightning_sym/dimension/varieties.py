@@ -21,29 +21,48 @@ from lightning_sym.network.pieces import SHAPED
 
 
 class Evidence(StrEnum):
-    """What an upper bound is; the values are the keys of JSON answers, `meaning` says it in words."""
+    """What an upper bound is; the values are the keys of JSON answers, `meaning` says it in words.
+
+    Its `citation` is the statement by which it is a bound.
+    """
 
     meaning: str
+    citation: str
 
-    def __new__(cls, word: str, meaning: str) -> Evidence:
+    def __new__(cls, word: str, citation: str, meaning: str) -> Evidence:
         """A word with what it means, and with the proof that it is a bound."""
         member = str.__new__(cls, word)
         member._value_ = word
-        member.meaning = meaning
+        member.citation, member.meaning = citation, meaning
         return member
 
-    ORBIT = "orbit", "parameters minus the dimension of a symmetry orbit"
-    DIRECTIONS = "directions", "parameters minus the orbit and all else that the function does not see"
-    FORMS = "forms", "matrices of quadratic forms of bounded rank, which is what the heads of one layer make"
-    SPAN = "span", "the linear span of all functions of this kind"
-    LINEAR = "linear", "linear maps of bounded rank, which is all that one token leaves"
-    FACTORIZATION = "factorization", "the variety of virtual weights"
+    ORBIT = "orbit", "Proposition 2 of docs/upper-bound.md", "parameters minus the dimension of a symmetry orbit"
+    DIRECTIONS = (
+        "directions", "Lemma 3 of docs/transformers.md",
+        "parameters minus the orbit and all else that the function does not see",
+    )  # fmt: skip
+    FORMS = (
+        "forms", "Proposition 9 of docs/transformers.md",
+        "matrices of quadratic forms of bounded rank, which is what the heads of one layer make",
+    )  # fmt: skip
+    SPAN = "span", "Proposition 14 of docs/transformers.md", "the linear span of all functions of this kind"
+    LINEAR = (
+        "linear", "Proposition 10 of docs/transformers.md",
+        "linear maps of bounded rank, which is all that one token leaves",
+    )  # fmt: skip
+    FACTORIZATION = "factorization", "Theorems 6 and 7 of docs/upper-bound.md", "the variety of virtual weights"
     PRODUCTS = (
-        "products",
+        "products", "Proposition 18 of docs/transformers.md",
         "products of keys and queries, of values and outputs, up to changes of basis of the stream",
-    )
-    NARROW = "narrow", "compositions of forms at a narrow place of the stream"
-    LAYERS = "layers", "the dimensions of all layers, each alone, and of both ends up to a change of basis"
+    )  # fmt: skip
+    NARROW = (
+        "narrow", "Proposition 5 of docs/deep-lightning.md",
+        "compositions of forms at a narrow place of the stream",
+    )  # fmt: skip
+    LAYERS = (
+        "layers", "Theorem 2 of docs/deep-lightning.md",
+        "the dimensions of all layers, each alone, and of both ends up to a change of basis",
+    )  # fmt: skip
 
 
 def linear_maps(architecture: Architecture) -> int:
@@ -233,14 +252,13 @@ SPAN = (
 
 
 def _count(
-    citation: str,
     evidence: Evidence,
     count: Callable[[Architecture], int],
     *needs: Need,
     about: Callable[[Architecture], bool] = any_question,
 ) -> TheoremRow[Architecture, tuple[Evidence, int]]:
     """Return the row of a count, which costs nothing: it multiplies a few sizes."""
-    return TheoremRow(citation, about, paid_by_steps, lambda shape: (evidence, count(shape)), needs=needs)
+    return TheoremRow(evidence.citation, about, paid_by_steps, lambda shape: (evidence, count(shape)), needs=needs)
 
 
 LARGEST_JACOBIAN = 5000
@@ -254,16 +272,13 @@ def _has_a_jacobian(shape: Architecture) -> bool:
 
 COUNTS = (
     _count(
-        "Proposition 18 of docs/transformers.md", Evidence.PRODUCTS, lambda shape: residual(shape).dimension, *RESIDUAL,
+        Evidence.PRODUCTS, lambda shape: residual(shape).dimension, *RESIDUAL,
         about=lambda shape: not _has_a_jacobian(shape),
     ),
-    _count(
-        "Theorems 6 and 7 of docs/upper-bound.md", Evidence.FACTORIZATION,
-        lambda shape: virtual_weight_variety(shape).dimension, *VIRTUAL,
-    ),
-    _count("Proposition 10 of docs/transformers.md", Evidence.LINEAR, linear_maps, *LINEAR),
-    _count("Proposition 9 of docs/transformers.md", Evidence.FORMS, quadratic_forms, *FORMS),
-    _count("Proposition 14 of docs/transformers.md", Evidence.SPAN, linear_span, *SPAN),
+    _count(Evidence.FACTORIZATION, lambda shape: virtual_weight_variety(shape).dimension, *VIRTUAL),
+    _count(Evidence.LINEAR, linear_maps, *LINEAR),
+    _count(Evidence.FORMS, quadratic_forms, *FORMS),
+    _count(Evidence.SPAN, linear_span, *SPAN),
 )  # fmt: skip
 """Upper bounds that are counts: no linear algebra."""
 

@@ -119,6 +119,43 @@ class FunctionLimit(Result):
         yield "proof", self.proof
 
 
+MOST_POWER = 1000
+"""Of the letter in front of a matrix of a family."""
+
+
+def family_of(weights: Weights, along: Weights | None = None, powers: Mapping[str, int] | None = None) -> Weights:
+    r"""The family with the matrices $\varepsilon^{n_M} (M + \varepsilon D_M)$, in the letter `eps`.
+
+    Args:
+        weights: the matrices $M$.
+        along: the matrices $D_M$, of the same shapes; zero if not given.
+        powers: by name of a matrix the integer $n_M$, zero where not given.
+
+    Raises:
+        BadInput: shapes or forms differ, a name is none of the matrices, or a power is too large.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[3]]})
+        >>> function_limit(family_of(w, powers={"Q1": 1, "V1": -1})).rates
+        {'Q1': 1, 'K1': 0, 'V1': -1}
+    """
+    require_arguments(family_of, locals())
+    letter, powers = sympy.Symbol("eps"), dict(powers or {})
+    if unknown := powers.keys() - weights.matrices.keys():
+        raise BadInput(f"powers must be of {', '.join(weights.matrices)}, got {min(unknown)}")
+    if any(abs(power) > MOST_POWER for power in powers.values()):
+        raise BadInput(f"powers must be from {-MOST_POWER:,} to {MOST_POWER:,}")
+    if along is not None and (along.form, along.architecture(1)) != (weights.form, weights.architecture(1)):
+        raise BadInput(f"both must be of one shape, got {weights.architecture(1)} and {along.architecture(1)}")
+    moved = {}
+    for name, matrix in weights.matrices.items():
+        added = map_entries(sympy.sympify, matrix)
+        if along is not None:
+            added = added + letter * map_entries(sympy.sympify, along[name])
+        moved[name] = added * letter ** powers.get(name, 0)
+    return Weights.of_family(moved, weights.form)
+
+
 _TENDS = {-1: "it leaves every bounded set", 0: "it tends to its leading coefficient", 1: "it tends to zero"}
 
 

@@ -67,7 +67,7 @@ class OrbitTable(Result):
             ("network", network_line(self.architecture)),
             ("dimension of M", f"{self.dimension:,}, in a linear span of dimension {self.orbits[0].span:,}"),
             ("singular locus", singular),
-            ("source", SOURCE),
+            ("proof", SOURCE),
             (
                 "of each orbit",
                 "A = diag(1, ..., 1, 0, ...), V = (e_1, ..., e_meet, e_{rk A + 1}, ...) by rows, then zeros",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lightning_sym.citations import citations
 from lightning_sym.display import Lines, labelled, latex_lines, latex_words
 from lightning_sym.network.architecture import network_line
 
@@ -14,12 +15,14 @@ def point_lines(point: Any) -> Lines:
     labels = ", ".join(label.value for label in point.labels) or "not critical"
     lines = [("network", network_line(point.architecture)), ("point", labels if point.decided else "undecided")]
     lines += [("", reason) for reason in point.reasons]
-    lines.append(("dimension of M", f"{dimension}{'' if dimension.value is None else '  certified'}"))
+    known, statement = ("", "") if dimension.value is None else ("  certified", "docs/every-width.md, Theorem 2")
+    lines.append(("dimension of M", f"{dimension}{known}"))
     lines.append(("tangent space", f"dimension {tangent}: {tangent.source}"))
     if point.equations is not None:
         degree, bound = point.equations
         lines.append(("equations", f"up to degree {degree}: they leave dimension {bound:,}"))
     if ranks is not None:
+        statement = "docs/one-layer.md, Proposition 3 and Theorems 4 and 5"
         points = "all of A = 0 or V = 0" if ranks.fiber_points is None else f"{ranks.fiber_points}"
         lines += [
             ("rank of A, of V", f"{ranks.attention:,}, {ranks.value:,}"),
@@ -30,7 +33,8 @@ def point_lines(point: Any) -> Lines:
         ]
     lines.append(("differential in Q, K, V", f"rank {point.weight_rank}"))
     lines += [] if point.limits is None else point.limits.lines()
-    return [*lines, *labelled("tried", map(str, point.tried))]
+    lines += labelled("tried", map(str, point.tried))
+    return [*lines, ("proof", "; ".join([statement] * bool(statement) + list(citations(lines))))]
 
 
 def point_latex(point: Any) -> str:

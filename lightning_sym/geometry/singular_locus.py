@@ -59,7 +59,7 @@ class SingularLocus(Result):
         if self.dimension is not None and self.dimension >= 0:
             degree = "" if self.degree is None else f", degree {self.degree:,}"
             lines.append(("", f"irreducible, dimension {self.dimension:,}{degree}"))
-        lines.append(("source", SOURCE))
+        lines.append(("proof", SOURCE))
         if (found := self.equations) is not None:
             counts = ", ".join(f"{'?' if n is None else f'{n:,}'} of degree {k}" for k, n in found.counts.items())
             reached = "all of them" if found.is_complete else f"all up to degree {found.complete_to_degree}"

@@ -63,7 +63,7 @@ class GivenConserved(Result):
             ("parameters", f"{self.parameters:,}"),
             ("conserved", bounds_in_words(self.lower, self.upper, "certified: two bounds meet")),
             *labelled("kept", map(str, self.quantities)),
-            ("source", "docs/conserved.md, Propositions 1 and 4"),
+            ("proof", "docs/conserved.md, Propositions 1 and 4"),
         ]
 
 

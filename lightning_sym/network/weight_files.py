@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, FileFormatError
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.readers.bounds import LARGEST_ARRAYS, LARGEST_FILE, Contents, read_whole
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER

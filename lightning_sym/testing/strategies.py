@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lightning_sym.errors import BadInput
-from lightning_sym.extras import import_extra
+from lightning_sym.lazy import import_extra
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm

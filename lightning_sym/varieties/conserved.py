@@ -170,7 +170,7 @@ class ConservedQuantities(Result):
                 f"{self.upper:,}  {parameters:,} parameters less {rank:,}, the rank modulo {self.prime} of gradients"
                 f"{brackets}",
             ),
-            ("source", self.source),
+            ("proof", self.source),
         ]
         among = ", {:,} of them independent of each other and of those above"
         kept = zip(self.quantities, self.new, strict=True)

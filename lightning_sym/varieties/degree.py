@@ -17,7 +17,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.dimension.varieties import Evidence, counted_bounds
-from lightning_sym.display import labelled, notebook
+from lightning_sym.display import Lines, Result, labelled
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.determinantal import determinantal_degree
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
@@ -69,8 +69,8 @@ _MEANINGS = {
 
 
 @no_truth_value("result.degree is not None")
-@dataclass(frozen=True)
-class VarietyDegree:
+@dataclass(frozen=True, eq=False, repr=False)
+class VarietyDegree(Result):
     """The degree of the closure of the set of functions of a network.
 
     Attributes:
@@ -96,7 +96,7 @@ class VarietyDegree:
         """As it would be typed."""
         return f"variety_degree({self.architecture!r})"
 
-    def lines(self) -> list[tuple[str, str]]:
+    def lines(self) -> Lines:
         """What there is to say, by name."""
         rows = [("network", str(self.architecture))]
         if self.degree is None:
@@ -109,15 +109,9 @@ class VarietyDegree:
             rows.append(("fiber", f"{self.points} points of the projective fiber of a general function"))
         return rows if self.degree is not None else [*rows, *labelled("tried", map(str, self.tried))]
 
-    def __str__(self) -> str:
-        """What the command prints."""
-        rows = self.lines()
-        width = max(len(name) for name, _ in rows) + 1
-        return "\n".join(f"{name:{width}} {text}" for name, text in rows)
-
-    def _repr_latex_(self) -> str:
+    def _latex(self) -> str:
         degree = r"\text{open}" if self.degree is None else str(self.degree)
-        return notebook(rf"\deg \overline{{\mathcal{{M}}}} = {degree}")
+        return rf"\deg \overline{{\mathcal{{M}}}} = {degree}"
 
 
 @dataclass(frozen=True)

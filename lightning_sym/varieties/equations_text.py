@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lightning_sym.citations import with_proof
 from lightning_sym.display import Lines, labelled, latex_lines, latex_words, text_table
 from lightning_sym.network.formats import ideal_text, polynomial_text, require_format
 from lightning_sym.varieties.hilbert_polynomial import first_degree, formula
@@ -45,7 +46,7 @@ def answer_lines(found: Any) -> Lines:
         lines.append(("complete", what))
     else:
         lines.append(("complete", f"to degree {found.complete_to_degree}; nothing is said beyond"))
-    lines.append(("source", found.source))
+    lines.append(("proof", found.source))
     if found.stopped is not None:
         lines.append(("stopped", found.stopped))
     return lines if polynomial is not None else [*lines, *labelled("tried", map(str, found.tried))]
@@ -53,7 +54,7 @@ def answer_lines(found: Any) -> Lines:
 
 def as_text(found: Any) -> str:
     """What the command prints: what is known, the coordinates, the equations."""
-    text = [text_table(answer_lines(found)), "", *map(str, found.coordinates[:MOST_COORDINATES])]
+    text = [text_table(with_proof(answer_lines(found))), "", *map(str, found.coordinates[:MOST_COORDINATES])]
     if len(found.coordinates) > MOST_COORDINATES:
         text.append(f"... {len(found.coordinates):,} coordinates in all")
     for degree, some in found.terms.items():

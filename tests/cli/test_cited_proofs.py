@@ -41,7 +41,7 @@ def test_the_answer_names_its_proof(words: tuple[str, ...], capsys: pytest.Captu
     cited = CITED[words]
     code, out, err = run(capsys, *words)
     assert (code, err) == (0, "")
-    (line,) = (line for line in out.splitlines() if line.startswith("source"))
+    (line,) = (line for line in out.splitlines() if line.startswith("proof"))
     assert cited in line
     page, _, statements = cited.partition(", ")
     text = (DOCS / page.removeprefix("docs/")).read_text(encoding="utf-8")

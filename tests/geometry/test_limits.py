@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy
+from command import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -167,3 +169,28 @@ def test_classified_points_say_it() -> None:
     assert "complex weights" in str(square)
     tiny = classify(Weights.of({"Q1": [[1, 0]], "K1": [[0, 1]], "V1": [[0, 1]]}), work=2e-4)
     assert tiny.limits is None or tiny.limits == square.limits
+
+
+def test_a_family_of_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command has the family that is written out above; without the direction its functions are zero."""
+    words = ["classify", "examples/limit.json", "--powers", "V2=-1", "--json"]
+    _, out, _ = run(capsys, *words, "--along", "examples/limit_along.json")
+    document, found = json.loads(out), function_limit(OPEN)
+    assert found.leading is not None
+    assert (document["order"], document["rates"]) == (found.order, dict(found.rates))
+    assert document["leading"] == [str(entry) for _, _, entry in found.leading.outputs()]
+    assert document["attained"] == "none"
+    _, out, _ = run(capsys, *words)
+    assert json.loads(out)["order"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(("--powers", "V3=1"), "powers must be of Q1, K1, V1"), (("--powers", "V1=1001"), "from -1,000 to 1,000"),
+     (("--powers", "V1=a"), "not a valid integer"), (("--along", "examples/two_layers.json"), "must be of one shape"),
+     (("--powers", "V1=1", "--degree", "2"), "not about a family"), (("--powers", "V1=0"), "one letter")],
+)  # fmt: skip
+def test_bad_families(words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "classify", "examples/generic.json", *words)
+    assert (code, out) == (2, "")
+    assert message in err

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 # a file of lightning_sym imports from its own room, without circles, and from the rooms and files that stand above it
 ORDER = [
-    "lazy", "errors", "extras", "version", "arguments", "limits", "ask", "whole_files", "processes", "threads",
+    "errors", "lazy", "version", "citations", "arguments", "limits", "ask", "whole_files", "processes", "threads",
     "display", "rings", "exact", "network", "system", "symmetries", "dimension", "fibers", "varieties", "geometry",
     "certificates", "coefficients", "atlas",
     "checkpoints", "whole_models", "testing", "__init__",

@@ -59,7 +59,7 @@ def test_what_is_open_tells_both_theorems() -> None:
     assert [each.citation for each in found.tried] == ["Theorem 1 of docs/degree.md", "Theorem 2 of docs/degree.md"]
     assert found.reason == found.tried[0].why
     assert "Theorem" not in found.reason
-    assert "\ntried    Theorem 1 of docs/degree.md: base points" in str(found)
+    assert "\ntried       Theorem 1 of docs/degree.md: base points" in str(found)
     known = variety_degree(NETWORKS["base points"])
     assert [each.citation for each in known.tried] == ["Theorem 1 of docs/degree.md"]
     assert "tried" not in str(known)

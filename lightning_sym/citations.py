@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
-
-from lightning_sym.lazy import lazy_imports
-
-with lazy_imports(__name__):
-    from lightning_sym import display
 
 _KIND = r"(?:Propositions?|Theorems?|Corollar(?:y|ies)|Lemmas?)"
-_SOME = rf"{_KIND} \d+(?:(?:, | and )(?:{_KIND} )?\d+)*"
+_NUMBER = r"(?:\d+|[A-D]\b)"
+_SOME = rf"{_KIND} {_NUMBER}(?:(?:, | and )(?:{_KIND} )?{_NUMBER})*"
 _BEHIND = re.compile(rf"docs/([\w-]+)\.md, ({_SOME})")
 _BEFORE = re.compile(rf"({_SOME}) of docs/([\w-]+)\.md")
-_OF_THE_PAPER = re.compile(r"\b((?:Proposition|Theorem|Corollary|Lemma) [0-9A]\.\d+)")
+_OF_THE_PAPER = re.compile(r"\b((?:Proposition|Theorem|Corollary|Lemma) [0-9A]\.\d+|Eq\. \d+)")
 
 _NO_PROOF = frozenset({"tried", "paper"})
 """Labels of lines that name statements which the answer does not stand on."""
@@ -43,12 +38,29 @@ def citations(lines: list[tuple[str, str]]) -> Iterator[str]:
     yield from found
 
 
-def proof_of(result: Any) -> str | None:
-    """Return where an answer is proved, `None` where it names no statement.
+def proof_in(lines: list[tuple[str, str]]) -> str | None:
+    """Return where what the lines say is proved, `None` where they name no statement.
 
     Example:
-        >>> proof_of(None)
+        >>> proof_in([("because", "Theorem 3.2, case 3")])
+        'the paper, Theorem 3.2'
     """
-    if getattr(type(result), "lines", None) in (None, display.Result.lines):  # it has no text of that kind
-        return None
-    return "; ".join(citations(result.lines())) or None
+    return "; ".join(citations(lines)) or None
+
+
+def with_proof(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the lines with where all this is proved as the last ones; as they are if they name no statement.
+
+    Example:
+        >>> with_proof([("degree", "20"), ("", "docs/degree.md, Theorem 1")])[-1]
+        ('proof', 'docs/degree.md, Theorem 1')
+        >>> with_proof([("proof", "by hand"), ("degree", "20")])
+        [('degree', '20'), ('proof', 'by hand')]
+    """
+    others, own, at = list[tuple[str, str]](), list[tuple[str, str]](), ""
+    for line in lines:
+        at = line[0] or at
+        (own if at == "proof" else others).append(line)
+    if not own and (proof := proof_in(lines)) is not None:
+        own = [("proof", proof)]
+    return others + own
