@@ -20,11 +20,6 @@ def _work(asked: tuple[str, bool, Path | None]) -> ClaimResult:
     return run_claim(claim_by_id(claim_id), quick, lambda name, count: tell((name, count)), certificates)
 
 
-def _worker_count(claims: Sequence[Claim]) -> int:
-    """Return one process a core that this process may use, and no more than there are claims."""
-    return min(len(claims), cores())
-
-
 def run_claims(
     claims: Sequence[Claim],
     quick: bool,
@@ -45,7 +40,8 @@ def run_claims(
         CannotWrite: a certificate cannot be written.
         BadInput: a process was ended by somebody else.
     """
-    workers = _worker_count(claims)
+    # one process a core that this process may use, and no more than there are claims
+    workers = min(len(claims), cores())
     if workers <= 1:
         for claim in claims:
             progress(claim.id, 0)

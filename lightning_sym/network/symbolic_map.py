@@ -98,10 +98,6 @@ class SymbolicMap:
         """Whether the weights of the map are all weights of a network, in canonical order."""
         return isinstance(self.shape, Architecture) and self.weight_names == weight_variables(self.shape)
 
-    def _values(self, weights: Any) -> dict[str, Any]:
-        """Return what weights give to the variables of the map."""
-        return values_by_name(weights, None if isinstance(self.shape, GivenShape) else self.shape, self.weight_symbols)
-
     # ---- symbols
 
     @property
@@ -269,7 +265,7 @@ class SymbolicMap:
             >>> phi.matrix(), phi.weight_names
             (Matrix([[2*V1_1_1*a*x_1_1**3]]), ('V1_1_1', 'a'))
         """
-        given = self._values(weights)
+        given = values_by_name(weights, None if isinstance(self.shape, GivenShape) else self.shape, self.weight_symbols)
         if not self.weight_names and given:
             raise BadInput("the map must have symbolic weights to be taken at others, got numbers")
         left = {s.name: s for s in self.weight_symbols if s.name not in given}

@@ -60,18 +60,14 @@ def all_points(p: int, size: int) -> Any:
     return np.array(list(product(range(p), repeat=size)), dtype=np.int16)
 
 
-def up_to_scale(real: Any, imaginary: Any) -> Any:
-    """Which vectors over GF(p^2) are normalized: the first entry that is not zero is 1."""
-    nonzero = (real != 0) | (imaginary != 0)
-    first = (np.arange(len(real)), nonzero.argmax(axis=1))
-    return nonzero.any(axis=1) & (real[first] == 1) & (imaginary[first] == 0)
-
-
 def arrays_in_the_subfield(p: int, d_out: int) -> set[tuple[int, ...]]:
     """Arrays of all weights over GF(p)[i], i^2 = -1, d = 2, that have all their entries in GF(p)."""
     both = all_points(p, 4 * d_out)
     v_real, v_imaginary = both[:, : 2 * d_out], both[:, 2 * d_out :]
-    keep = up_to_scale(v_real, v_imaginary)  # (A, V) and (s A, V / s) have the same array
+    # (A, V) and (s A, V / s) have the same array: the first entry of V over GF(p^2) that is not zero is 1
+    nonzero = (v_real != 0) | (v_imaginary != 0)
+    first = (np.arange(len(v_real)), nonzero.argmax(axis=1))
+    keep = nonzero.any(axis=1) & (v_real[first] == 1) & (v_imaginary[first] == 0)
     v_real, v_imaginary = batch(v_real[keep], d_out, 1), batch(v_imaginary[keep], d_out, 1)
     both = all_points(p, 8)
     a_real, a_imaginary = batch(both[:, :4], 2, 0), batch(both[:, 4:], 2, 0)

@@ -108,11 +108,6 @@ def of_all_depths(instance: Depths, keys: Keys = up_to_the_first_blind) -> str:
     return compare(np.concatenate(prints), visible, lambda number: names[number]())
 
 
-def with_blind(fault: Blind) -> Keys:
-    """A fault: other layers are blind."""
-    return partial(up_to_the_first_blind, blind=fault)
-
-
 def itself_unseen(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
     """A fault: the blind layer is not seen itself."""
     *attention, value = virtual
@@ -229,7 +224,9 @@ CLAIM = Claim(
             whole_boxes,
             all_functions,
             {
-                "skew layers are blind for three tokens": partial(all_functions, keys=with_blind(skew_as_for_two)),
+                "skew layers are blind for three tokens": partial(
+                    all_functions, keys=partial(up_to_the_first_blind, blind=skew_as_for_two)
+                ),
                 "no layer is seen behind a skew or zero one, mask or not": partial(
                     all_functions, keys=masked_like_unmasked
                 ),
