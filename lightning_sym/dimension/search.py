@@ -12,7 +12,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
 from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
+from lightning_sym.network.prices import inputs_at_once, sweep_bytes
 from lightning_sym.rings.normalization import divided_by
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.threads import threads

@@ -219,7 +219,7 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
         return NetworkAtPoints(self.net, self.shape, self.prime, self._generator, max(self.net.widths) + MORE)
 
     def _vectors(self, size: int) -> PrimeFieldMatrix:
-        return random_residues(self._generator, size, self.prime)
+        return random_residues(self._generator, (size, self.count), self.prime)
 
     def products(self, left: PrimeFieldMatrix, right: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
         """The products of column with column."""

@@ -81,6 +81,12 @@ def zero_dimension(weights: Weights, tokens: int, budget: Work) -> LocalDimensio
     return LocalDimension(parameters - most, parameters - least, orbit_at_least(weights, rescaled=False), STRATA)
 
 
+def _flags(widths: Sequence[int], dimensions: Sequence[int]) -> int:
+    """The codimension of $V_m U_{m-1}$ in $U_m$ for some $U$ of these dimensions, the first one all."""
+    pairs = zip(dimensions, dimensions[1:], widths[1:], strict=False)
+    return sum((before - after) * (width - after) for before, after, width in pairs)
+
+
 def _vanishing(inner: int, u: int, t: int) -> int:
     """Of $K^T Q = 0$ on a space of dimension `u`, where `Q` has the rank `t <= u`."""
     return u * inner - t * (inner - t)
@@ -145,9 +151,7 @@ class _ValueProducts:
         return least_value(lambda u: cost((first, *u)), DifferenceBounds(lower, upper, known.most))
 
     def _flag_cost(self, u: tuple[int, ...]) -> int:
-        # the codimension of $V_m U_{m-1}$ in $U_m$ for some $U$ of these dimensions, the first one all
-        pairs = zip(u, u[1:], self.widths[1:], strict=False)
-        return sum((before - after) * (width - after) for before, after, width in pairs)
+        return _flags(self.widths, u)
 
     def _zero_value(self) -> _Codimension | None:
         last, d = self.depth, self.widths

@@ -17,8 +17,13 @@ from lightning_sym.network.ambient import degree_words, degrees
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.given_map import GivenShape
 from lightning_sym.network.map_ideal import PolynomialIdeal, graph_ideal
-from lightning_sym.network.symbols_by_name import SymbolsByName
-from lightning_sym.network.weight_values import attention_matrix, require_substitution, values_by_name, weight_variables
+from lightning_sym.network.weight_values import (
+    SymbolsByName,
+    attention_matrix,
+    require_substitution,
+    values_by_name,
+    weight_variables,
+)
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.expressions import (
     TERM_BYTES,
@@ -97,6 +102,10 @@ class SymbolicMap:
     def is_of_all_weights(self) -> bool:
         """Whether the weights of the map are all weights of a network, in canonical order."""
         return isinstance(self.shape, Architecture) and self.weight_names == weight_variables(self.shape)
+
+    def _values(self, weights: Any) -> dict[str, Any]:
+        """Return what weights give to the variables of the map."""
+        return values_by_name(weights, None if isinstance(self.shape, GivenShape) else self.shape, self.weight_symbols)
 
     # ---- symbols
 
@@ -265,7 +274,7 @@ class SymbolicMap:
             >>> phi.matrix(), phi.weight_names
             (Matrix([[2*V1_1_1*a*x_1_1**3]]), ('V1_1_1', 'a'))
         """
-        given = values_by_name(weights, None if isinstance(self.shape, GivenShape) else self.shape, self.weight_symbols)
+        given = self._values(weights)
         if not self.weight_names and given:
             raise BadInput("the map must have symbolic weights to be taken at others, got numbers")
         left = {s.name: s for s in self.weight_symbols if s.name not in given}

@@ -116,7 +116,7 @@ def large() -> Architecture:
 
 def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "cores", lambda: 2)
-    monkeypatch.setattr("lightning_sym.network.sweep_memory._BATCH_BYTES", 2**20)
+    monkeypatch.setattr("lightning_sym.network.prices._BATCH_BYTES", 2**20)
     monkeypatch.setattr(search, "SMALL_PRIMES_FROM", 400)
     found: list[CertifiedDimension] = []
     for number in ("1", "2"):

@@ -24,7 +24,7 @@ from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.geometry.layer_function import differential, tangent_directions
-from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
+from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import RationalMatrix

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym import Architecture, Layer, VarietyDegree, equations, forward, variety_degree
-from lightning_sym.exact.hilbert_series import size_of_ideal
+from lightning_sym.exact.ideals import size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.cone_bundles import Cone, intersection_number

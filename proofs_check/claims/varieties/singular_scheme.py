@@ -19,8 +19,7 @@ from functools import partial
 from typing import Any
 
 from lightning_sym import Architecture, variety_degree
-from lightning_sym.exact.hilbert_series import IdealSize, size_of_ideal
-from lightning_sym.exact.ideals import groebner_basis, is_in_radical
+from lightning_sym.exact.ideals import IdealSize, groebner_basis, is_in_radical, size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.step import Step, must, rational, show, table
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough

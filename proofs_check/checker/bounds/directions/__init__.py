@@ -10,8 +10,7 @@ from typing import Any
 
 from proofs_check.checker.bounds import symmetric_of_rank
 from proofs_check.checker.bounds.directions.cancelling import cancelling
-from proofs_check.checker.bounds.directions.first_layers import first_layers
-from proofs_check.checker.bounds.directions.frames import skew_differences, symmetric_products
+from proofs_check.checker.bounds.directions.frames import first_layers, skew_differences, symmetric_products
 from proofs_check.checker.bounds.directions.mixing import mixing
 from proofs_check.checker.bounds.directions.spaces import Unseen, line
 from proofs_check.checker.verify import BY_ORBIT, ORBIT, Network, Point, odd_prime, orbit, transposed

@@ -35,7 +35,7 @@ from itertools import product
 from typing import NamedTuple
 
 from lightning_sym import Label, ProgramError, Weights
-from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
+from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import rational_product
