@@ -25,13 +25,7 @@ from lightning_sym.network.weight_values import (
     weight_variables,
 )
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.expressions import (
-    TERM_BYTES,
-    letters_of,
-    rational,
-    to_expressions,
-    to_polynomial,
-)
+from lightning_sym.rings.expressions import TERM_BYTES, letters_of, rational, to_expressions, to_polynomial
 from lightning_sym.rings.polynomials import PolynomialRing
 
 with lazy_imports(__name__):
