@@ -15,8 +15,7 @@ from unchecked import unchecked
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.errors import BadInput, ProgramError
 from proofs_check import run as workers
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, Verdict, worst
-from proofs_check.expect import expect_dimension
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, Verdict, expect_dimension, worst
 from proofs_check.registry import all_claims, claim_by_id
 from proofs_check.run import ClaimResult, run_claim, run_claims, run_part
 

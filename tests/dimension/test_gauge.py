@@ -12,8 +12,7 @@ from drawn import NARROW, networks, transformer
 
 from lightning_sym import Architecture, CertifiedDimension, certified_dimension, threads
 from lightning_sym.dimension import certify, search
-from lightning_sym.dimension.gauge import gauge_columns
-from lightning_sym.dimension.search import Search, bytes_needed
+from lightning_sym.dimension.search import Search, bytes_needed, gauge_columns
 from lightning_sym.dimension.varieties import has_virtual_weights, virtual_weight_variety
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.modular import rank_mod_p

@@ -1,14 +1,12 @@
 """Proofs that two networks have the same function, or different ones (docs/certificate.md, section 4).
 
 The same function by layers that do the same on both streams, whatever their heads do, without normalization.
-
 A layer writes to the query x_k the sum over the keys x_j of T(x_j; x_k), where T(y; z) is the sum of V y (y^T A z).
 So all columns of the stacked streams lie in spaces R: behind a layer in the span of all T(y, y'; z), for y, y', z in R
 before it, where T(y, y'; z) is the polar form, with skip connections together with R. For one token z is y, and the
 polar form has three arguments (docs/deep-lightning.md, Lemma 2).
 
 Heads that stand in other layers, or are left out (docs/transformer-fibers.md, Theorem 1 (v)).
-
 With skip connections the input of a head is E x plus what the heads in front of it write. A head that does not read
 what another one writes does not see whether this stands in front of it.
 """

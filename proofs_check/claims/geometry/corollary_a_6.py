@@ -33,7 +33,7 @@ from lightning_sym.geometry.layer_function import tangent_directions
 from lightning_sym.network.one_layer import products_of_linear_forms
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, spell
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.theorem_3_4_boundary import (
     Stated,
@@ -45,7 +45,6 @@ from proofs_check.claims.geometry.theorem_3_4_boundary import (
 )
 from proofs_check.claims.geometry.theorem_3_4_boundary import hypotheses_hold as printed_hypotheses_hold
 from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
-from proofs_check.expect import spell
 
 
 def batch(points: Any, rows: int, axis: int) -> ObjectArray:

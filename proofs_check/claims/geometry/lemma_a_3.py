@@ -30,10 +30,9 @@ from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.blackboard.binary_forms import SIX, WEIGHT_ROWS, one_layer_jacobian
 from proofs_check.blackboard.step import Step, must, rational, show, table
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs, triples
-from proofs_check.expect import expect_equal
 
 Shape = tuple[int, int, int]
 Stated = Callable[[int, int, int], bool]

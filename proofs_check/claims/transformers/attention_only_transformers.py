@@ -28,13 +28,22 @@ import numpy as np
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from lightning_sym.network.pieces import SHAPED
 from proofs_check.blackboard.step import Step, must, number, rational, show
-from proofs_check.certificates import itself, of_network
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.certificates import itself, itself_if, of_network
+from proofs_check.claim import (
+    Claim,
+    Formula,
+    Part,
+    ProvedBounds,
+    Scope,
+    WalkThrough,
+    expect_dimension,
+    expect_equal,
+    expect_less,
+    meeting_bounds,
+)
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
 from proofs_check.claims.transformers.words_and_blocks import sizes as sizes_of
 from proofs_check.claims.transformers.words_and_blocks import transformer
-from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_equal, expect_less, meeting_bounds
-from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 
 

@@ -18,9 +18,8 @@ from math import comb
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_dimension
 from proofs_check.claims.transformers.one_transformer_layer import A1, A2, V1, V2
-from proofs_check.expect import expect_dimension
 
 
 def network(d: int, layers: int, heads: int) -> Architecture:

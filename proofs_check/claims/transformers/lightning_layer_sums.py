@@ -17,8 +17,16 @@ from math import prod
 from lightning_sym import Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
-from proofs_check.expect import ProvedBounds, expect_dimension, expect_less, meeting_bounds
+from proofs_check.claim import (
+    Claim,
+    Part,
+    ProvedBounds,
+    Scope,
+    WalkThrough,
+    expect_dimension,
+    expect_less,
+    meeting_bounds,
+)
 from proofs_check.samples import Dice, distinct
 
 LARGEST = 160

@@ -19,8 +19,19 @@ from functools import partial
 from lightning_sym import SOFTMAX, Answer, Architecture, Weights, certified_dimension, same_function, transform
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, WalkThrough
-from proofs_check.expect import ProvedBounds, expect_dimension, expect_less, spell
+from proofs_check.claim import (
+    Claim,
+    Part,
+    ProvedBounds,
+    Refutation,
+    Scope,
+    Undecided,
+    Verdict,
+    WalkThrough,
+    expect_dimension,
+    expect_less,
+    spell,
+)
 from proofs_check.samples import Dice, distinct
 
 TOKENS = 3

@@ -20,12 +20,22 @@ from lightning_sym.network.attention import Form, attention_layer, forward
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.blackboard.layers import layer_of
-from proofs_check.blackboard.step import BOARD, INPUT, Step, must, number, rational, show
-from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough
-from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_equal, expect_less, spell
-from proofs_check.one_network import itself_if
+from proofs_check.blackboard.step import BOARD, INPUT, Step, layer_of, must, number, rational, show
+from proofs_check.certificates import itself, itself_if
+from proofs_check.claim import (
+    Claim,
+    Formula,
+    Part,
+    ProvedBounds,
+    Refutation,
+    Scope,
+    Verdict,
+    WalkThrough,
+    expect_dimension,
+    expect_equal,
+    expect_less,
+    spell,
+)
 from proofs_check.samples import random_networks as random_shapes
 
 

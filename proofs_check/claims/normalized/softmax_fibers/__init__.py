@@ -26,7 +26,7 @@ from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.series import exponents
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.boxes import VirtualBox, compare, fingerprints, ranks_as_shown
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_apart
 from proofs_check.claims.normalized.softmax_fibers.balls import (
     SKEW,
     VirtualNetwork,
@@ -37,7 +37,6 @@ from proofs_check.claims.normalized.softmax_fibers.balls import (
     one_layer_less,
     skew_is_always_blind,
 )
-from proofs_check.expect import expect_apart
 from proofs_check.finite_matrices import Integers, Truths, is_zero
 from proofs_check.visible import Blind, blind, is_skew, shown_layers, two_causal_tokens, up_to_the_first_blind
 
