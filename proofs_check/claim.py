@@ -289,6 +289,11 @@ def expect_dimension(found: CertifiedDimension, stated: int) -> None:
     expect_value(ProvedBounds.of(found), stated, found.architecture)
 
 
+def expect_formula(network: Architecture, stated: Formula) -> None:
+    """Refute, or leave undecided, unless the certified dimension of a network is what a formula says of it."""
+    expect_dimension(certified_dimension(network), stated(network))
+
+
 def meeting_bounds(lower: int, upper: int, at: object) -> int:
     """The number between two proved bounds that meet.
 

@@ -38,6 +38,7 @@ from proofs_check.claim import (
     WalkThrough,
     expect_dimension,
     expect_equal,
+    expect_formula,
     expect_less,
     meeting_bounds,
 )
@@ -100,10 +101,6 @@ def random_transformers(quick: bool, normalization: Normalization | None) -> Ite
         return network if network.parameter_count <= (150 if quick else 300) else None
 
     return distinct(draw, 10 if quick else 40, seed=20261121)
-
-
-def check(network: Architecture, stated: Formula) -> None:
-    expect_dimension(certified_dimension(network), stated(network))
 
 
 def by_parameters(network: Architecture, embedding_bases: bool = True) -> None:
@@ -249,10 +246,14 @@ CLAIM = Claim(
             "softmax, causal or not",
             Scope.GENERIC,
             lambda quick: filter(hypotheses_hold, transformers(quick, SOFTMAX)),
-            partial(check, stated=softmax_formula),
+            partial(expect_formula, stated=softmax_formula),
             {
-                "no basis change of the stream": partial(check, stated=lambda n: softmax_formula(n) + n.widths[0] ** 2),
-                "rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads),
+                "no basis change of the stream": partial(
+                    expect_formula, stated=lambda n: softmax_formula(n) + n.widths[0] ** 2
+                ),
+                "rescalings inside heads": partial(
+                    expect_formula, stated=lambda n: softmax_formula(n) - n.depth * n.heads
+                ),
             },
             certifies=itself,
             at=itself_if(partial(is_transformer, normalization=SOFTMAX), SHAPED),
@@ -261,8 +262,8 @@ CLAIM = Claim(
             "lightning, causal or not",
             Scope.GENERIC,
             lambda quick: filter(hypotheses_hold, transformers(quick, None)),
-            partial(check, stated=lightning_formula),
-            {"heads do not mix": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+            partial(expect_formula, stated=lightning_formula),
+            {"heads do not mix": partial(expect_formula, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
             certifies=itself,
             at=itself_if(partial(is_transformer, normalization=None), SHAPED),
         ),
@@ -270,16 +271,20 @@ CLAIM = Claim(
             "softmax: random shapes up to d = 8",
             Scope.GENERIC,
             partial(random_transformers, normalization=SOFTMAX),
-            partial(check, stated=softmax_formula),
-            {"rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+            partial(expect_formula, stated=softmax_formula),
+            {
+                "rescalings inside heads": partial(
+                    expect_formula, stated=lambda n: softmax_formula(n) - n.depth * n.heads
+                )
+            },
             certifies=itself,
         ),
         Part(
             "lightning: random shapes up to d = 8",
             Scope.GENERIC,
             partial(random_transformers, normalization=None),
-            partial(check, stated=lightning_formula),
-            {"the heads are independent": partial(check, stated=softmax_formula)},
+            partial(expect_formula, stated=lightning_formula),
+            {"the heads are independent": partial(expect_formula, stated=softmax_formula)},
             certifies=itself,
         ),
         Part(
