@@ -21,7 +21,7 @@ import numpy as np
 from measuring import parser
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
-from lightning_sym.certificates.transformers import transformer_certificate
+from lightning_sym.certificates.dimension import transformer_certificate
 from lightning_sym.dimension.blocks import Layers, Transformer, certify, transformer_of
 from lightning_sym.dimension.transformers import narrow_count
 from lightning_sym.exact.modular import rank_mod_p

@@ -32,8 +32,7 @@ from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings import rates as table
 from lightning_sym.rings.ball_matrices import BallMatrix, LaterBalls
 from lightning_sym.rings.balls import precision
-from lightning_sym.rings.batched_polynomials import BatchedPolynomial
-from lightning_sym.rings.input_polynomials import InputPolynomial
+from lightning_sym.rings.input_polynomials import BatchedPolynomial, InputPolynomial
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rates import RATES, Rates

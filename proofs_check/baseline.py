@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.version import __version__
 from lightning_sym.whole_files import cannot_write, replacing
-from proofs_check.run import ClaimResult, PartResult
+from proofs_check.run import ClaimResult
 
 SCHEMA = "lightning-sym/baseline/1"
 
@@ -90,18 +90,17 @@ def _kept(result: ClaimResult) -> dict[str, Any]:
     return {
         "verdict": None if result.verdict is None else result.verdict.value,
         "instances": result.instances,
-        "parts": {part.name: _kept_part(part) for part in result.parts},
-    }
-
-
-def _kept_part(part: PartResult) -> dict[str, Any]:
-    return {
-        "scope": part.scope.name,
-        "verdict": part.verdict.value,
-        "instances": part.instances,
-        "witness": part.witness,
-        "findings": list(part.findings),
-        "tallies": list(part.tallies),
+        "parts": {
+            part.name: {
+                "scope": part.scope.name,
+                "verdict": part.verdict.value,
+                "instances": part.instances,
+                "witness": part.witness,
+                "findings": list(part.findings),
+                "tallies": list(part.tallies),
+            }
+            for part in result.parts
+        },
     }
 
 

@@ -24,8 +24,7 @@ from lightning_sym.network.attention import network_output
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, matmul_mod, random_residues
-from proofs_check.claim import Refutation, Tally, Undecided
-from proofs_check.expect import ProvedBounds, expect_value, spell
+from proofs_check.claim import ProvedBounds, Refutation, Tally, Undecided, expect_value, spell
 from proofs_check.finite_matrices import Integers, Truths
 
 PRIME = PRIMES[0]

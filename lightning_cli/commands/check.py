@@ -28,7 +28,7 @@ with lazy_imports(__name__):
     from proofs_check import baseline as baselines
     from proofs_check import certificates as written_certificates
     from proofs_check import claim as claimed
-    from proofs_check import registry, run, workers
+    from proofs_check import registry, run
 
 ANSWERS = (CHECK,)
 
@@ -211,7 +211,7 @@ def command(
     with (
         _display(claims, results, quiet=as_json or len(claims) == 1) as display,
         # closed on the way out, whatever the reason: that ends the processes
-        closing(workers.run_claims(claims, quick, display.progress, certificate_directory)) as found,
+        closing(run.run_claims(claims, quick, display.progress, certificate_directory)) as found,
     ):
         for result in found:
             results[result.id] = result

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from lightning_cli import options
@@ -27,7 +25,6 @@ with lazy_imports(__name__):
     from lightning_sym import display
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weights as known
-    from lightning_sym.rings import arrays
     from lightning_sym.varieties import conserved
 
 QUANTITY = in_order(
@@ -39,16 +36,6 @@ QUANTITY = in_order(
     field("symmetry", str),
     field("value", optional(JsonKind(each([NUMBER]).schema, exact))),
 )
-
-
-def _quantities(
-    result: conserved.ConservedQuantities, values: dict[str, arrays.ObjectArray] | None
-) -> list[tuple[Any, ...]]:
-    """Return each quantity, how many of its entries are new, and its value at given weights."""
-    return [
-        (q.name, q.kind.value, q.shape, q.entries, new, q.reason, None if values is None else values[q.name])
-        for q, new in zip(result.quantities, result.new, strict=True)
-    ]
 
 
 LIE_ALGEBRA = group(field("ranks", each(natural(), 1), of="lie_ranks"), field("prime", natural(2)))
@@ -128,7 +115,17 @@ def command(
         result = conserved.conserved_quantities(network, seed=seed, memory=memory, work=work, progress=progress)
     values = None if weights is None else result.values(weights)
     holds = True if result.count is not None else None
-    code = write(ANSWER, result, "conserved", as_json=as_json, holds=holds, quantities=_quantities(result, values))
+    code = write(
+        ANSWER,
+        result,
+        "conserved",
+        as_json=as_json,
+        holds=holds,
+        quantities=[
+            (q.name, q.kind.value, q.shape, q.entries, new, q.reason, None if values is None else values[q.name])
+            for q, new in zip(result.quantities, result.new, strict=True)
+        ],
+    )
     for name, matrix in {} if as_json else (values or {}).items():
         click.echo(f"{name} = {display.rows_in_line(matrix)}")
     return code

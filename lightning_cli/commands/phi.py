@@ -18,11 +18,6 @@ with lazy_imports(__name__):
     from lightning_sym.network import weights as known
 
 
-def _outputs(phi: polynomial_map.PolynomialMap, *, latex: bool) -> list[tuple[int, int, str]]:
-    """Return row, token and polynomial of each output coordinate."""
-    return [(k, j, phi.latex(k, j) if latex else str(polynomial)) for k, j, polynomial in phi.outputs()]
-
-
 ANSWER = json_answer(
     "phi",
     field("architecture", ARCHITECTURE, "the network"),
@@ -59,7 +54,9 @@ ANSWERS = (ANSWER,)
 
 def map_document(phi: polynomial_map.PolynomialMap, *, latex: bool) -> dict[str, Any]:
     """Return the map as JSON, which `recover` reads."""
-    return ANSWER.document(phi, outputs=_outputs(phi, latex=latex))
+    return ANSWER.document(
+        phi, outputs=[(k, j, phi.latex(k, j) if latex else str(polynomial)) for k, j, polynomial in phi.outputs()]
+    )
 
 
 @click.command(

@@ -38,12 +38,6 @@ def kind_of(entry: Entry) -> str:
     return {1: "agrees", 0: "differs", None: "without"}[entry.formula_agrees]
 
 
-def _plot(entries: Sequence[Entry]) -> str:
-    """Return dimension against parameters as SVG; an open network is a line between its bounds."""
-    svg = image(partial(_draw, entries), (7.6, 4.6), "svg", "the page").decode()
-    return svg[svg.index("<svg") :].replace("<svg ", '<svg role="img" aria-label="dimension against parameters" ', 1)
-
-
 def _draw(entries: Sequence[Entry], figure: Figure) -> None:
     axes = plain_axes(figure)
     for name, (label, colour, marker) in _MARKS.items():
@@ -110,13 +104,14 @@ def as_page(entries: Sequence[Entry], where: str | None) -> str:
     total = Counter(kind_of(e) for e in entries)
     certified = sum(total[name] for name in names[:3])
     chosen = f"Of the networks with <code>{escape(where)}</code>. " if where else ""
+    svg = image(partial(_draw, entries[:_MOST_POINTS]), (7.6, 4.6), "svg", "the page").decode()
     parts = [
         "<header><h1>An atlas of dimensions</h1>",
         f'<p class="summary">{len(entries):,} networks: {certified:,} certified, {total["open"]:,} open, '
         f"{total['refused']:,} refused.</p>",
         f'<p class="faint">{chosen}A dimension is certified where a lower and an upper bound meet; each is exact. '
         f"Made by lightning-sym {escape(__version__)}.</p></header>",
-        _plot(entries[:_MOST_POINTS]),
+        svg[svg.index("<svg") :].replace("<svg ", '<svg role="img" aria-label="dimension against parameters" ', 1),
         "<p><small>" + (f"The {_MOST_POINTS:,} smallest networks. " if len(entries) > _MOST_POINTS else "")
         + "A vertical line joins two bounds that do not meet.</small></p>",
         "<h2>Where the formula of the paper holds</h2>",

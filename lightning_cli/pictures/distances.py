@@ -12,7 +12,7 @@ from lightning_cli.pictures.drawing import GREY, Picture, grey_bar, write_captio
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lightning_sym.checkpoints.distances import Distance, Distances
+    from lightning_sym.checkpoints.distances import Distances
 
 SAID = (
     "Colour: the Frobenius norm of the difference over that of the tensor, behind the symmetry that leaves least. "
@@ -22,7 +22,10 @@ SAID = (
 
 def picture(found: Distances) -> Picture:
     """Return the picture of the distances of two checkpoints."""
-    rows = tuple((each.called, f"{each.relative:.6g}", _rank(each), str(each.full)) for each in found.tensors)
+    rows = tuple(
+        (each.called, f"{each.relative:.6g}", "" if each.rank is None else str(each.rank), str(each.full))
+        for each in found.tensors
+    )
     kinds, layers = _places(found)
     return Picture(
         name="distances",
@@ -33,11 +36,6 @@ def picture(found: Distances) -> Picture:
         draw=partial(draw, found),
         size=(min(4 + 0.35 * len(kinds), 16), min(3.2 + 0.3 * len(layers), 18)),
     )
-
-
-def _rank(each: Distance) -> str:
-    """Return a rank, if there is one."""
-    return "" if each.rank is None else str(each.rank)
 
 
 def _places(found: Distances) -> tuple[list[str], list[int | None]]:

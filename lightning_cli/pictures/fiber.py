@@ -45,11 +45,6 @@ class Branch:
     over: int | None = None
 
 
-def _reach(depth: int) -> int:
-    """Return how far `k` goes; powers of a rescaling grow with the depth."""
-    return {1: _STEPS // 2, 2: _STEPS // 5}.get(depth, 1)
-
-
 def _given(component: Component, scale: Fraction, sign: int = 1) -> dict[str, Any]:
     """Return the parameters of a member; behind the first rescaling all stay where the component's own member has them,
     but for the sign of the second one."""
@@ -81,7 +76,8 @@ def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
     members = [component.virtual for component in components if component.virtual is not None]
     (i, j), (m, n) = _entries(members)
     depth = len(members[0].attention)
-    reach = _reach(depth)
+    # how far `k` goes; powers of a rescaling grow with the depth
+    reach = {1: _STEPS // 2, 2: _STEPS // 5}.get(depth, 1)
 
     def place(component: Component, scale: Fraction, sign: int = 1) -> Place:
         found = component.at(**_given(component, scale, sign))

@@ -41,19 +41,15 @@ _LIGHT = np.array([0.55, 0.85, 0.35])
 _DISTANCE = 11.0
 
 
-def _points() -> list[tuple[str, SlicePoint]]:
-    """Return the points of the table: what they show, and where they are."""
-    zeros = [(1, 2, 5), (1, 2, 0), (0, 1, 0), (1, 0, 0)]
-    names = ["on a sheet", "on the singular line", "its upper end", "its lower end"]
-    return [
-        (name, SlicePoint((Fraction(s), Fraction(t)), Fraction(r)))
-        for name, (s, t, r) in zip(names, zeros, strict=True)
-    ]
-
-
 def _rows() -> Iterator[tuple[str, ...]]:
     """Yield exact points with their weights, and what `classify` says of them."""
-    for name, point in _points():
+    # the points of the table: what they show, and where they are
+    zeros = [(1, 2, 5), (1, 2, 0), (0, 1, 0), (1, 0, 0)]
+    names = ["on a sheet", "on the singular line", "its upper end", "its lower end"]
+    for name, point in [
+        (name, SlicePoint((Fraction(s), Fraction(t)), Fraction(r)))
+        for name, (s, t, r) in zip(names, zeros, strict=True)
+    ]:
         weights = point.weights
         kind = ", ".join(label.value for label in classify(weights).labels)
         place = tuple(map(str, point.coordinates))

@@ -75,18 +75,13 @@ def picture() -> Picture:
     )
 
 
-def _places(factors: Factors) -> list[tuple[complex, int]]:
-    """Return the roots as floats, with their multiplicities."""
-    return [(complex(z), m) for factor, m in factors for z in np.roots([float(c) for c in factor])]
-
-
 def _draw(figure: Figure, found: dict[Fraction, Factors]) -> None:
     axes = plain_axes(figure, CAPTION)
     axes.axhline(0, color=GREY, linewidth=0.8)
     names = {3: (BLUE, "counts three times"), 1: (GREEN, "counts once"), 6: (ORANGE, ""), 2: (ORANGE, "where two meet")}
     first, last = PLACES[0], PLACES[-1]
     for s, factors in found.items():
-        for z, m in _places(factors):
+        for z, m in [(complex(z), m) for factor, m in factors for z in np.roots([float(c) for c in factor])]:
             colour, _ = names[m]
             met = m in (2, 6)
             size: dict[str, Any] = {"markersize": {1: 5, 3: 8, 2: 9, 6: 13}[m]}

@@ -49,14 +49,10 @@ def _range(text: str, name: str) -> tuple[int, ...]:
     return tuple(range(low, high + 1))
 
 
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, (list, tuple)) else (value,)
-
-
 def _values(value: object, name: str) -> tuple[Any, ...]:
     """What a key may have: one value, a list, or for sizes a range; none twice."""
     found: list[Any] = []
-    for item in _list(value):
+    for item in value if isinstance(value, (list, tuple)) else (value,):
         if name in _CHOICES and isinstance(item, str) and item == "both":
             found += _CHOICES[name]
         elif name in _CHOICES:

@@ -1,8 +1,13 @@
-"""Certificates of dimensions: a minor of the Jacobian from below, directions or a variety from above."""
+"""Certificates of dimensions: a minor of the Jacobian from below, directions or a variety from above.
+
+Certificates of dimensions of lightning networks with skip connections: one number for each kind of layer.
+
+Certificates of dimensions of residual softmax transformers of any size: a shape, a number and a seed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
@@ -16,21 +21,103 @@ from lightning_sym.certificates.document import (
     opening,
     rows_documents,
 )
-from lightning_sym.certificates.layers import layers_certificate
 from lightning_sym.certificates.limits import fits_a_slot, inputs, require_checkable, require_size, require_steps
 from lightning_sym.certificates.modulo_2 import SMALLEST_RANK, minor_modulo_2, orbit_modulo_2
-from lightning_sym.certificates.transformers import transformer_certificate
-from lightning_sym.dimension.blocks import transformer_of
+from lightning_sym.dimension.blocks import Transformer, transformer_of
 from lightning_sym.dimension.certify import CertifiedDimension, Evidence, certified_dimension
+from lightning_sym.dimension.layers import LayersAlike, layers_alike
 from lightning_sym.dimension.search import SURPLUS_ROWS
 from lightning_sym.dimension.varieties import virtual_weight_variety
-from lightning_sym.errors import ProgramError
+from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.modular import pivots_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, of_stage, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, Sample, random_weights
+from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import families_of, orbit_dimension_at
+
+LARGEST_WIDTH = 2**29 // 2000
+"""The longest row of a matrix that a checker has room for."""
+
+MOST_ROWS = 8 * 10**6
+"""Rows of all matrices that a checker has time for, a few minutes."""
+
+
+def transformer_certificate(shape: Transformer) -> Document:
+    """A certificate for the dimension of a transformer.
+
+    The weights are made from the seed by the checker, sparse ones, of which ranks take no time
+    (`docs/certificate.md`, `"kind": "transformer"`). They meet the conditions of Proposition 18 of
+    `docs/transformers.md` but for a chance of 10^-12 or so: the checker says.
+
+    Raises:
+        TooLarge: a checker would take too long.
+
+    Example:
+        >>> from lightning_sym.dimension.blocks import Layers
+        >>> transformer_certificate(Transformer(4, (Layers(2, 1, 1),), 2, 2, 5, 5, False))["dimension"]
+        80
+    """
+    d, inner = shape.width, [(each.count, each.a, each.b or shape.width) for each in shape.layers]
+    rows = sum(count * ((shape.heads + shape.groups) * (a + b) + d) for count, a, b in inner)
+    if (longest := max(d, *(max(a, b) for _, a, b in inner))) > LARGEST_WIDTH or rows > MOST_ROWS:
+        raise TooLarge(
+            f"a certificate must be of matrices of at most {LARGEST_WIDTH:,} rows, {MOST_ROWS:,} in all, so that it "
+            f"can be checked; this takes {longest:,} and {rows:,}"
+        )
+    return opening("transformer") | {
+        "network": {
+            "width": d,
+            "layers": [{"count": each.count, "rank": each.a, "value_rank": each.b} for each in shape.layers],
+            "heads": shape.heads,
+            "groups": shape.groups,
+            "embed": shape.embed,
+            "unembed": shape.unembed,
+            "tied": shape.tied,
+        },
+        "dimension": shape.dimension,
+        "seed": 0,
+    }
+
+
+def layers_certificate(shape: Architecture, dimension: int, proof: Callable[[Architecture], Document]) -> Document:
+    """A certificate for the dimension as a sum over layers (`docs/certificate.md`, `"kind": "layers"`).
+
+    Args:
+        shape: the network.
+        dimension: its dimension.
+        proof: a certificate for the dimension of one layer, where that is not a count.
+
+    Raises:
+        BadInput: the network has an option for which nothing is proved.
+
+    Example:
+        >>> wide = Architecture((768,) * 13, (64,) * 12, 2, heads=12, value_ranks=(64,) * 12, skip=True)
+        >>> layers_certificate(wide, 27131760, lambda layer: {})["layers"]
+        [{'count': 12, 'rank': 64, 'value_rank': 64, 'proof': None}]
+    """
+    shape.require("a sum over layers", LIGHTNING)
+
+    def part(alike: LayersAlike) -> Document:
+        values = alike.shape.value_ranks
+        found = None if alike.dimension is not None else proof(alike.shape)
+        own = {} if found is None else {key: found[key] for key in found if key not in ("format", "version", "kind")}
+        return {
+            "count": alike.count,
+            "rank": alike.shape.attention_ranks[0],
+            "value_rank": None if values is None else values[0],
+            "proof": None if found is None else own,
+        }
+
+    return opening("layers") | {
+        "network": {
+            "width": shape.widths[0], "heads": shape.heads, "embed": shape.embed, "unembed": shape.unembed,
+        },
+        "layers": [part(alike) for alike in layers_alike(shape)],
+        "dimension": dimension,
+    }  # fmt: skip
+
 
 ROW_BYTES = 8 + 8 + 40 + 8
 """Bytes for each entry of the Jacobian while its rows are chosen."""

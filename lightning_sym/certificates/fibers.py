@@ -30,10 +30,6 @@ Place = tuple[str, int]
 """A condition by its name in certificates, and its layer."""
 
 
-def _place(name: str, layer: int) -> Place:
-    return _LETTERS[name.replace("*", "")], layer
-
-
 def fiber_certificate(found: Fiber, weights: Weights) -> Document:
     """A certificate for what is known of the weights with the same function (docs/certificate.md, section 4.2).
 
@@ -68,7 +64,7 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
         raise BadInput("a certificate of a fiber needs two tokens or more: the patterns of one are 1")
     require_heads(shape)
     theorem = None if found.theorem is None else f"{found.theorem.page}, {found.theorem.number}"
-    known = {_place(c.name, c.layer): c.holds for c in found.conditions}
+    known = {(_LETTERS[c.name.replace("*", "")], c.layer): c.holds for c in found.conditions}
     exact = found.theorem is not None and found.theorem.number == "Corollary 5"
     spanned = ""
     if exact and found.theorem is not None:  # the others follow; a checker asks for all of them

@@ -176,7 +176,9 @@ class NumberField:
     @property
     def real_intervals(self) -> list[tuple[Fraction, Fraction]]:
         """For each real root of the minimal polynomial an interval with rational ends and no other root."""
-        poly = sympy.Poly([_sympy(c) for c in reversed(self.minimal_polynomial)], sympy.Symbol(ROOT))
+        poly = sympy.Poly(
+            [sympy.Rational(c.numerator, c.denominator) for c in reversed(self.minimal_polynomial)], sympy.Symbol(ROOT)
+        )
         return [(Fraction(int(a.p), int(a.q)), Fraction(int(b.p), int(b.q))) for (a, b), _ in poly.intervals()]
 
     @property
@@ -298,10 +300,6 @@ def quadratic_field(linear: Fraction, constant: Fraction) -> tuple[NumberField, 
 
 RATIONALS = NumberField([0, 1])
 """The rationals, as a field of degree one."""
-
-
-def _sympy(number: Fraction) -> sympy.Rational:
-    return sympy.Rational(number.numerator, number.denominator)
 
 
 def echelon(matrix: ObjectArray) -> tuple[ObjectArray, list[int]]:

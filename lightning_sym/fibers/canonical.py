@@ -32,8 +32,7 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import arranged
-from lightning_sym.system.circuit_weights import weights_of
-from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, weights_of
 from lightning_sym.system.normal_circuits import normal_layer, normal_stream, without_uniform_heads
 
 LONGEST = 2**16

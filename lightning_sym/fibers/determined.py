@@ -26,8 +26,7 @@ from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import padded
-from lightning_sym.system.circuit_weights import weights_of
-from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, weights_of
 from lightning_sym.system.common_streams import common_streams
 
 POINTS = 3

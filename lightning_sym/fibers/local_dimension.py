@@ -26,8 +26,7 @@ from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.network.prices import price_of_jacobian
-from lightning_sym.network.sweep_memory import sweep_bytes
+from lightning_sym.network.prices import price_of_jacobian, sweep_bytes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import kernel_directions_mod_p, symmetry_count, tangent_directions_mod_p

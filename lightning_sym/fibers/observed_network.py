@@ -218,11 +218,8 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
         """The same network at more points than the widest stream has coordinates, for ranks of streams."""
         return NetworkAtPoints(self.net, self.shape, self.prime, self._generator, max(self.net.widths) + MORE)
 
-    def _random(self, *size: int) -> PrimeFieldMatrix:
-        return random_residues(self._generator, size, self.prime)
-
     def _vectors(self, size: int) -> PrimeFieldMatrix:
-        return self._random(size, self.count)
+        return random_residues(self._generator, (size, self.count), self.prime)
 
     def products(self, left: PrimeFieldMatrix, right: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
         """The products of column with column."""

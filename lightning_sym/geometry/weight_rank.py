@@ -36,11 +36,6 @@ MOST_EXACT_ENTRIES = 1_000_000
 """Entries of the exact Jacobian or of its kernel up to which they are computed; beyond, the bounds may not meet."""
 
 
-def integral_layers(weights: Weights) -> list[Layer]:
-    """The weights with denominators cleared, matrix by matrix: this rescales the function, and no rank changes."""
-    return [Layer(*map(clear_denominators, layer)) for layer in weights.layers]
-
-
 EXACT_ENTRY = 8e-6
 """Seconds for an entry of an exact Jacobian, its rank included, for each word of 64 bits; measured, and rough."""
 KERNEL_ENTRY = 3 * EXACT_ENTRY
@@ -79,7 +74,8 @@ def weight_rank_bounds(
     size = generic + SURPLUS_ROWS
     require_memory(9 * size * shape.parameter_count, memory, f"the Jacobian of {shape.parameter_count:,} weights")
     budget.spend(price_of_jacobian(shape, size).seconds, "the differential modulo a prime")
-    layers, generator = integral_layers(weights), np.random.default_rng(0)
+    # denominators cleared, matrix by matrix: this rescales the function, and no rank changes
+    layers, generator = [Layer(*map(clear_denominators, layer)) for layer in weights.layers], np.random.default_rng(0)
     lower = _rank_mod_p(layers, shape, size)
     rows = np.empty((0, shape.parameter_count), dtype=object)
     small = shape.depth < 9 and count_terms_at_most(shape, symbolic=False) <= IDENTITY_TERMS

@@ -94,11 +94,6 @@ def _lift(residue: int) -> Fraction | None:
     return None
 
 
-def fields_at_most(parameters: int, degree: int) -> int:
-    """How many coefficients a vector field has whose entries have at most this degree."""
-    return parameters * comb(parameters + degree, degree)
-
-
 def network_sample(architecture: Architecture, generator: np.random.Generator) -> Sample:
     """Random weights of a network, and random combinations of the rows of the Jacobian there.
 
@@ -244,5 +239,6 @@ def generic_rank_bounds(
 
 def _degrees(parameters: int) -> Iterator[int]:
     for degree in range(1, LARGEST_DEGREE + 1):
-        if fields_at_most(parameters, degree) <= MOST_UNKNOWNS:
+        # the coefficients of a vector field whose entries have at most this degree
+        if parameters * comb(parameters + degree, degree) <= MOST_UNKNOWNS:
             yield degree

@@ -21,7 +21,7 @@ from lightning_sym.network.attention import Form, attended, form_of, forward, ru
 from lightning_sym.network.columns import Fold, Indices, Kept, kept_entries
 from lightning_sym.network.gradient_programs import gradient_program
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
+from lightning_sym.network.prices import inputs_at_once, sweep_bytes
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials

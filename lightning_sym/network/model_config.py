@@ -175,11 +175,6 @@ def _refuse(text: str) -> NoReturn:
     raise FileFormatError(text)
 
 
-def _shown(keys: list[str]) -> list[str]:
-    """Keys fit to be printed, whatever the file calls them, and not too many."""
-    return [ascii(key[:40])[1:-1] for key in keys[:12]] + [f"and {len(keys) - 12} more"] * (len(keys) > 12)
-
-
 def read(file: str) -> dict[str, Any]:
     """The JSON object in a file.
 
@@ -275,7 +270,11 @@ def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType) -> 
         result.setdefault(part, [f"implied by model_type {config['model_type']}"])
     if unknown := sorted(set(full) - known):
         result["keys not understood"] = unknown
-    return {part: _shown(keys) for part, keys in result.items()}
+    # keys fit to be printed, whatever the file calls them, and not too many
+    return {
+        part: [ascii(key[:40])[1:-1] for key in keys[:12]] + [f"and {len(keys) - 12} more"] * (len(keys) > 12)
+        for part, keys in result.items()
+    }
 
 
 def _groups(full: dict[str, Any], heads: int) -> int:

@@ -17,16 +17,15 @@ from lightning_sym.network.ambient import degree_words, degrees
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.given_map import GivenShape
 from lightning_sym.network.map_ideal import PolynomialIdeal, graph_ideal
-from lightning_sym.network.symbols_by_name import SymbolsByName
-from lightning_sym.network.weight_values import attention_matrix, require_substitution, values_by_name, weight_variables
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.expressions import (
-    TERM_BYTES,
-    letters_of,
-    rational,
-    to_expressions,
-    to_polynomial,
+from lightning_sym.network.weight_values import (
+    SymbolsByName,
+    attention_matrix,
+    require_substitution,
+    values_by_name,
+    weight_variables,
 )
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.expressions import TERM_BYTES, letters_of, rational, to_expressions, to_polynomial
 from lightning_sym.rings.polynomials import PolynomialRing
 
 with lazy_imports(__name__):

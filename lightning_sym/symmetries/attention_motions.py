@@ -31,11 +31,11 @@ from lightning_sym.symmetries.cancelling_forms import (
     cancelling_forms,
     generic_rank,
     is_in_open_orbit,
+    unseen_forms,
     words_to,
 )
 from lightning_sym.symmetries.factored import EchelonForm, Product, SymmetricProduct
 from lightning_sym.symmetries.point import Point, pivots_of
-from lightning_sym.symmetries.symmetric_products import unseen_forms
 from lightning_sym.system.reach import most_reached
 
 Residues = npt.NDArray[np.int64]

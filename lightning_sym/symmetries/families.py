@@ -21,7 +21,7 @@ from lightning_sym.network.columns import Fold
 from lightning_sym.network.pieces import LIGHTNING, SHAPED, spaces
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
 from lightning_sym.rings.sizes import Price, Sizes
-from lightning_sym.symmetries import attention_motions, first_layers, head_mixing, stream_directions
+from lightning_sym.symmetries import attention_motions, head_mixing, stream_directions
 from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system.reach import pattern_is_constant
@@ -138,8 +138,8 @@ TABLE = (
         "first layers",
         "docs/transformers.md, Proposition 17",
         LIGHTNING,
-        first_layers.has_one_row,
-        first_layers.first_layers,
+        stream_directions.has_one_row,
+        stream_directions.first_layers,
     ),
 )
 

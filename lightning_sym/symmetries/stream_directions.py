@@ -15,6 +15,22 @@ polynomials in the weights. At the point used here each system has the largest r
 checked against a count); so near it the solutions are spanned by vectors that are rational functions of the weights,
 all of them in the kernel of the differential of the map from weights to functions. Their span has its largest
 dimension on an open set, so the rank of the span at the point is a lower bound of the dimension of generic fibers.
+
+One row of input, skip connections, lightning: what the first two layers write is compared as a whole.
+
+The input is a row $z$ and the stream $e z$ with one vector $e$. Every token sees $s_i = \sum_j z_j^2$, over the tokens
+`j` that it attends to. The first layer adds $g\, z_i s_i$, $g = \sum_h (e^\top A_h e) V_h e$. The second one reads
+vectors $x_i = e z_i + g z_i s_i$ and adds forms in their two coordinates. The lowest one, $\sum_h (e^\top A_h e) V_h e$
+with *its* matrices, belongs to $z_i s_i$ again: one layer can write this term for the other. So the function depends
+on these layers only through the matrix of coefficients
+
+$$ R\,\bigl(e,\ g + c_1,\ c_2, \dots, c_N\bigr), $$
+
+`R` what is read behind them, and $c_1, \dots, c_N$ the coefficients of the second layer: of the $x_{i,k} \sum_j x_{j,m}
+x_{j,n}$, six; or where the stream is one vector times a row, of the cubic monomials in two variables, four.
+
+Every motion that leaves this matrix in place counts, if its differential has the largest rank it can have anywhere.
+Proof in `docs/transformers.md`.
 """
 
 from __future__ import annotations
@@ -24,11 +40,75 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.modular import null_space_mod_p, null_space_of_echelon
+from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
+from lightning_sym.exact.modular import null_space_mod_p, null_space_of_echelon, null_space_of_rank
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
+from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.point import Point
+from lightning_sym.system.circuits import added, layer_heads
+from lightning_sym.system.fields import prime_field
 
 Residues = npt.NDArray[np.int64]
+
+
+def has_one_row(architecture: Architecture) -> bool:
+    """Whether this is such a network.
+
+    Example:
+        >>> has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=1))
+        True
+    """
+    architecture.require("that there is one row", SHAPED)
+    two_layers = architecture.skip and architecture.depth > 1 and architecture.normalization is None
+    return two_layers and architecture.input_width == 1
+
+
+def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Motions of the embedding and of the first two layers that leave what they write together in place."""
+    architecture, read, p = point.architecture, point.read[2], point.prime
+    line = sees_one_direction(architecture)
+    names = [architecture.head_name(i + 1, h + 1) for i in (0, 1) for h in range(architecture.heads)]
+    letters = "QKV" if architecture.value_ranks is None else "QKVO"
+    moved = ["E"] * (architecture.embed is not None) + [letter + name for name in names for letter in letters]
+    system = np.concatenate([_moves(point, moving) for moving in moved]).T
+    r, heads, a = len(read), architecture.heads, architecture.attention_ranks[1]
+    b = min(r, 2) if architecture.value_ranks is None else min(r, 2, architecture.value_ranks[1])
+    forms = symmetric_determinantal(2, 2 * a) if line else determinantal(2, 2, a)
+    one_by_one = heads * (forms + determinantal(r, 2, b) - 1)
+    largest = 2 * r + min(determinantal(r, 3 if line else 5, heads * b), one_by_one)
+    sizes = [point.weights[name].size for name in moved]
+    for found in null_space_of_rank(system, largest, p):
+        if len(found):
+            parts = np.split(found, np.cumsum(sizes)[:-1], axis=1)
+            blocks = {name: part.reshape(-1, *point.shapes[name]) for name, part in zip(moved, parts, strict=True)}
+            yield point.moving(**blocks)
+
+
+def _moves(point: Point, moving: str) -> Residues:
+    """What the unit motions of one weight do to the matrix of coefficients, one motion a row."""
+    architecture, p, count = point.architecture, point.prime, point.weights[moving].size
+    units = PrimeFieldMatrix(np.eye(count).reshape(count, *point.shapes[moving]), p)
+
+    def weight(name: str) -> Dual:
+        return Dual(point.matrix(name), units if name == moving else None)
+
+    e = Dual(prime_field(p).identity(1)) if architecture.embed is None else weight("E")
+    g = added([head.carried(e) @ head.scores(e, e) for head in layer_heads(architecture, 1, weight)])
+    read = Dual(PrimeFieldMatrix.of(point.read[2], p))
+    coefficients: dict[tuple[int, ...], Dual] = {}
+    for head in layer_heads(architecture, 2, weight):
+        values = [read @ head.carried(x) for x in (e, g)]
+        for m, k, n in np.ndindex(2, 2, 2):  # x_jm A_mk x_ik, times v_n x_jn
+            key = tuple(sorted((m, k, n))) if sees_one_direction(architecture) else (k, *sorted((m, n)))
+            term = values[n] @ head.scores((e, g)[m], (e, g)[k])
+            coefficients[key] = coefficients[key] + term if key in coefficients else term
+    coefficients[0, 0, 0] += read @ g
+    still = np.zeros((count, len(point.read[2])), dtype=np.int64)
+    moved = (dual.tangent for dual in (read @ e, *coefficients.values()))
+    return np.concatenate([still if t is None else t.residues()[:, :, 0] for t in moved], axis=1)
 
 
 def _outer(left: Residues, right: Residues, p: int) -> Residues:

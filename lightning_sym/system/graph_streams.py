@@ -21,7 +21,7 @@ from operator import add
 
 import numpy as np
 
-from lightning_sym.exact.linear_maps import LinearMap, guessed_map
+from lightning_sym.exact.reconstruction import LinearMap, guessed_map
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.limits import Progress
 from lightning_sym.network.weights import Weights

@@ -46,10 +46,6 @@ class TensorStreams:
         }
 
 
-def _outer(column: RationalMatrix, row: RationalMatrix) -> RationalMatrix:
-    return column @ row
-
-
 class _Images:
     """What the heads of a layer of both networks make of the columns of a basis."""
 
@@ -66,7 +62,7 @@ class _Images:
         for (side, _), scores, written in zip(self._heads, self._scores, self._written, strict=True):
             sought = scores @ at_query
             score = sought.rows([key]).fractions()[0, 0]
-            sums[side] = sums[side] + written.scaled(score) + _outer(written @ at_key, sought.mT)
+            sums[side] = sums[side] + written.scaled(score) + written @ at_key @ sought.mT
         return Q.stacked(sums)
 
 

@@ -129,7 +129,10 @@ class _Conversation:
 
     def answer(self) -> SoftmaxRecovery:
         """With balls of the precision that the digits need."""
-        columns = self._at_units()
+        # where all tokens are equal the output is `V~ x`: the columns of `V~`
+        units = unit_vectors(self.shape.input_width)
+        outputs = [self._ask(tuple((x,) * self.shape.tokens for x in unit), "asking for V~") for unit in units]
+        columns = [list(output[:, 0]) for output in outputs]
         largest = max(abs(y) for column in columns for y in column)
         self.arithmetic.bits += ceil(largest).bit_length()  # no bound of V~ is given: digits behind the point count
         with precision(self.arithmetic.bits):
@@ -185,12 +188,6 @@ class _Conversation:
 
     def _know(self, attention: Sequence[ObjectArray], value: ObjectArray) -> None:
         self.found.attention, self.found.value, self.found.radius = self.arithmetic.shown(attention, value)
-
-    def _at_units(self) -> list[list[Fraction]]:
-        """Where all tokens are equal the output is `V~ x`: the columns of `V~`."""
-        units = unit_vectors(self.shape.input_width)
-        outputs = [self._ask(tuple((x,) * self.shape.tokens for x in unit), "asking for V~") for unit in units]
-        return [list(output[:, 0]) for output in outputs]
 
     def _value(self, columns: list[list[Fraction]]) -> ObjectArray | None:
         """Return `V~`, or `None` where no entries have denominators that are allowed."""

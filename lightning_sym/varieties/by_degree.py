@@ -22,17 +22,17 @@ import numpy.typing as npt
 
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.elimination import reduced_echelon_mod_p
-from lightning_sym.exact.lattices import short_basis
 from lightning_sym.exact.modular import independent_columns
+from lightning_sym.exact.rational import short_basis
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.limits import Progress, Work, require_memory
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod
 from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.coordinates import CoordinateSystem
-from lightning_sym.varieties.equation_prices import ECHELONS, price_modulo_a_prime, price_of_weight
 from lightning_sym.varieties.graded import Grading, Indices
 from lightning_sym.varieties.map_coordinates import MapCoordinates
 from lightning_sym.varieties.weight_space import (
+    ECHELONS,
     SPARE_POINTS,
     Expansion,
     Lazy,
@@ -43,6 +43,8 @@ from lightning_sym.varieties.weight_space import (
     kernel_of,
     modulo,
     others,
+    price_modulo_a_prime,
+    price_of_weight,
     terms_of,
 )
 

@@ -30,7 +30,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, r
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.network.sweep_memory import sweep_bytes
+from lightning_sym.network.prices import sweep_bytes
 from lightning_sym.network.weight_values import variable_prefix
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -39,8 +39,14 @@ from lightning_sym.rings.polynomials import entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.sizes import Sizes
 from lightning_sym.symmetries.group import verify_identity
-from lightning_sym.symmetries.moment_differentials import differentials_of, price_of_differentials
-from lightning_sym.symmetries.moments import ONE_FUNCTION, Quantity, moments_of, proved_by
+from lightning_sym.symmetries.moments import (
+    ONE_FUNCTION,
+    Quantity,
+    differentials_of,
+    moments_of,
+    price_of_differentials,
+    proved_by,
+)
 from lightning_sym.varieties.gradient_brackets import bracket_rows, price_of_brackets
 
 with lazy_imports(__name__):

@@ -25,8 +25,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.batched_polynomials import constants, terms_of, variables
-from lightning_sym.rings.input_polynomials import InputPolynomial
+from lightning_sym.rings.input_polynomials import InputPolynomial, constants, terms_of, variables
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import random_residues
 from lightning_sym.rings.rates import RATES

@@ -297,15 +297,14 @@ def _two_layers(shape: _DegreeShape) -> int:
     )
 
 
-def _has_ends(network: Architecture) -> bool:
-    return network.embed is not None or network.unembed is not None
-
-
 COMMON = (
     Need("one head", lambda asked: asked.network.heads == 1, said="heads: the sum of several heads"),
     Need(
         "no skip connection, or one layer without embeddings",
-        lambda asked: not asked.network.skip or (asked.network.depth == 1 and not _has_ends(asked.network)),
+        lambda asked: (
+            not asked.network.skip
+            or (asked.network.depth == 1 and asked.network.embed is None and asked.network.unembed is None)
+        ),
         said="skip: with skip connections only one layer without embeddings is known",
     ),
     Need(

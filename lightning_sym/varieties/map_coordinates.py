@@ -247,15 +247,14 @@ def _weights(forms: list[Any], memory: int, work: Work) -> tuple[list[tuple[int,
     kept += [np.ones(len(forms), dtype=object)] * is_cone
     for column in table.T:
         more = [*kept, column]
-        if len(kept) <= MOST_SCALINGS and max(map(abs, column)) <= LARGEST_WEIGHT and _separates(more, is_cone):
+        counted = more if is_cone else more[1:]
+        if (
+            len(kept) <= MOST_SCALINGS
+            and max(map(abs, column)) <= LARGEST_WEIGHT
+            and rank(np.array(counted, dtype=object) * Fraction(1)) == len(counted)  # no combination of those before
+        ):
             kept = more
     return [tuple(map(int, row)) for row in np.array(kept).T], is_cone
-
-
-def _separates(columns: list[ObjectArray], is_cone: bool) -> bool:
-    """Whether the last scaling is no combination of those before it."""
-    counted = columns if is_cone else columns[1:]
-    return rank(np.array(counted, dtype=object) * Fraction(1)) == len(counted)
 
 
 def _whole(vector: Any) -> list[int]:

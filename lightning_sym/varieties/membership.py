@@ -25,13 +25,24 @@ from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.prices import price_of_coefficients
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import map_entries
-from lightning_sym.varieties.candidates import Candidate, candidates, misfit, one_token_rows
-from lightning_sym.varieties.expansion import Difference, first_difference, network_layers, virtual_layers
-from lightning_sym.varieties.layer_forms import LayerForms, not_of_one_layer
+from lightning_sym.varieties.candidates import (
+    Candidate,
+    LayerForms,
+    candidates,
+    misfit,
+    not_of_one_layer,
+    one_token_rows,
+)
+from lightning_sym.varieties.expansion import (
+    Difference,
+    first_difference,
+    network_layers,
+    not_equivariant,
+    virtual_layers,
+)
 from lightning_sym.varieties.map_input import map_from_python
 from lightning_sym.varieties.map_recovery import Membership, Recovery
 from lightning_sym.varieties.realization import actual_weights, attention_of_form, is_rational
-from lightning_sym.varieties.rotations import not_equivariant
 from lightning_sym.varieties.skew_parts import layers_known
 
 _COEFFICIENT_BITS = 16

@@ -55,7 +55,7 @@ def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArr
         for _ in range(_MOST_POINTS):
             x, y = source.integers(-5, 6, size=(2, d)).tolist()
             new = [field.of(x[a] * y[b] - x[b] * y[a]) for a, b in pairs]
-            if any(new) and _is_new(equations, new):
+            if any(new) and rank_over(_stacked([*equations, new])) == len(equations) + 1:
                 factor = _factor(field, attention, value[row], x, y, i)
                 if not factor:
                     continue
@@ -114,10 +114,6 @@ def _stacked(rows: list[list[Element]]) -> ObjectArray:
     for i, row in enumerate(rows):
         result[i] = row
     return result
-
-
-def _is_new(rows: list[list[Element]], row: list[Element]) -> bool:
-    return rank_over(_stacked([*rows, row])) == len(rows) + 1
 
 
 def _gram(field: NumberField, matrix: ObjectArray, x: Sequence[int], y: Sequence[int]) -> list[list[Element]]:

@@ -11,8 +11,7 @@ import numpy as np
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.blackboard.layers import jacobian, layer_of
-from proofs_check.blackboard.step import BOARD, entry_labels, must, rational
+from proofs_check.blackboard.step import BOARD, entry_labels, jacobian, layer_of, must, rational
 from proofs_check.ring_matrices import array_of
 
 X, Y, R, S = BOARD.generators

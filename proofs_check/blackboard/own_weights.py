@@ -15,8 +15,17 @@ from lightning_sym.display import Result
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.blackboard.layers import unit_directions
-from proofs_check.blackboard.step import Step, entry_labels, must, number, rational, show, table, tokens_of
+from proofs_check.blackboard.step import (
+    Step,
+    entry_labels,
+    must,
+    number,
+    rational,
+    show,
+    table,
+    tokens_of,
+    unit_directions,
+)
 
 TOKENS = 2
 LARGEST = 6

@@ -13,8 +13,7 @@ from lightning_sym.network.attention import Form, forward
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.protocol import normalized
 from lightning_sym.rings.taylor import TaylorMatrix
-from proofs_check.blackboard.layers import layer_of
-from proofs_check.blackboard.step import rational
+from proofs_check.blackboard.step import layer_of, rational
 
 Taylor = Callable[[int], Fraction]
 

@@ -11,7 +11,7 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import exact_matrix
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.claim import Claim, Refutation, Undecided, Verdict
+from proofs_check.claim import Claim, Refutation, Undecided, Verdict, expect_orbit, meeting_bounds
 from proofs_check.claims.any_width import softmax_all_widths
 from proofs_check.claims.deep import corollary_3_8
 from proofs_check.claims.deep.lemma_3_5 import fiber_dimension
@@ -19,7 +19,6 @@ from proofs_check.claims.deep.theorem_3_7.ideal import confirmed, normalized, qu
 from proofs_check.claims.normalized import conjecture_3_10, figure_3
 from proofs_check.claims.one_layer import corollary_3_3
 from proofs_check.claims.one_layer.lemma_3_1 import rank_factorization
-from proofs_check.expect import expect_orbit, meeting_bounds
 from proofs_check.run import run_claim
 
 

@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 from unchecked import unchecked
 
-import proofs_check.workers as workers
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.errors import BadInput, ProgramError
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, Verdict, worst
-from proofs_check.expect import expect_dimension
+from proofs_check import run as workers
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, Verdict, expect_dimension, worst
 from proofs_check.registry import all_claims, claim_by_id
-from proofs_check.run import ClaimResult, run_claim, run_part
-from proofs_check.workers import run_claims
+from proofs_check.run import ClaimResult, run_claim, run_claims, run_part
 
 MUTANTS = [
     pytest.param(claim, part, name, id=f"{claim.id}: {part.name}: {name}")
@@ -189,9 +187,9 @@ def test_unknown_ids_are_refused() -> None:
 
 def test_claims_run_side_by_side_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     claims = [claim_by_id("definition-1"), claim_by_id("lemma-3.1")]
-    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
     side_by_side = {r.id: r for r in run_claims(claims, quick=True)}
-    monkeypatch.setattr(workers, "_worker_count", lambda claims: 1)
+    monkeypatch.setattr(workers, "cores", lambda: 1)
     seen: list[str] = []
     one_by_one = {r.id: r for r in run_claims(claims, True, lambda claim_id, count: seen.append(claim_id))}
     assert {k: r.parts for k, r in side_by_side.items()} == {k: r.parts for k, r in one_by_one.items()}

@@ -14,8 +14,7 @@ from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.claims.transformers.common_streams import TwoLayerBox
 from proofs_check.claims.transformers.common_streams.criterion import common_streams, lowest_first
 from proofs_check.claims.transformers.made_equal import equal_pairs
-from proofs_check.claims.transformers.row_matrices import as_array, identity
-from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork
+from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork, as_array, identity
 
 Form = tuple[tuple[Fraction, ...], ...]
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-import proofs_check.workers as workers
 from lightning_sym.errors import BadInput
 from lightning_sym.processes import interrupts_postponed
+from proofs_check import run as workers
 from proofs_check.registry import claim_by_id
-from proofs_check.workers import run_claims
+from proofs_check.run import run_claims
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,7 +60,7 @@ def test_an_interrupt_while_the_workers_start_ends_the_run(monkeypatch: pytest.M
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(BaseProcess, "start", interrupted)
-    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
     claims = [claim_by_id("definition-1"), claim_by_id("lemma-3.1")]
     with pytest.raises(KeyboardInterrupt):
         list(run_claims(claims, quick=True))
@@ -68,7 +68,7 @@ def test_an_interrupt_while_the_workers_start_ends_the_run(monkeypatch: pytest.M
 
 
 def test_closing_the_iterator_ends_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
     claims = [claim_by_id(name) for name in ("definition-1", "lemma-3.1", "theorem-3.7", "dimension-all-widths")]
     with closing(run_claims(claims, quick=True)) as found:
         next(found)
@@ -76,7 +76,7 @@ def test_closing_the_iterator_ends_the_workers(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_how_far_they_are_is_told_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
     claims = [claim_by_id(name) for name in ("theorem-3.7", "dimension-all-widths")]  # long enough to say something
     told: dict[str, list[int]] = {claim.id: [] for claim in claims}
     results = {r.id: r for r in run_claims(claims, quick=True, progress=lambda name, count: told[name].append(count))}
@@ -89,7 +89,7 @@ def test_how_far_they_are_is_told_one_at_a_time(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_worker_that_is_killed_ends_the_run_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it was writing: nobody waits for it."""
-    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
 
     def kill_one(name: str, count: int) -> None:
         multiprocessing.active_children()[0].kill()

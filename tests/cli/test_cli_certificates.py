@@ -212,7 +212,7 @@ def test_a_run_that_was_interrupted_leaves_no_manifest(
         yield run_claim(claims[0], quick, certificates=certificates)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("proofs_check.workers.run_claims", interrupted)
+    monkeypatch.setattr("proofs_check.run.run_claims", interrupted)
     folder = tmp_path / "all"
     code, _, err = run(capsys, "check", "figure-1", "lemma-3.1", "--quick", "--certificates", str(folder))
     assert (code, err.splitlines()[-1]) == (130, "interrupted")
@@ -226,7 +226,7 @@ def test_an_error_of_the_program_leaves_no_manifest(
     def faulty(*words: Any) -> Iterator[ClaimResult]:
         yield replace(run_claim(words[0][0], words[1], certificates=words[3]), verdict=None, error="Bad: x")
 
-    monkeypatch.setattr("proofs_check.workers.run_claims", faulty)
+    monkeypatch.setattr("proofs_check.run.run_claims", faulty)
     folder = tmp_path / "all"
     code, _, err = run(capsys, "check", "figure-1", "--quick", "--certificates", str(folder))
     assert code == 4

@@ -15,7 +15,7 @@ import lightning_sym.dimension.certify as dimension_module
 from lightning_sym.dimension.certify import Evidence
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian
-from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
+from lightning_sym.network.prices import inputs_at_once, sweep_bytes
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES
 

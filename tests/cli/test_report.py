@@ -222,7 +222,7 @@ def nothing_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         pytest.fail("the checks were started")
 
-    monkeypatch.setattr("proofs_check.workers.run_claims", refuse)
+    monkeypatch.setattr("proofs_check.run.run_claims", refuse)
 
 
 @pytest.mark.usefixtures("nothing_may_run")

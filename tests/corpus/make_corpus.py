@@ -25,12 +25,10 @@ from lightning_sym import (
     swap,
     transform,
 )
-from lightning_sym.certificates.dimension import dimension_certificate
+from lightning_sym.certificates.dimension import dimension_certificate, layers_certificate, transformer_certificate
 from lightning_sym.certificates.fibers import fiber_certificate
 from lightning_sym.certificates.files import certificate_text
-from lightning_sym.certificates.layers import layers_certificate
 from lightning_sym.certificates.same_function import same_certificate
-from lightning_sym.certificates.transformers import transformer_certificate
 from lightning_sym.dimension.blocks import Layers, Transformer
 from lightning_sym.fibers.same_function import Answer, Comparison, Reason
 from lightning_sym.network.form import NetworkForm

@@ -12,8 +12,7 @@ from drawn import NARROW, networks, transformer
 
 from lightning_sym import Architecture, CertifiedDimension, certified_dimension, threads
 from lightning_sym.dimension import certify, search
-from lightning_sym.dimension.gauge import gauge_columns
-from lightning_sym.dimension.search import Search, bytes_needed
+from lightning_sym.dimension.search import Search, bytes_needed, gauge_columns
 from lightning_sym.dimension.varieties import has_virtual_weights, virtual_weight_variety
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.modular import rank_mod_p
@@ -116,7 +115,7 @@ def large() -> Architecture:
 
 def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "cores", lambda: 2)
-    monkeypatch.setattr("lightning_sym.network.sweep_memory._BATCH_BYTES", 2**20)
+    monkeypatch.setattr("lightning_sym.network.prices._BATCH_BYTES", 2**20)
     monkeypatch.setattr(search, "SMALL_PRIMES_FROM", 400)
     found: list[CertifiedDimension] = []
     for number in ("1", "2"):

@@ -8,7 +8,7 @@ import pytest
 
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.determinantal import determinantal, determinantal_degree
-from lightning_sym.exact.hilbert_series import hilbert_numerator, size_of_ideal
+from lightning_sym.exact.ideals import hilbert_numerator, size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing
 
 

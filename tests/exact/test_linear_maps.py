@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lightning_sym.exact import linear_maps
-from lightning_sym.exact.linear_maps import guessed_map
+from lightning_sym.exact import reconstruction
+from lightning_sym.exact.reconstruction import guessed_map
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -38,5 +38,5 @@ def test_what_is_no_map_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert guessed_map(np.vstack([columns, columns[:1]]), columns) is None  # dependent rows
     first = np.repeat(columns[:, :1], 30, axis=1)  # columns that say little come first
     assert guessed_map(np.hstack([first, columns]), np.hstack([first, columns])) is not None
-    monkeypatch.setattr(linear_maps, "MOST_COLUMNS", 25)
+    monkeypatch.setattr(reconstruction, "MOST_COLUMNS", 25)
     assert guessed_map(np.hstack([first, columns]), np.hstack([first, columns])) is None

@@ -27,7 +27,7 @@ from lightning_sym import (
     transform,
     virtual_weights,
 )
-from lightning_sym.network.family_rank import FamilyRank, family_rank
+from lightning_sym.network.map_differential import FamilyRank, family_rank
 
 LAM, C = sympy.symbols("lam c")
 RANK_ONE, TWO_LAYERS = load_weights("examples/rank_one.json"), load_weights("examples/two_layers.json")

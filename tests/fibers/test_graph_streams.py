@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from lightning_sym import Architecture, Reason, Weights, same_function
-from lightning_sym.exact.linear_maps import LinearMap
+from lightning_sym.exact.reconstruction import LinearMap
 from lightning_sym.fibers import same_transformers
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.network.form import NetworkForm

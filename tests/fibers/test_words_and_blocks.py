@@ -22,8 +22,13 @@ from lightning_sym.fibers.hypotheses import BEYOND_WORDS, OPPOSITE, SKEW, Hypoth
 from lightning_sym.limits import Work
 from proofs_check.checker import verify
 from proofs_check.checker.verify import Rejected
-from proofs_check.claims.transformers.row_matrices import as_rows
-from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork, points, same_for_any_exponential
+from proofs_check.claims.transformers.small_networks import (
+    HeadAV,
+    SmallNetwork,
+    as_rows,
+    points,
+    same_for_any_exponential,
+)
 
 Pair = tuple[SmallNetwork, SmallNetwork]
 Heads = list[tuple[Any, Any]]

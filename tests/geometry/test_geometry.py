@@ -23,8 +23,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.geometry.classify import classify
 from lightning_sym.geometry.layer_function import differential, layer_function, tangent_directions
-from lightning_sym.geometry.layer_orbits import Label
-from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
+from lightning_sym.geometry.layer_orbits import Label, NormalForm, normal_forms
 from proofs_check.claims.geometry import corollary_a_4, lemma_a_3, theorem_3_4_singular
 from proofs_check.claims.geometry.orbits import one_form_in_each_orbit, orbits
 from proofs_check.claims.geometry.theorem_3_4_boundary import is_limit

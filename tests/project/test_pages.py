@@ -67,7 +67,7 @@ def complaint(example: Example, found: str) -> str:
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_print_what_the_page_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proofs_check.workers.run_claims", run_claims_unchecked)  # all claims are run by their own test
+    monkeypatch.setattr("proofs_check.run.run_claims", run_claims_unchecked)  # all claims are run by their own test
     session = Session(tmp_path)
     wrong = [told for example in examples(text(name)) if (told := complaint(example, session.run(example)))]
     assert not wrong, "\n\n".join(wrong)

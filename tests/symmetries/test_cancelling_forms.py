@@ -15,9 +15,8 @@ from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import attention_motions
-from lightning_sym.symmetries.cancelling_forms import HeadWord, is_in_open_orbit
+from lightning_sym.symmetries.cancelling_forms import HeadWord, is_in_open_orbit, unseen_forms
 from lightning_sym.symmetries.families import kernel_directions_mod_p
-from lightning_sym.symmetries.symmetric_products import unseen_forms
 
 P = PRIMES[0]
 ONE_PLUS_Y = Normalization("1 + y", lambda k: Fraction(int(k <= 1)))

@@ -13,7 +13,7 @@ from lightning_sym import Architecture
 from lightning_sym.exact.modular import null_space_of_rank, rank_mod_p
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries import families, first_layers, head_mixing
+from lightning_sym.symmetries import families, head_mixing, stream_directions
 from lightning_sym.symmetries.point import Point
 
 P = PRIMES[0]
@@ -36,7 +36,7 @@ ONE_ROW = [
     Architecture((2, 2, 2), (1, 1), 1, heads=2, skip=True, causal=True, embed=1),
 ]
 KINDS = [(head_mixing, kind, HEADS) for kind in ("_filling", "_mixing", "_syzygies")] + [
-    (first_layers, "first_layers", ONE_ROW)
+    (stream_directions, "first_layers", ONE_ROW)
 ]
 
 

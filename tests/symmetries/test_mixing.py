@@ -16,7 +16,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries import families, first_layers, head_mixing
+from lightning_sym.symmetries import families, head_mixing, stream_directions
 from lightning_sym.symmetries.point import Point
 from proofs_check.claims.transformers.section_4_heads import NARROW_ROWS, network_of, one_output
 
@@ -156,6 +156,6 @@ def linear_term(values: Residues) -> Residues:
 
 
 def test_networks_without_such_layers_have_no_such_directions() -> None:
-    assert not first_layers.has_one_row(Architecture((2, 2), (1,), 2, skip=True, embed=1))
-    assert not first_layers.has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=2))
-    assert not first_layers.has_one_row(Architecture((2, 2, 2), (1, 1), 2, embed=1))
+    assert not stream_directions.has_one_row(Architecture((2, 2), (1,), 2, skip=True, embed=1))
+    assert not stream_directions.has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=2))
+    assert not stream_directions.has_one_row(Architecture((2, 2, 2), (1, 1), 2, embed=1))

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from proofs_check import workers
+from proofs_check import run
 from proofs_check.claim import Claim, Verdict
 from proofs_check.registry import all_claims
 from proofs_check.run import ClaimResult, Progress, run_claim
 
-_RUN = workers.run_claims
+_RUN = run.run_claims
 
 
 def unchecked(claim: Claim) -> ClaimResult:

@@ -16,7 +16,7 @@ from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price, Sizes
-from lightning_sym.varieties import by_degree, coefficient_relations, equation_prices, graded, weight_space
+from lightning_sym.varieties import by_degree, coefficient_relations, graded, weight_space
 from lightning_sym.varieties.by_degree import Ideal
 from lightning_sym.varieties.coordinates import coordinate_system
 
@@ -115,5 +115,5 @@ def test_equations_price_themselves(seed: int) -> None:
 
 def test_weights_that_are_forgotten_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = random_shape(random.Random(20))
-    monkeypatch.setattr(by_degree, "price_of_weight", lambda *_, **__: Price(equation_prices.ECHELONS))
+    monkeypatch.setattr(by_degree, "price_of_weight", lambda *_, **__: Price(weight_space.ECHELONS))
     assert ratios(shape, 3)["echelons"] < 1 / FACTOR

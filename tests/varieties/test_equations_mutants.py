@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from lightning_sym import Architecture, equations
-from lightning_sym.exact.lattices import short_basis
 from lightning_sym.exact.modular import independent_columns, rank_mod_p
-from lightning_sym.exact.rational import rank
+from lightning_sym.exact.rational import rank, short_basis
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.varieties import by_degree

@@ -26,8 +26,7 @@ from lightning_sym import (
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.fibers.same_function import Answer
-from lightning_sym.varieties.candidates import candidates
-from lightning_sym.varieties.layer_forms import LayerForms
+from lightning_sym.varieties.candidates import LayerForms, candidates
 
 
 def comes_back(weights: Weights, tokens: int) -> None:

@@ -98,11 +98,6 @@ def _symmetries(form: Form, w: Weights) -> list[str]:
     return [name for name, there in zip(ACTING, (many, True, projected, stream), strict=True) if there]
 
 
-def _alike(w: Weights) -> bool:
-    """Whether the heads of a layer have matrices of the same shapes."""
-    return all(len({tuple((len(m), len(m[0]) if m else 0) for m in h) for h in heads}) == 1 for heads in w.layers)
-
-
 def _conditions(case: Case, listed: list[Any]) -> Iterator[Condition]:
     """Yield each one, shown."""
     form, t, w = case
@@ -159,7 +154,10 @@ def prove(
     """Say which weights have the same function as these."""
     w = Weights(weights, form)
     need(form.softmax, "fibers are those of softmax networks")
-    need(_alike(w), "the heads of a layer must have matrices of the same shapes")
+    need(
+        all(len({tuple((len(m), len(m[0]) if m else 0) for m in h) for h in heads}) == 1 for heads in w.layers),
+        "the heads of a layer must have matrices of the same shapes",
+    )
     want = _symmetries(form, w)
     need(symmetries == want, f"the symmetries of this network must be {', '.join(want)}")
     found = list(_conditions((form, t, w), listed))

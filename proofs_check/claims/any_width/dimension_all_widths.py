@@ -24,10 +24,18 @@ from itertools import accumulate, product
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
 from proofs_check.blackboard.step import Shown, ShownMatrix, Step, must, show
-from proofs_check.certificates import of_network
-from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope, WalkThrough
-from proofs_check.expect import Formula, expect_dimension, expect_orbit
-from proofs_check.one_network import itself_if
+from proofs_check.certificates import itself_if, of_network
+from proofs_check.claim import (
+    Certifiable,
+    Claim,
+    Formula,
+    Kind,
+    Part,
+    Scope,
+    WalkThrough,
+    expect_dimension,
+    expect_orbit,
+)
 from proofs_check.samples import Dice, distinct
 from proofs_check.samples import random_networks as random_shapes
 

@@ -34,9 +34,8 @@ from lightning_sym.network.jacobian import random_layers
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-from proofs_check.blackboard.layers import jacobian, layer_of
-from proofs_check.blackboard.step import Step, identity, must, rational, show, tokens_of
-from proofs_check.claim import Claim, Kind, Part, Scope, WalkThrough
+from proofs_check.blackboard.step import Step, identity, jacobian, layer_of, must, rational, show, tokens_of
+from proofs_check.claim import Claim, Formula, Kind, Part, ProvedBounds, Scope, WalkThrough, expect_value
 from proofs_check.claims.any_width.dimension_all_widths import expect_by_orbit
 from proofs_check.claims.any_width.every_width_kernel import (
     depths_and_widths,
@@ -46,7 +45,6 @@ from proofs_check.claims.any_width.every_width_kernel import (
     second_token,
 )
 from proofs_check.claims.deep.equation_9 import A1, A2
-from proofs_check.expect import Formula, ProvedBounds, expect_value
 
 
 def rank_pattern(network: Architecture) -> tuple[list[int], list[int], list[bool]]:

@@ -17,7 +17,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.expect import expect_equal, meeting_bounds
+from proofs_check.claim import expect_equal, meeting_bounds
 from proofs_check.ring_matrices import determinant
 
 

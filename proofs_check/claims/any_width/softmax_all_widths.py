@@ -16,11 +16,9 @@ from itertools import product
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, table
-from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.certificates import itself_by_orbit, itself_if
+from proofs_check.claim import Claim, Formula, Part, Scope, WalkThrough, dimension_by_orbit, expect_dimension
 from proofs_check.claims.any_width.dimension_all_widths import formula as lightning_formula
-from proofs_check.expect import Formula, dimension_by_orbit, expect_dimension
-from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 from proofs_check.samples import random_networks as random_shapes
 

@@ -17,20 +17,22 @@ from lightning_sym.dimension.printed_formulas import printed_formula as library_
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard import own_weights
-from proofs_check.blackboard.layers import jacobian, unit_directions
-from proofs_check.blackboard.step import Step, must, rational, show
-from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.claims.deep.equation_9 import V1
-from proofs_check.expect import (
+from proofs_check.blackboard.step import Step, jacobian, must, rational, show, unit_directions
+from proofs_check.certificates import itself_by_orbit, itself_if
+from proofs_check.claim import (
+    Claim,
     Formula,
+    Part,
+    Refutation,
+    Scope,
+    WalkThrough,
     dimension_by_orbit,
     expect_dimension,
     expect_equal,
     expect_orbit,
     meeting_bounds,
 )
-from proofs_check.one_network import itself_if
+from proofs_check.claims.deep.equation_9 import V1
 from proofs_check.samples import random_bottlenecks
 
 

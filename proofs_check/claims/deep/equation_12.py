@@ -17,10 +17,9 @@ import numpy as np
 from lightning_sym import Architecture, VirtualWeights, forward, polynomial_map, virtual_weights
 from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
 from proofs_check.claims.deep.lemma_3_6 import exact_weights, walk
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
-from proofs_check.expect import expect_equal
 
 ClosedForm = Callable[[Any, VirtualWeights], Any]
 

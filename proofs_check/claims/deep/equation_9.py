@@ -18,11 +18,9 @@ from lightning_sym.exact.rational import unique_solution
 from lightning_sym.network.pieces import act, pieces, stream
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.blackboard import own_weights
-from proofs_check.blackboard.layers import function_of, layer_of
-from proofs_check.blackboard.step import Shown, Step, identity, must, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.blackboard.step import Shown, Step, function_of, identity, layer_of, must, rational, show
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
 from proofs_check.claims.one_layer.definition_1 import word_layers
-from proofs_check.expect import expect_equal
 
 Pair = tuple[Any, Any]
 """A matrix and its inverse."""

@@ -22,8 +22,7 @@ from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.protocol import RingMatrix
 from lightning_sym.rings.rationals import rational_matrix
-from proofs_check.blackboard.layers import layer_of
-from proofs_check.blackboard.step import Shown, ShownMatrix, Step, must, rational, show
+from proofs_check.blackboard.step import Shown, ShownMatrix, Step, layer_of, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import A1, A2, V1, V2, shown_virtual
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers

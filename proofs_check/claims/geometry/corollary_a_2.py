@@ -16,12 +16,11 @@ import numpy as np
 
 from lightning_sym import ProgramError
 from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.claims.one_layer.theorem_3_2 import walk
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, LayerOverField
-from proofs_check.expect import expect_equal
 from proofs_check.finite_matrices import Integers, Truths
 
 

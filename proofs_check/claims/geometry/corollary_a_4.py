@@ -28,7 +28,7 @@ from lightning_sym.geometry.layer_function import differential, layer_function
 from lightning_sym.network.one_layer import product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.binary_forms import sylvester
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough, expect_equal
 from proofs_check.claims.geometry import theorem_3_4_singular as theorem
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs
 from proofs_check.claims.geometry.theorem_3_4_singular import (
@@ -42,7 +42,6 @@ from proofs_check.claims.geometry.theorem_3_4_singular import (
 )
 from proofs_check.claims.geometry.theorem_3_4_singular.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
-from proofs_check.expect import expect_equal
 from proofs_check.ring_matrices import determinant
 
 Locus = Callable[[int, int], bool]

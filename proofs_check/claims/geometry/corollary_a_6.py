@@ -33,7 +33,7 @@ from lightning_sym.geometry.layer_function import tangent_directions
 from lightning_sym.network.one_layer import products_of_linear_forms
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, spell
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.theorem_3_4_boundary import (
     Stated,
@@ -45,7 +45,6 @@ from proofs_check.claims.geometry.theorem_3_4_boundary import (
 )
 from proofs_check.claims.geometry.theorem_3_4_boundary import hypotheses_hold as printed_hypotheses_hold
 from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
-from proofs_check.expect import spell
 
 
 def batch(points: Any, rows: int, axis: int) -> ObjectArray:
@@ -60,18 +59,14 @@ def all_points(p: int, size: int) -> Any:
     return np.array(list(product(range(p), repeat=size)), dtype=np.int16)
 
 
-def up_to_scale(real: Any, imaginary: Any) -> Any:
-    """Which vectors over GF(p^2) are normalized: the first entry that is not zero is 1."""
-    nonzero = (real != 0) | (imaginary != 0)
-    first = (np.arange(len(real)), nonzero.argmax(axis=1))
-    return nonzero.any(axis=1) & (real[first] == 1) & (imaginary[first] == 0)
-
-
 def arrays_in_the_subfield(p: int, d_out: int) -> set[tuple[int, ...]]:
     """Arrays of all weights over GF(p)[i], i^2 = -1, d = 2, that have all their entries in GF(p)."""
     both = all_points(p, 4 * d_out)
     v_real, v_imaginary = both[:, : 2 * d_out], both[:, 2 * d_out :]
-    keep = up_to_scale(v_real, v_imaginary)  # (A, V) and (s A, V / s) have the same array
+    # (A, V) and (s A, V / s) have the same array: the first entry of V over GF(p^2) that is not zero is 1
+    nonzero = (v_real != 0) | (v_imaginary != 0)
+    first = (np.arange(len(v_real)), nonzero.argmax(axis=1))
+    keep = nonzero.any(axis=1) & (v_real[first] == 1) & (v_imaginary[first] == 0)
     v_real, v_imaginary = batch(v_real[keep], d_out, 1), batch(v_imaginary[keep], d_out, 1)
     both = all_points(p, 8)
     a_real, a_imaginary = batch(both[:, :4], 2, 0), batch(both[:, 4:], 2, 0)

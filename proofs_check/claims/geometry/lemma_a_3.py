@@ -24,16 +24,15 @@ from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.geometry.layer_function import differential, tangent_directions
-from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
+from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.blackboard.binary_forms import SIX, WEIGHT_ROWS, one_layer_jacobian
 from proofs_check.blackboard.step import Step, must, rational, show, table
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs, triples
-from proofs_check.expect import expect_equal
 
 Shape = tuple[int, int, int]
 Stated = Callable[[int, int, int], bool]

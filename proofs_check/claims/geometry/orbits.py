@@ -13,9 +13,8 @@ from functools import cache, partial
 import numpy as np
 
 from lightning_sym.exact.modular import ranks_mod_p
-from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
-from proofs_check.claim import Part, Refutation, Scope
-from proofs_check.expect import expect_equal
+from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
+from proofs_check.claim import Part, Refutation, Scope, expect_equal
 from proofs_check.finite_matrices import Integers, every_matrix, numbers
 
 Instance = tuple[int, int, int]

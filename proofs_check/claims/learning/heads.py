@@ -28,8 +28,18 @@ from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.limits import Work
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from proofs_check.blackboard.step import Step, must, number, rational, show
-from proofs_check.claim import Claim, Part, Scope, Tally, Undecided, WalkThrough
-from proofs_check.expect import ProvedBounds, expect_equal, expect_less, expect_value
+from proofs_check.claim import (
+    Claim,
+    Part,
+    ProvedBounds,
+    Scope,
+    Tally,
+    Undecided,
+    WalkThrough,
+    expect_equal,
+    expect_less,
+    expect_value,
+)
 
 Apart = Callable[[Sequence[str], Sequence[HeadCircuits], int], bool]
 Matrix = list[list[int]]

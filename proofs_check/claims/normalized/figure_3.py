@@ -20,10 +20,20 @@ from lightning_sym import SOFTMAX, Architecture, CertifiedDimension
 from lightning_sym.exact.modular import rank_mod_p
 from proofs_check.blackboard.step import Step, must, rational, show, table
 from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.claim import (
+    Claim,
+    Formula,
+    Part,
+    ProvedBounds,
+    Scope,
+    WalkThrough,
+    dimension_by_orbit,
+    expect_dimension,
+    expect_more,
+    expect_value,
+)
 from proofs_check.claims.normalized.conjecture_3_10 import equation_16
 from proofs_check.claims.normalized.rational_normalizer import PRIME, jacobian_of_values, most_at_values, of_values
-from proofs_check.expect import Formula, ProvedBounds, dimension_by_orbit, expect_dimension, expect_more, expect_value
 
 Instance = tuple[Architecture, int]
 

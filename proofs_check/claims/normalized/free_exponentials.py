@@ -26,8 +26,7 @@ from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.expect import Formula, meeting_bounds
+from proofs_check.claim import Claim, Formula, Part, Refutation, Scope, WalkThrough, meeting_bounds
 
 PRIME = PRIMES[0]
 

@@ -32,20 +32,24 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
 from lightning_sym.symmetries.group import verify_identity
-from proofs_check.blackboard.layers import normalized_network
-from proofs_check.blackboard.step import Step, must, rational, show
+from proofs_check.blackboard.step import Step, must, normalized_network, rational, show
 from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.claims.normalized.conjecture_3_10 import equation_16, hypotheses_hold, sized
-from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
-from proofs_check.expect import (
+from proofs_check.claim import (
+    Certifiable,
+    Claim,
     Formula,
+    Part,
     ProvedBounds,
+    Refutation,
+    Scope,
+    WalkThrough,
     dimension_by_orbit,
     expect_dimension,
     expect_value,
     meeting_bounds,
 )
+from proofs_check.claims.normalized.conjecture_3_10 import equation_16, hypotheses_hold, sized
+from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
 from proofs_check.samples import random_bottlenecks
 
 PRIME = PRIMES[0]

@@ -21,9 +21,8 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from proofs_check.blackboard.series import FIRST, SECOND, VALUE, mean_output, spelled
 from proofs_check.blackboard.step import Step, identity, must, rational, show, table
 from proofs_check.boxes import PRIME, VirtualBox, compare, fingerprints, small_matrices
-from proofs_check.claim import Claim, Part, Scope, Tally, WalkThrough
+from proofs_check.claim import Claim, Part, Scope, Tally, WalkThrough, expect_equal
 from proofs_check.claims.normalized.softmax_normalizers import everything, in_hypotheses, quadratic_forms, up_to_sign
-from proofs_check.expect import expect_equal
 from proofs_check.finite_matrices import Integers
 from proofs_check.normalizers import ARCTANGENT, CUBE, FALLING, FIFTH, FLAT, LINEAR, LOGISTIC, order, slope
 from proofs_check.visible import is_skew

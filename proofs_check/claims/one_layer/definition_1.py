@@ -21,8 +21,7 @@ from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.expect import expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
 
 
 def sum_form(x: ObjectArray, layer: Layer, zero: Any, attend: tuple[int, int] = (0, 1)) -> ObjectArray:

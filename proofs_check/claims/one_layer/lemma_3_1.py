@@ -21,12 +21,20 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PRIMES
 from proofs_check.blackboard import own_weights
-from proofs_check.blackboard.layers import unit_directions
-from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table
+from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table, unit_directions
 from proofs_check.certificates import of_network
-from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import (
+    Certifiable,
+    Claim,
+    Part,
+    Refutation,
+    Scope,
+    WalkThrough,
+    expect_equal,
+    meeting_bounds,
+    spell,
+)
 from proofs_check.claims.deep.equation_9 import random_basis_changes
-from proofs_check.expect import expect_equal, meeting_bounds, spell
 
 Matrix = tuple[tuple[int, ...], ...]
 

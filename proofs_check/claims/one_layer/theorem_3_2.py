@@ -23,14 +23,12 @@ from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.binary_forms import quadratic_forms
-from proofs_check.blackboard.layers import function_of, layer_of
-from proofs_check.blackboard.step import INPUT, Step, must, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
+from proofs_check.blackboard.step import INPUT, Step, function_of, layer_of, must, rational, show
+from proofs_check.certificates import weights_if
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal, spell
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, LayerOverField, Pair, solve
-from proofs_check.expect import expect_equal, spell
 from proofs_check.finite_matrices import Integers, is_zero
-from proofs_check.one_network import weights_if
 
 Names = tuple[str, str, str, str]
 THE_EXCHANGE: Names = ("w", "q", "v", "p")

@@ -28,13 +28,23 @@ import numpy as np
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from lightning_sym.network.pieces import SHAPED
 from proofs_check.blackboard.step import Step, must, number, rational, show
-from proofs_check.certificates import itself, of_network
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.certificates import itself, itself_if, of_network
+from proofs_check.claim import (
+    Claim,
+    Formula,
+    Part,
+    ProvedBounds,
+    Scope,
+    WalkThrough,
+    expect_dimension,
+    expect_equal,
+    expect_formula,
+    expect_less,
+    meeting_bounds,
+)
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
 from proofs_check.claims.transformers.words_and_blocks import sizes as sizes_of
 from proofs_check.claims.transformers.words_and_blocks import transformer
-from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_equal, expect_less, meeting_bounds
-from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 
 
@@ -91,10 +101,6 @@ def random_transformers(quick: bool, normalization: Normalization | None) -> Ite
         return network if network.parameter_count <= (150 if quick else 300) else None
 
     return distinct(draw, 10 if quick else 40, seed=20261121)
-
-
-def check(network: Architecture, stated: Formula) -> None:
-    expect_dimension(certified_dimension(network), stated(network))
 
 
 def by_parameters(network: Architecture, embedding_bases: bool = True) -> None:
@@ -240,10 +246,14 @@ CLAIM = Claim(
             "softmax, causal or not",
             Scope.GENERIC,
             lambda quick: filter(hypotheses_hold, transformers(quick, SOFTMAX)),
-            partial(check, stated=softmax_formula),
+            partial(expect_formula, stated=softmax_formula),
             {
-                "no basis change of the stream": partial(check, stated=lambda n: softmax_formula(n) + n.widths[0] ** 2),
-                "rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads),
+                "no basis change of the stream": partial(
+                    expect_formula, stated=lambda n: softmax_formula(n) + n.widths[0] ** 2
+                ),
+                "rescalings inside heads": partial(
+                    expect_formula, stated=lambda n: softmax_formula(n) - n.depth * n.heads
+                ),
             },
             certifies=itself,
             at=itself_if(partial(is_transformer, normalization=SOFTMAX), SHAPED),
@@ -252,8 +262,8 @@ CLAIM = Claim(
             "lightning, causal or not",
             Scope.GENERIC,
             lambda quick: filter(hypotheses_hold, transformers(quick, None)),
-            partial(check, stated=lightning_formula),
-            {"heads do not mix": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+            partial(expect_formula, stated=lightning_formula),
+            {"heads do not mix": partial(expect_formula, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
             certifies=itself,
             at=itself_if(partial(is_transformer, normalization=None), SHAPED),
         ),
@@ -261,16 +271,20 @@ CLAIM = Claim(
             "softmax: random shapes up to d = 8",
             Scope.GENERIC,
             partial(random_transformers, normalization=SOFTMAX),
-            partial(check, stated=softmax_formula),
-            {"rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+            partial(expect_formula, stated=softmax_formula),
+            {
+                "rescalings inside heads": partial(
+                    expect_formula, stated=lambda n: softmax_formula(n) - n.depth * n.heads
+                )
+            },
             certifies=itself,
         ),
         Part(
             "lightning: random shapes up to d = 8",
             Scope.GENERIC,
             partial(random_transformers, normalization=None),
-            partial(check, stated=lightning_formula),
-            {"the heads are independent": partial(check, stated=softmax_formula)},
+            partial(expect_formula, stated=lightning_formula),
+            {"the heads are independent": partial(expect_formula, stated=softmax_formula)},
             certifies=itself,
         ),
         Part(

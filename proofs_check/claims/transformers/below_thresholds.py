@@ -11,16 +11,15 @@ Here this is certified at sizes that both leave out. From below by Jacobians, fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from math import comb
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_formula
 from proofs_check.claims.transformers.one_transformer_layer import A1, A2, V1, V2
-from proofs_check.expect import expect_dimension
 
 
 def network(d: int, layers: int, heads: int) -> Architecture:
@@ -55,10 +54,6 @@ def with_bases(shape: Architecture) -> int:
 def with_scales(shape: Architecture) -> int:
     """What a factor between A and V of each head would leave, as without normalization."""
     return stated(shape) - shape.heads * shape.depth
-
-
-def check(shape: Architecture, formula: Callable[[Architecture], int] = stated) -> None:
-    expect_dimension(certified_dimension(shape), formula(shape))
 
 
 def walk() -> Iterator[Step]:
@@ -107,10 +102,10 @@ CLAIM = Claim(
             "sizes below all thresholds",
             Scope.GENERIC,
             left_out,
-            check,
+            partial(expect_formula, stated=stated),
             {
-                "bases between layers": partial(check, formula=with_bases),
-                "a factor in each head": partial(check, formula=with_scales),
+                "bases between layers": partial(expect_formula, stated=with_bases),
+                "a factor in each head": partial(expect_formula, stated=with_scales),
             },
             certifies=itself,
         ),

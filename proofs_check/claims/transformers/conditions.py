@@ -13,8 +13,7 @@ import numpy as np
 
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.claims.transformers.row_matrices import as_array, as_rows
-from proofs_check.claims.transformers.small_networks import SmallNetwork
+from proofs_check.claims.transformers.small_networks import SmallNetwork, as_array, as_rows
 
 
 def rank_of(*columns: ObjectArray) -> int:

@@ -13,9 +13,16 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, precision, rank_of_balls
 from lightning_sym.rings.protocol import normalized
-from proofs_check.claims.transformers.row_matrices import Matrix, as_array
-from proofs_check.claims.transformers.small_networks import BITS, SmallNetwork, matrices_of, points, with_matrices
-from proofs_check.expect import ProvedBounds
+from proofs_check.claim import ProvedBounds
+from proofs_check.claims.transformers.small_networks import (
+    BITS,
+    Matrix,
+    SmallNetwork,
+    as_array,
+    matrices_of,
+    points,
+    with_matrices,
+)
 
 
 @dataclass(frozen=True)

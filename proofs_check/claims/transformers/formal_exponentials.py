@@ -20,8 +20,7 @@ import numpy as np
 
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows
-from proofs_check.claims.transformers.small_networks import P, SmallNetwork, side_by_side
+from proofs_check.claims.transformers.small_networks import Matrix, P, SmallNetwork, as_array, as_rows, side_by_side
 
 Coordinate = tuple[int, int]
 Pair = tuple[Coordinate, Coordinate]

@@ -20,8 +20,18 @@ from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard.step import Shown, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, ResiduePoint, seen_form, seen_value
-from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, plus, times, zero
-from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork, mask_and_skip
+from proofs_check.claims.transformers.small_networks import (
+    HeadAV,
+    Matrix,
+    SmallNetwork,
+    as_array,
+    as_rows,
+    identity,
+    mask_and_skip,
+    plus,
+    times,
+    zero,
+)
 
 Table = Callable[[SmallNetwork], Hashable]
 

@@ -13,14 +13,25 @@ Here the dimension is bounded by Jacobians from below and by an orbit from above
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from lightning_sym import SOFTMAX, Answer, Architecture, Weights, certified_dimension, same_function, transform
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, WalkThrough
-from proofs_check.expect import ProvedBounds, expect_dimension, expect_less, spell
+from proofs_check.claim import (
+    Claim,
+    Part,
+    ProvedBounds,
+    Refutation,
+    Scope,
+    Undecided,
+    Verdict,
+    WalkThrough,
+    expect_formula,
+    expect_less,
+    spell,
+)
 from proofs_check.samples import Dice, distinct
 
 TOKENS = 3
@@ -94,10 +105,6 @@ def is_the_product(network: Architecture) -> None:
     raise Undecided(f"{network}: the turn {turn} keeps E")
 
 
-def check(network: Architecture, formula: Callable[[Architecture], int] = with_the_turn) -> None:
-    expect_dimension(certified_dimension(network), formula(network))
-
-
 SHOWN = Architecture((2, 2, 2), (1, 1), TOKENS, SOFTMAX, heads=2, value_ranks=(1, 1), skip=True, embed=3, unembed=2)
 
 
@@ -158,11 +165,11 @@ CLAIM = Claim(
             "corrected: with turns of the stream, both ends",
             Scope.GENERIC,
             partial(networks, both_ends=True),
-            check,
+            partial(expect_formula, stated=with_the_turn),
             {
-                "a turn for each layer": partial(check, formula=a_turn_everywhere),
-                "no turn": partial(check, formula=by_layers),
-                "values and outputs fixed": partial(check, formula=without_value_output),
+                "a turn for each layer": partial(expect_formula, stated=a_turn_everywhere),
+                "no turn": partial(expect_formula, stated=by_layers),
+                "values and outputs fixed": partial(expect_formula, stated=without_value_output),
             },
             certifies=itself,
         ),
@@ -170,10 +177,10 @@ CLAIM = Claim(
             "one end: the product over layers",
             Scope.GENERIC,
             partial(networks, both_ends=False),
-            check,
+            partial(expect_formula, stated=with_the_turn),
             {
-                "a turn": partial(check, formula=a_turn_for_each_layer),
-                "values and outputs fixed": partial(check, formula=without_value_output),
+                "a turn": partial(expect_formula, stated=a_turn_for_each_layer),
+                "values and outputs fixed": partial(expect_formula, stated=without_value_output),
             },
             certifies=itself,
         ),

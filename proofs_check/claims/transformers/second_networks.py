@@ -7,8 +7,16 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, plus, times
-from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork
+from proofs_check.claims.transformers.small_networks import (
+    HeadAV,
+    Matrix,
+    SmallNetwork,
+    as_array,
+    as_rows,
+    identity,
+    plus,
+    times,
+)
 
 A: Matrix = ((1, 0), (2, 1))
 B: Matrix = ((0, 1), (1, 1))

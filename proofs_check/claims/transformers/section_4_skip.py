@@ -20,12 +20,22 @@ from lightning_sym.network.attention import Form, attention_layer, forward
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.blackboard.layers import layer_of
-from proofs_check.blackboard.step import BOARD, INPUT, Step, must, number, rational, show
-from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough
-from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_equal, expect_less, spell
-from proofs_check.one_network import itself_if
+from proofs_check.blackboard.step import BOARD, INPUT, Step, layer_of, must, number, rational, show
+from proofs_check.certificates import itself, itself_if
+from proofs_check.claim import (
+    Claim,
+    Formula,
+    Part,
+    ProvedBounds,
+    Refutation,
+    Scope,
+    Verdict,
+    WalkThrough,
+    expect_equal,
+    expect_formula,
+    expect_less,
+    spell,
+)
 from proofs_check.samples import random_networks as random_shapes
 
 
@@ -112,10 +122,6 @@ def one_to_one(network: Architecture) -> None:
 
 def lightning_formula(network: Architecture) -> int:
     return pairs(network) - network.depth
-
-
-def check(network: Architecture, stated: Formula) -> None:
-    expect_dimension(certified_dimension(network), stated(network))
 
 
 def between_layers(network: Architecture) -> int:
@@ -216,11 +222,11 @@ CLAIM = Claim(
             "lightning: the dimension falls short of the (A_i, V_i) by l, one rescaling a layer",
             Scope.GENERIC,
             instances,
-            partial(check, stated=lightning_formula),
+            partial(expect_formula, stated=lightning_formula),
             {
-                "one-to-one up to finitely many": partial(check, stated=pairs),
+                "one-to-one up to finitely many": partial(expect_formula, stated=pairs),
                 "bases change between layers": partial(
-                    check, stated=lambda n: lightning_formula(n) - between_layers(n)
+                    expect_formula, stated=lambda n: lightning_formula(n) - between_layers(n)
                 ),
             },
             certifies=itself,
@@ -229,10 +235,10 @@ CLAIM = Claim(
             "softmax: finitely many (A_i, V_i) to a function",
             Scope.GENERIC,
             partial(instances, normalization=SOFTMAX),
-            partial(check, stated=pairs),
+            partial(expect_formula, stated=pairs),
             {
-                "rescalings inside layers": partial(check, stated=lightning_formula),
-                "bases change between layers": partial(check, stated=lambda n: pairs(n) - between_layers(n)),
+                "rescalings inside layers": partial(expect_formula, stated=lightning_formula),
+                "bases change between layers": partial(expect_formula, stated=lambda n: pairs(n) - between_layers(n)),
             },
             certifies=itself,
         ),
@@ -240,16 +246,16 @@ CLAIM = Claim(
             "lightning: random shapes up to d = 8",
             Scope.GENERIC,
             random_networks,
-            partial(check, stated=lightning_formula),
-            {"one-to-one up to finitely many": partial(check, stated=pairs)},
+            partial(expect_formula, stated=lightning_formula),
+            {"one-to-one up to finitely many": partial(expect_formula, stated=pairs)},
             certifies=itself,
         ),
         Part(
             "softmax: random shapes up to d = 8",
             Scope.GENERIC,
             partial(random_networks, normalization=SOFTMAX),
-            partial(check, stated=pairs),
-            {"rescalings inside layers": partial(check, stated=lightning_formula)},
+            partial(expect_formula, stated=pairs),
+            {"rescalings inside layers": partial(expect_formula, stated=lightning_formula)},
             certifies=itself,
         ),
         Part(

@@ -1,4 +1,7 @@
-"""Softmax transformers given by their matrices, layers of any numbers of heads, run over balls and over residues."""
+"""Softmax transformers given by their matrices, layers of any numbers of heads, run over balls and over residues.
+
+Matrices as tuples of rows: they are compared, sorted and keys of dictionaries.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,44 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, precision
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.protocol import normalized
-from proofs_check.claims.transformers.row_matrices import Matrix, as_array
-from proofs_check.expect import spell
+from proofs_check.claim import spell
+
+Number = int | Fraction
+
+
+Matrix = tuple[tuple[Number, ...], ...]
+"""Rows."""
+
+
+def as_rows(matrix: Any) -> Matrix:
+    """An array as rows."""
+    return tuple(tuple(row) for row in np.asarray(matrix, dtype=object).tolist())
+
+
+def as_array(matrix: Matrix) -> ObjectArray:
+    """Rows as an array."""
+    return np.array(matrix, dtype=object)
+
+
+def identity(size: int) -> Matrix:
+    """The identity."""
+    return as_rows(np.eye(size, dtype=int))
+
+
+def zero(size: int) -> Matrix:
+    """A square zero matrix."""
+    return as_rows(np.zeros((size, size), dtype=int))
+
+
+def times(number: int, matrix: Matrix) -> Matrix:
+    """A multiple."""
+    return as_rows(number * as_array(matrix))
+
+
+def plus(one: Matrix, other: Matrix) -> Matrix:
+    """The sum."""
+    return as_rows(as_array(one) + as_array(other))
+
 
 BITS = 250
 P = PRIMES[0]

@@ -29,12 +29,21 @@ from itertools import pairwise, product
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.network.pieces import SHAPED
 from proofs_check.blackboard.step import Step, must, number, rational, show
-from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
+from proofs_check.certificates import itself, itself_if
+from proofs_check.claim import (
+    Claim,
+    Formula,
+    Part,
+    ProvedBounds,
+    Refutation,
+    Scope,
+    Undecided,
+    WalkThrough,
+    expect_dimension,
+    expect_less,
+)
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
 from proofs_check.claims.transformers.words_and_blocks import sizes, spans, transformer
-from proofs_check.expect import Formula, ProvedBounds, expect_dimension, expect_less
-from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 
 

@@ -27,7 +27,18 @@ import numpy as np
 from lightning_sym.rings.balls import precision
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import Step, must, number
-from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided, WalkThrough
+from proofs_check.claim import (
+    Claim,
+    Kind,
+    Part,
+    Refutation,
+    Scope,
+    Tally,
+    Undecided,
+    WalkThrough,
+    expect_apart,
+    expect_value,
+)
 from proofs_check.claims.transformers.conditions import failing
 from proofs_check.claims.transformers.differentials import rank_of_differential
 from proofs_check.claims.transformers.one_transformer_layer import (
@@ -40,19 +51,22 @@ from proofs_check.claims.transformers.one_transformer_layer import (
     shown,
     small_network,
 )
-from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, plus, times
 from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
 from proofs_check.claims.transformers.small_networks import (
     BITS,
     HeadAV,
+    Matrix,
     SmallNetwork,
     apart,
+    as_array,
+    as_rows,
     mask_and_skip,
+    plus,
     points,
     same_for_any_exponential,
     side_by_side,
+    times,
 )
-from proofs_check.expect import expect_apart, expect_value
 
 Orbit = Callable[[SmallNetwork], set[SmallNetwork]]
 

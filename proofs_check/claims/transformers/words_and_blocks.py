@@ -25,9 +25,8 @@ from typing import NamedTuple
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, table
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
+from proofs_check.claim import Claim, Formula, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
-from proofs_check.expect import Formula
 from proofs_check.samples import Dice, Range, distinct
 
 

@@ -25,15 +25,24 @@ from typing import Any
 import numpy as np
 
 from lightning_sym import Architecture, Layer, VarietyDegree, equations, forward, variety_degree
-from lightning_sym.exact.hilbert_series import size_of_ideal
+from lightning_sym.exact.ideals import size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.cone_bundles import Cone, intersection_number
 from proofs_check.blackboard.binary_forms import general_coefficients
 from proofs_check.blackboard.step import Step, must, rational, show, table
-from proofs_check.claim import Claim, Part, Scope, Tally, Undecided, WalkThrough
+from proofs_check.claim import (
+    Claim,
+    Part,
+    ProvedBounds,
+    Scope,
+    Tally,
+    Undecided,
+    WalkThrough,
+    expect_equal,
+    expect_value,
+)
 from proofs_check.claims.varieties.linear_sections import degree_bounds, shares_of
-from proofs_check.expect import ProvedBounds, expect_equal, expect_value
 
 Stated = Callable[[VarietyDegree], int]
 

@@ -19,13 +19,11 @@ from functools import partial
 from typing import Any
 
 from lightning_sym import Architecture, variety_degree
-from lightning_sym.exact.hilbert_series import IdealSize, size_of_ideal
-from lightning_sym.exact.ideals import groebner_basis, is_in_radical
+from lightning_sym.exact.ideals import IdealSize, groebner_basis, is_in_radical, size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.step import Step, must, rational, show, table
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
 from proofs_check.claims.geometry.figure_1 import RING, F, G, minors, sylvester_resultant
-from proofs_check.expect import expect_equal
 from proofs_check.ring_matrices import array_of
 
 STATED = IdealSize(dimension=4, degree=3)

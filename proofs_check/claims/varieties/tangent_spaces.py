@@ -30,9 +30,8 @@ from lightning_sym import Architecture, Equations, Weights, certified_dimension,
 from lightning_sym.exact.rational import rank
 from lightning_sym.geometry.layer_function import differential, tangent_directions
 from proofs_check.blackboard.step import Step, must, rational, table
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, ProvedBounds, Scope, WalkThrough, expect_equal, expect_value
 from proofs_check.claims.varieties import tangent_spaces
-from proofs_check.expect import ProvedBounds, expect_equal, expect_value
 
 NETWORK = Architecture((3, 2), (2,), 2)
 RANK_TWO, RANK_ONE = ((1, 2, 3), (0, 1, 1)), ((1, 2, 3), (0, 0, 0))

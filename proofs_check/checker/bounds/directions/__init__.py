@@ -10,8 +10,7 @@ from typing import Any
 
 from proofs_check.checker.bounds import symmetric_of_rank
 from proofs_check.checker.bounds.directions.cancelling import cancelling
-from proofs_check.checker.bounds.directions.first_layers import first_layers
-from proofs_check.checker.bounds.directions.frames import skew_differences, symmetric_products
+from proofs_check.checker.bounds.directions.frames import first_layers, skew_differences, symmetric_products
 from proofs_check.checker.bounds.directions.mixing import mixing
 from proofs_check.checker.bounds.directions.spaces import Unseen, line
 from proofs_check.checker.verify import BY_ORBIT, ORBIT, Network, Point, odd_prime, orbit, transposed
@@ -61,10 +60,6 @@ def skew(at: Unseen) -> Iterator[int]:
         narrow, stream = narrow or min(net.a[i], stream) == 1, min(stream, net.b[i], net.d[i])
 
 
-def _plain(net: Network) -> bool:
-    return net.h == 1 and not net.causal and not net.normalized
-
-
 UNSEEN: dict[str, tuple[Callable[[Unseen], Iterator[int]], Callable[[Network], bool]]] = {
     "unwritten": (unwritten, lambda net: True),
     "unread": (unread, lambda net: True),
@@ -74,7 +69,10 @@ UNSEEN: dict[str, tuple[Callable[[Unseen], Iterator[int]], Callable[[Network], b
     "mixing": (mixing, lambda net: not net.normalized and net.h > 1),
     "cancelling": (cancelling, lambda net: net.t == 2 if net.normalized else line(net)),
     "skew differences": (skew_differences, lambda net: net.normalized and net.t == 2 and net.causal),
-    "symmetric products": (symmetric_products, lambda net: _plain(net) and net.skip and not line(net) and net.n > 1),
+    "symmetric products": (
+        symmetric_products,
+        lambda net: net.h == 1 and not net.causal and not net.normalized and net.skip and not line(net) and net.n > 1,
+    ),
     "first layers": (first_layers, lambda net: not net.normalized and net.skip and net.l > 1 and net.n == 1),
 }
 """By family its directions, and the networks that have them."""

@@ -11,8 +11,17 @@ from typing import Any
 
 from proofs_check.checker.kinds.coefficient.models import MODEL, proved
 from proofs_check.checker.kinds.coefficient.newton import by_faces
-from proofs_check.checker.kinds.coefficient.numbers import independent, total
-from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, add, at, polynomial, times, weight
+from proofs_check.checker.kinds.coefficient.terms import (
+    DEGREES,
+    Polynomial,
+    add,
+    at,
+    independent,
+    polynomial,
+    times,
+    total,
+    weight,
+)
 from proofs_check.checker.verify import (
     COUNT,
     INTEGER,

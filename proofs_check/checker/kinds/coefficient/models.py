@@ -9,7 +9,7 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from proofs_check.checker.kinds.coefficient.numbers import total
+from proofs_check.checker.kinds.coefficient.terms import total
 from proofs_check.checker.verify import COUNT, SIZE, need, rational, spend, take
 
 

@@ -8,8 +8,7 @@ import itertools
 from fractions import Fraction
 from typing import Any
 
-from proofs_check.checker.kinds.coefficient.numbers import total
-from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, add, polynomial, times
+from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, add, polynomial, times, total
 from proofs_check.checker.verify import COUNT, SOME, need, rational, scratch, spend, take
 
 RAY, SIZES = range(2**63), range(1, 17)

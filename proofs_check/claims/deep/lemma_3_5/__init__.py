@@ -22,10 +22,9 @@ from lightning_sym.network.jacobian import random_layers
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import tangent_directions_mod_p
-from proofs_check.blackboard.layers import unit_directions
-from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table
+from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table, unit_directions
 from proofs_check.certificates import of_network
-from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough, expect_equal, meeting_bounds
 from proofs_check.claims.any_width.dimension_every_width import variety_dimension
 from proofs_check.claims.deep.equation_9 import A2, V1, V2, C, random_basis_changes
 from proofs_check.claims.deep.equation_9 import walk as change_between_layers
@@ -39,7 +38,6 @@ from proofs_check.claims.deep.lemma_3_5.finite_fields import (
     rows_used,
 )
 from proofs_check.claims.one_layer.lemma_3_1 import rank_factorization
-from proofs_check.expect import expect_equal, meeting_bounds
 
 
 def image_at_least(network: Architecture, layers: list[Layer], p: int) -> int:

@@ -26,15 +26,14 @@ from lightning_sym import Architecture, VirtualWeights, Weights, polynomial_map,
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.recovery import is_rescaling, network_of, part_in_two_tokens, reconstruct
 from proofs_check.blackboard import own_weights
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
+from proofs_check.certificates import weights_if
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal, spell
 from proofs_check.claims.deep.theorem_3_7.exhaustive import MOVES, all_weights, classes, edges, functions
 from proofs_check.claims.deep.theorem_3_7.ideal import confirmed
 from proofs_check.claims.deep.theorem_3_7.moves import identities, identity, rescaled
 from proofs_check.claims.deep.theorem_3_7.one_token import orbits, products
 from proofs_check.claims.deep.theorem_3_7.peeling import deep_weights, peeled
 from proofs_check.claims.deep.theorem_3_7.walk import walk
-from proofs_check.expect import expect_equal, spell
-from proofs_check.one_network import weights_if
 
 
 def hypotheses_hold(weights: VirtualWeights, tokens: int) -> bool:

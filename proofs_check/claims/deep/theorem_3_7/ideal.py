@@ -17,8 +17,7 @@ from lightning_sym import Layer, VirtualWeights, forward
 from lightning_sym.exact.ideals import groebner_basis, linear_basis
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import rational_matrix
-from proofs_check.claim import Refutation
-from proofs_check.expect import spell
+from proofs_check.claim import Refutation, spell
 
 Places = tuple[tuple[int, ...], ...]
 

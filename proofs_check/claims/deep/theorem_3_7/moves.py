@@ -17,8 +17,7 @@ from lightning_sym import Layer, forward
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import map_entries
-from proofs_check.claim import Refutation
-from proofs_check.expect import expect_equal
+from proofs_check.claim import Refutation, expect_equal
 
 
 def rescaled(depth: int, base: int = 3) -> None:

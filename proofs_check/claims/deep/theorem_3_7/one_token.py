@@ -17,8 +17,7 @@ import numpy as np
 from lightning_sym import VirtualWeights, polynomial_map
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.claim import Refutation
-from proofs_check.expect import expect_equal
+from proofs_check.claim import Refutation, expect_equal
 from proofs_check.ring_matrices import array_of
 
 

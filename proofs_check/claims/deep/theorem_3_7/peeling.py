@@ -18,9 +18,8 @@ from lightning_sym import Architecture, Layer, ProgramError, VirtualWeights, Wei
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.rationals import RationalMatrix
-from proofs_check.claim import Refutation
+from proofs_check.claim import Refutation, spell
 from proofs_check.claims.any_width.every_width_kernel import derivative
-from proofs_check.expect import spell
 from proofs_check.finite_matrices import Integers
 
 

@@ -13,8 +13,18 @@ from lightning_sym.exact.ideals import groebner_basis
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.blackboard.layers import function_of, jacobian, layer_of
-from proofs_check.blackboard.step import BOARD, INPUT, Step, identity, must, rational, show
+from proofs_check.blackboard.step import (
+    BOARD,
+    INPUT,
+    Step,
+    function_of,
+    identity,
+    jacobian,
+    layer_of,
+    must,
+    rational,
+    show,
+)
 from proofs_check.claims.deep.equation_9 import A1, A2, shown_virtual
 from proofs_check.ring_matrices import array_of
 

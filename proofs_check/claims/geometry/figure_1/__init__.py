@@ -28,14 +28,12 @@ import numpy as np
 from lightning_sym import Architecture, certified_dimension, forward, polynomial_map
 from lightning_sym.exact.ideals import is_in_radical
 from lightning_sym.network.one_layer import attention_layer_weights, discriminants, product_coefficients
-from lightning_sym.network.one_layer import one_layer_map as one_layer_map
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_dimension, expect_equal
 from proofs_check.claims.geometry.figure_1.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
-from proofs_check.expect import expect_dimension, expect_equal
 from proofs_check.ring_matrices import array_of
 
 RING = PolynomialRing(["f0", "f1", "f2", "g0", "g1", "g2"])

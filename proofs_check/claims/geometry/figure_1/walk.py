@@ -17,8 +17,7 @@ from proofs_check.blackboard.binary_forms import (
     six_coefficients,
     sylvester,
 )
-from proofs_check.blackboard.layers import function_of, layer_of
-from proofs_check.blackboard.step import BOARD, Step, must, rational, show
+from proofs_check.blackboard.step import BOARD, Step, function_of, layer_of, must, rational, show
 from proofs_check.ring_matrices import determinant
 
 

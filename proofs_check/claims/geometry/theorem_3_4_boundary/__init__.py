@@ -41,11 +41,10 @@ from lightning_sym.network.one_layer import (
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.blackboard import own_weights
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect_equal
 from proofs_check.claims.geometry.figure_1 import minors
 from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
-from proofs_check.expect import expect_equal
 from proofs_check.ring_matrices import array_of
 
 Shape = tuple[int, int]

@@ -6,8 +6,19 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from proofs_check.blackboard.binary_forms import S, discriminant, quadratic_forms, six_coefficients, sylvester
-from proofs_check.blackboard.layers import function_of, layer_of
-from proofs_check.blackboard.step import BOARD, Number, Polynomial, Shown, ShownMatrix, Step, must, rational, show
+from proofs_check.blackboard.step import (
+    BOARD,
+    Number,
+    Polynomial,
+    Shown,
+    ShownMatrix,
+    Step,
+    function_of,
+    layer_of,
+    must,
+    rational,
+    show,
+)
 from proofs_check.ring_matrices import determinant
 
 

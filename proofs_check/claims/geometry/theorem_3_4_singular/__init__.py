@@ -35,16 +35,15 @@ from itertools import product
 from typing import NamedTuple
 
 from lightning_sym import Label, ProgramError, Weights
-from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
+from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import rational_product
 from proofs_check.blackboard import own_weights
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, WalkThrough, expect_equal, spell
 from proofs_check.claims.geometry.measured import MeasuredPoint, measure
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT
 from proofs_check.claims.geometry.theorem_3_4_singular.walk import walk
-from proofs_check.expect import expect_equal, spell
 
 
 class LayerShape(NamedTuple):

@@ -31,13 +31,15 @@ from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.blackboard import own_weights
 from proofs_check.boxes import MatrixGrid, compare, fingerprints, small_matrices
-from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Claim, Part, Scope, Tally, WalkThrough
-from proofs_check.claims.deep.corollary_3_8 import printed_formula as equation_14
-from proofs_check.claims.normalized.conjecture_3_10.walk import walk
-from proofs_check.expect import (
+from proofs_check.certificates import itself_by_orbit, itself_if
+from proofs_check.claim import (
+    Claim,
     Formula,
+    Part,
     ProvedBounds,
+    Scope,
+    Tally,
+    WalkThrough,
     dimension_by_orbit,
     expect_dimension,
     expect_less,
@@ -45,8 +47,9 @@ from proofs_check.expect import (
     meeting_bounds,
     spell,
 )
+from proofs_check.claims.deep.corollary_3_8 import printed_formula as equation_14
+from proofs_check.claims.normalized.conjecture_3_10.walk import walk
 from proofs_check.finite_matrices import Integers
-from proofs_check.one_network import itself_if
 from proofs_check.samples import random_bottlenecks
 from proofs_check.visible import up_to_the_first_blind, virtual_of
 

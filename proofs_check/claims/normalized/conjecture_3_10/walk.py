@@ -10,9 +10,8 @@ import numpy as np
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.network.attention import forward
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.blackboard.layers import layer_of, normalized_network
 from proofs_check.blackboard.series import FIRST, SECOND, UNITS, VALUE, exponents, mean_output, network, spelled
-from proofs_check.blackboard.step import Shown, Step, identity, must, rational, show
+from proofs_check.blackboard.step import Shown, Step, identity, layer_of, must, normalized_network, rational, show
 
 
 def walk() -> Iterator[Step]:

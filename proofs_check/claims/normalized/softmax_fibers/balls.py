@@ -16,11 +16,9 @@ import numpy as np
 from lightning_sym.fibers.softmax import is_blind
 from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.claim import Refutation, Tally, Undecided
+from proofs_check.claim import Refutation, Tally, Undecided, spell
 from proofs_check.claims.transformers import small_networks
-from proofs_check.claims.transformers.row_matrices import Matrix, identity
-from proofs_check.claims.transformers.small_networks import HeadAV
-from proofs_check.expect import spell
+from proofs_check.claims.transformers.small_networks import HeadAV, Matrix, identity
 
 Visible = Callable[["VirtualNetwork"], int]
 """How many attention matrices the function determines, the first ones; minus one for the zero function."""

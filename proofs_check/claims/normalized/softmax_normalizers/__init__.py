@@ -20,10 +20,19 @@ import numpy as np
 
 from lightning_sym import Architecture, Normalization
 from proofs_check.boxes import VirtualBox, compare, fingerprints, ranks_as_shown
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
+from proofs_check.claim import (
+    Claim,
+    Part,
+    Refutation,
+    Scope,
+    Undecided,
+    WalkThrough,
+    dimension_by_orbit,
+    expect_apart,
+    expect_dimension,
+)
 from proofs_check.claims.any_width.softmax_all_widths import formula
 from proofs_check.claims.normalized.softmax_normalizers.walk import walk
-from proofs_check.expect import dimension_by_orbit, expect_apart, expect_dimension
 from proofs_check.finite_matrices import Integers, Truths, is_zero
 from proofs_check.normalizers import ARCTANGENT, CUBE, EVEN, FALLING, FIFTH, FLAT, INJECTIVE, LINEAR, LOGISTIC, order
 from proofs_check.samples import random_networks

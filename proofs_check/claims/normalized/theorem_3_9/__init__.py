@@ -35,9 +35,8 @@ from lightning_sym.network.one_layer import (
 )
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal, spell
 from proofs_check.claims.normalized.theorem_3_9.walk import walk
-from proofs_check.expect import expect_equal, spell
 
 Score = Callable[[Any], Any]
 Shape = tuple[int, int, int]

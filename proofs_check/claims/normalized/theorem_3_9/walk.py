@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.blackboard.layers import normalized_network
-from proofs_check.blackboard.step import Step, must, rational, show
+from proofs_check.blackboard.step import Step, must, normalized_network, rational, show
 
 
 def walk() -> Iterator[Step]:

@@ -10,8 +10,7 @@ import numpy as np
 from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
-from proofs_check.claims.transformers.row_matrices import Matrix
-from proofs_check.claims.transformers.small_networks import HeadAV, SmallNetwork, points
+from proofs_check.claims.transformers.small_networks import HeadAV, Matrix, SmallNetwork, points
 
 Form = tuple[Any, ...]
 """The entries of a matrix."""

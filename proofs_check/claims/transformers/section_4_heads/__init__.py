@@ -23,10 +23,19 @@ from lightning_sym import SOFTMAX, Architecture, Layer, Normalization, certified
 from lightning_sym.network.attention import LIGHTNING, Form, attention_layer
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.certificates import itself, of_network
-from proofs_check.claim import Certifiable as Certifiable
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
+from proofs_check.claim import (
+    Claim,
+    Part,
+    ProvedBounds,
+    Refutation,
+    Scope,
+    Undecided,
+    WalkThrough,
+    expect_dimension,
+    expect_more,
+    expect_value,
+)
 from proofs_check.claims.transformers.section_4_heads.walk import walk
-from proofs_check.expect import ProvedBounds, expect_dimension, expect_more, expect_value
 from proofs_check.samples import Dice, Range, distinct
 
 Shape = tuple[int, int, int, int, int]  # d, d', alpha, h, b
@@ -109,10 +118,7 @@ def bounds(shape: Shape) -> ProvedBounds:
     return ProvedBounds.of(certified_dimension(network_of(shape)))
 
 
-Block = tuple[int, int, int]
-
-
-def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[Block]:
+def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[tuple[int, int, int]]:
     """`d, d'` and the largest number of heads: one piece of the map each."""
     widths = (1, 2, 3) if quick else (1, 2, 3, 4)
     return [
@@ -121,21 +127,19 @@ def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[Block]:
     ]
 
 
-def territory(block: Block, stated: Formula = formula) -> str:
+def territory(block: tuple[int, int, int], stated: Formula = formula) -> str:
     """All ranks and numbers of heads: each shape must be certified, and as stated; what is undecided is listed."""
     d, d_out, most = block
-    certified, undecided = 0, []
-    for shape in shapes(*block):
+    every, undecided = list(shapes(*block)), []
+    for shape in every:
         lower, upper = bounds(shape)
         if not lower <= stated(shape) <= upper:
             raise Refutation(f"{network_of(shape)}: between {lower} and {upper}, stated {stated(shape)}")
-        if lower == upper:
-            certified += 1
-        else:
+        if lower < upper:
             undecided.append(f"a, h, b = {shape[2:]}: {lower} to {upper}, formula {stated(shape)}")
     if undecided:
         raise Undecided(f"d = {d}, d' = {d_out}, h <= {most}: {len(undecided)} undecided ({'; '.join(undecided)})")
-    return f"d = {d}, d' = {d_out}, h <= {most}: {certified} shapes certified, all as stated; none undecided"
+    return f"d = {d}, d' = {d_out}, h <= {most}: {len(every)} shapes certified, all as stated; none undecided"
 
 
 def random_layers(

@@ -39,10 +39,8 @@ from lightning_sym.exact.rational import null_space
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough
-from proofs_check.claims.varieties.attention_invariants.flattening import flattening_at
-from proofs_check.claims.varieties.attention_invariants.walk import walk
-from proofs_check.expect import expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough, expect_equal, spell
+from proofs_check.claims.varieties.attention_invariants.walk import flattening_at, walk
 from proofs_check.ring_matrices import array_of, determinant, minors
 
 Shape = tuple[int, int]

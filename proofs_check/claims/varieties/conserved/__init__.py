@@ -23,9 +23,8 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.symmetries.moments import MatrixKind, Quantity, Term, moments_of
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
+from proofs_check.claim import Claim, Part, ProvedBounds, Refutation, Scope, Undecided, WalkThrough, expect_value
 from proofs_check.claims.varieties.conserved.walk import walk
-from proofs_check.expect import ProvedBounds, expect_value
 from proofs_check.samples import distinct
 
 Change = Callable[[Quantity], Quantity]
