@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.bounded import Balls, Near, singular_values
+from lightning_sym.checkpoints.bounded import Balls, Near, cosines, singular_values
 from lightning_sym.checkpoints.fingerprint import form_line
-from lightning_sym.checkpoints.head_ranks import RankBounds, head_ranks
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
-from lightning_sym.checkpoints.nearest_heads import cosines
-from lightning_sym.checkpoints.seen_maps import seen_heads
+from lightning_sym.checkpoints.seen_maps import RankBounds, head_ranks, seen_heads
 from lightning_sym.checkpoints.understood import Walker, block_of, require_form
 from lightning_sym.display import Lines, Result
 from lightning_sym.fibers.conditions import TransformerConditions, condition_lines, transformer_conditions

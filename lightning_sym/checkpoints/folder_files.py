@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lightning_sym.checkpoints.safetensors_files import read_safetensors_file, read_sharded
-from lightning_sym.checkpoints.safetensors_writing import INDEX, WEIGHTS
+from lightning_sym.checkpoints.safetensors_files import INDEX, WEIGHTS, read_safetensors_file, read_sharded
 from lightning_sym.checkpoints.stored_types import StoredTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file
 from lightning_sym.errors import BadInput, FileFormatError

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.fits import ABOUT, ROUNDS
-from lightning_sym.checkpoints.gauge_fits import gauge_fits
+from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
 from lightning_sym.checkpoints.layer_fit import ORDERS, Guess, fitted
-from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
-from lightning_sym.checkpoints.layer_told import LayerTold
+from lightning_sym.checkpoints.layer_parts import Cut, LayerTold, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES

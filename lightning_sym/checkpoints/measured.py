@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Rounded
-from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.model import Pieces
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.units import unit_at
 
 ALIKE = 8

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.configurations import alive
+from lightning_sym.checkpoints.edited import Edited, View
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.folded import alive
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.errors import TooLarge
 
@@ -55,14 +55,8 @@ SHOWN = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
-    """A checkpoint whose neurons that are there twice are merged; those that were merged do nothing.
-
-    Attributes:
-        original: the other one.
-    """
-
-    original: Checkpoint
+class Reduced(View):
+    """A checkpoint whose neurons that are there twice are merged; those that were merged do nothing."""
 
     @cached_property
     def merged(self) -> dict[int, tuple[tuple[int, int], ...]]:
@@ -75,26 +69,9 @@ class Reduced:
         """That of the original."""
         return self.original.form
 
-    @property
-    def name(self) -> str:
-        """How answers call it."""
-        return self.original.name
-
-    def ends(self) -> Ends:
-        """Those of the original."""
-        return self.original.ends()
-
     def block(self, layer: int) -> Block:
         """Layer `layer`, from 0."""
         return self._merged(layer)[0]
-
-    def stored(self, piece: str) -> str:
-        """The type that the original stores a piece in."""
-        return self.original.stored(piece)
-
-    def called(self, piece: str) -> str:
-        """What the original's files call it."""
-        return self.original.called(piece)
 
     def _merged(self, layer: int) -> tuple[Block, tuple[tuple[int, int], ...]]:
         """A layer with its neurons merged, and which."""

@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lightning_sym.checkpoints.adapter import Adapter
-from lightning_sym.checkpoints.coded import Coded, first_not_finite
-from lightning_sym.checkpoints.grids import Grid
+from lightning_sym.checkpoints.block_types import Grid
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.stored_types import StoredTensor
+from lightning_sym.checkpoints.stored_types import Coded, StoredTensor, first_not_finite
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.display import Lines, text_table
 from lightning_sym.errors import BadInput, FileFormatError

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
-from lightning_sym.checkpoints.nice_numbers import nice, round_number
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, nice, round_number
 from lightning_sym.checkpoints.understood import Walker, coded_ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
 

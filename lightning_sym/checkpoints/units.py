@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.rings.rotary import largest_change
 

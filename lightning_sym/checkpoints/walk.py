@@ -23,8 +23,7 @@ from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoin
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stream import StreamAction
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import KINDS
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import Worst, digits_of
 
@@ -111,7 +110,7 @@ class Settled:
 def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Arithmetic, symmetry: Symmetry) -> Rewritten:
     """A layer, or ends, rewritten in a ring; nothing is asked of the numbers of the symmetry."""
     forms = Configurations(part.form, part.form, part.form)
-    return Rewritten(part.form, part, symmetry, ring, stream, forms)
+    return Rewritten(part, part.form, symmetry, ring, stream, forms)
 
 
 def differences(ring: Ring, made: Any, second: Any) -> Differences:

@@ -20,10 +20,10 @@ from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, join
 from lightning_sym.checkpoints.layouts import Files, LayoutRow, layout_row
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.safetensors_writing import INDEX, WrittenTensor, in_files, index_of, write_safetensors
+from lightning_sym.checkpoints.safetensors_files import INDEX, WrittenTensor, in_files, index_of, write_safetensors
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
-from lightning_sym.checkpoints.torch_writing import write_torch
+from lightning_sym.checkpoints.torch_file import write_torch
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress, require_integer, unheard
