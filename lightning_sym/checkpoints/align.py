@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf, isqrt, sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -22,23 +22,18 @@ from lightning_sym.checkpoints.identity import unlike
 from lightning_sym.checkpoints.layer_fit import ORDERS, fitted
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces, require_checkpoint
 from lightning_sym.checkpoints.nice_numbers import Floats
-from lightning_sym.checkpoints.pieces import HALVES, LAYER
+from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
 from lightning_sym.checkpoints.rewritings import Rewritten, apply
 from lightning_sym.checkpoints.stream_fit import CHUNK, streams
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, pieces_of, require_form
 from lightning_sym.checkpoints.walk import gain_to_be_had
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result, labelled, latex_words
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress, unheard
+from lightning_sym.rings.rationals import rational_root
 
-OF_HALF = {
-    half.norm[-1]: frozenset((*half.norms, *half.maps, *(f"{name}_bias" for name in half.maps)))
-    for half in HALVES.values()
-}
-"""By the number of its norm, the pieces of a half of a layer."""
-
-OF_MLP = frozenset(("neurons", "ups", "gain2", "bias2", *(f"{name}_shift" for name in OF_HALF["2"])))
+OF_MLP = frozenset(("neurons", "ups", "gain2", "bias2", *(f"{name}_shift" for name in OF_HALF[2])))
 """The parts of a symmetry that belong to the second one."""
 
 
@@ -114,9 +109,7 @@ def scale_between(first: Fraction, second: Fraction) -> Fraction:
     """
     if first <= 0 or second <= 0:
         return Fraction(1)
-    square = second / first
-    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-    return root if root * root == square else Fraction(1)
+    return rational_root(second / first) or Fraction(1)
 
 
 def best_layer(found: FoundStream, second: Checkpoint, layer: int, orders: bool) -> LayerSymmetry:
@@ -131,7 +124,7 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, orders: bool)
         guess = LayerSymmetry(**{name: getattr(guess, name) for name in ORDERS})
     gains = {f"gain{number}": gain_to_be_had(np.asarray(getattr(theirs, f"norm{number}_gain"))) for number in (1, 2)}
     ways = ({},) if orders else ({}, gains, gains | _biases(mine, theirs, second.form))
-    best: dict[str, tuple[float, LayerSymmetry]] = {}
+    best: dict[int, tuple[float, LayerSymmetry]] = {}
     for inside in (LayerSymmetry(), guess):
         for had in ways:
             for symmetry, made in _tried(found.prepared, layer, replace(inside, **had), None if orders else theirs):
@@ -140,8 +133,8 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, orders: bool)
                     off = sum_of(squares[name] for name in names & squares.keys())
                     if number not in best or off < best[number][0]:
                         best[number] = off, symmetry
-    parts = {name: part for name, part in best["1"][1].named() if name not in OF_MLP}
-    return LayerSymmetry(**parts, **{name: part for name, part in best["2"][1].named() if name in OF_MLP})
+    parts = {name: part for name, part in best[1][1].named() if name not in OF_MLP}
+    return LayerSymmetry(**parts, **{name: part for name, part in best[2][1].named() if name in OF_MLP})
 
 
 def _tried(
@@ -281,7 +274,7 @@ class Aligned(Result):
         ]
         order = sorted(self.pieces, key=lambda each: -each.after)[:SHOWN]
         said = [f"{each.called} ({each.piece}): {each.before:.3g} before, {each.after:.3g} after" for each in order]
-        return [*lines, *(("farthest" if number == 0 else "", each) for number, each in enumerate(said))]
+        return [*lines, *labelled("farthest", said)]
 
     def _latex(self) -> str:
         return latex_words(f"{self.before:.3g} before, {self.after:.3g} after")

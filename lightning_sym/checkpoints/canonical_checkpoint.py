@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.canonical_exact import (
+from lightning_sym.checkpoints.canonical_ways import (
     balanced_gauge,
     balanced_keys,
     balanced_stream,
@@ -34,7 +34,7 @@ from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.checkpoints.walk import rewritten
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result, labelled, latex_words
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress, unheard
 
@@ -64,7 +64,7 @@ class CanonicalCheckpoint(Result):
         lines = [("form", said)]
         if not self.exact:
             lines.append(("ordered", f"by lengths; the nearest two differ by {self.closest:.1g} of themselves"))
-        return [*lines, *(("left" if number == 0 else "", each) for number, each in enumerate(self.left))]
+        return [*lines, *labelled("left", self.left)]
 
     def _latex(self) -> str:
         return latex_words("; ".join(said for _, said in self.lines()))

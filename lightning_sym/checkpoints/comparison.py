@@ -10,7 +10,7 @@ from lightning_sym.checkpoints.logits import LogitComparison, scientific
 from lightning_sym.checkpoints.reduced import Reduction
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.units import DIGITS, Residual
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result, labelled, latex_words
 from lightning_sym.errors import no_truth_value
 
 SHOWN = 8
@@ -186,7 +186,7 @@ class CheckpointComparison(Result):
         """What the command prints."""
         lines: Lines = [("first", self.first), ("second", self.second), ("answer", self._says())]
         lines += self._explained()
-        lines += [("reduced" if number == 0 else "", str(each)) for number, each in enumerate(self.reduced)]
+        lines += labelled("reduced", map(str, self.reduced))
         if self.description is not None:
             lines += self.description.lines()
             if not self.description.exact:
@@ -199,16 +199,14 @@ class CheckpointComparison(Result):
             lines.append(
                 ("off by", f"{self.units:.3g} units in the last place at most, rounding is up to {self.limit:g}")
             )
-            label = "differs" if rounding else "unexplained"
-            lines += [(label if number == 0 else "", each.said()) for number, each in enumerate(off[:SHOWN])]
+            lines += labelled("differs" if rounding else "unexplained", (each.said() for each in off[:SHOWN]))
             if (rest := len(off) - SHOWN) > 0:
                 lines.append(("", f"and {rest} {'tensor' if rest == 1 else 'tensors'} more"))
         if self.theorem is not None and not self._apart:
             lines.append(("theorem", str(self.theorem)))
         if self.logits is not None:
             lines += _said_of_logits(self.logits)
-        lines += [("tried" if number == 0 else "", each) for number, each in enumerate(self.tried)]
-        return [*lines, ("list", KNOWN)]
+        return [*lines, *labelled("tried", self.tried), ("list", KNOWN)]
 
     @property
     def _apart(self) -> bool:
@@ -225,12 +223,12 @@ class CheckpointComparison(Result):
         """The known mistakes, and how it was checked that they are the difference."""
         if not self.explained:
             return []
-        lines = []
-        for number, each in enumerate(self.explained):
-            some = self.description is not None and 1 < len(each.layers) < len(self.description.layers)
-            where = f", in layers {_ranges(list(each.layers))}" if some else ""
-            lines.append(("explained" if number == 0 else "", f"{each}{where}"))
-        return [*lines, ("checked", CHECKED[str(self.explained[0].detail["checked"])])]
+        layers = 0 if self.description is None else len(self.description.layers)
+        said = (
+            f"{each}, in layers {_ranges(list(each.layers))}" if 1 < len(each.layers) < layers else str(each)
+            for each in self.explained
+        )
+        return [*labelled("explained", said), ("checked", CHECKED[str(self.explained[0].detail["checked"])])]
 
     def _latex(self) -> str:
         return latex_words(f"{self.answer.value}, off by {self.units:.3g} units in the last place")

@@ -6,7 +6,7 @@ rows is right where every number was rounded a little, one to the better half wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -217,28 +217,13 @@ def nice_scales(
     return exact if exact is not None and over is not None else first
 
 
-def scales(up: Floats, new_up: Floats, down: Floats, new_down: Floats, weights: tuple[float, float]) -> Floats:
-    """`c` with `new_up = c up` (rows) and `new_down = down / c` (columns)."""
-    top = weights[0] * (up * new_up).sum(1) + weights[1] * (down * new_down).sum(0)
-    bottom = weights[0] * (up * up).sum(1) + weights[1] * (new_down * new_down).sum(0)
-    c = _over(top, bottom)
-    for _ in range(2):
-        moved, written = up * c[:, None], down * _over(np.ones_like(c), c)
-        top = weights[0] * (moved * (new_up - moved)).sum(1) - weights[1] * (written * (new_down - written)).sum(0)
-        bottom = weights[0] * (moved * moved).sum(1) + weights[1] * (written * written).sum(0)
-        step = _over(top, bottom)
-        c = c * (1 + np.where(np.abs(step) < 0.5, step, 0))
-    return np.where(c == 0, 1.0, c)
+def row_factors(query: Any, new_query: Any, key: Any, new_key: Any, weights: tuple[float, float]) -> Any:
+    """`z` for each row with `new_query = z query` and `new_key = key / conj(z)`; rows may be real or complex.
 
-
-def turns(
-    query: npt.NDArray[np.complex128],
-    new_query: npt.NDArray[np.complex128],
-    key: npt.NDArray[np.complex128],
-    new_key: npt.NDArray[np.complex128],
-    weights: tuple[float, float],
-) -> npt.NDArray[np.complex128]:
-    """`z` for each row with `new_query = z query` and `new_key = key / conj(z)`; all `(frequencies, k)`."""
+    Args:
+        query, new_query, key, new_key: `(n, k)` each.
+        weights: of the equations of queries, and of those of keys.
+    """
 
     def inner(x: Any, y: Any) -> Any:
         return (x.conj() * y).sum(-1)
@@ -251,6 +236,20 @@ def turns(
         step = _over(top, (weights[0] * inner(moved, moved) + weights[1] * inner(written, written)).real)
         z = z * (1 + np.where(np.abs(step) < 0.5, step, 0))
     return np.where(z == 0, 1, z)
+
+
+def gain_factors(sizes: Sequence[Any], signs: Sequence[Sequence[int]]) -> list[list[Any]]:
+    """What gains of queries, and of keys, are multiplied with: `c` and `1/c`, with signs of their own.
+
+    Args:
+        sizes: `c`, one a frequency, which has two rows.
+        signs: of each row, of queries and of keys.
+    """
+    both = [*sizes, *sizes]
+    return [
+        [sign * size for sign, size in zip(signs[0], both, strict=True)],
+        [sign / size for sign, size in zip(signs[1], both, strict=True)],
+    ]
 
 
 def common_ratio(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:

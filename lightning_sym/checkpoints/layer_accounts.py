@@ -19,7 +19,7 @@ from lightning_sym.checkpoints.layer_fit import ORDERS, Guess, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, LayerTold, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import HALVES
+from lightning_sym.checkpoints.pieces import OF_HALF
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
@@ -34,9 +34,6 @@ from lightning_sym.checkpoints.walk import (
     gain_ways,
 )
 from lightning_sym.errors import BadInput, TooLarge
-
-OF_HALF = {number: {*half.norms, *half.maps} for number, half in enumerate(HALVES.values(), 1)}
-"""By the number of a norm, the pieces of the half of a layer that reads it."""
 
 EXACT_PARTS = 16
 """Parts of a layer up to which numbers may be fractions that no float holds."""

@@ -37,8 +37,9 @@ class Ratio:
         return Ratio(self.numerators.mT, self.denominator.mT if np.ndim(self.denominator) else self.denominator)
 
     def reshape(self, *shape: int) -> Ratio:
-        """The same numbers in another shape, each over its own denominator."""
-        return Ratio(self.numerators.reshape(*shape), self.denominator.reshape(*shape))
+        """The same numbers in another shape."""
+        low = self.denominator.reshape(*shape) if np.ndim(self.denominator) else self.denominator
+        return Ratio(self.numerators.reshape(*shape), low)
 
     @property
     def is_dyadic(self) -> bool:
@@ -189,7 +190,7 @@ def stored_ratios(old: Any, new: Any) -> tuple[Ratio, Ratio] | None:
     if not all(math.gcd(x.denominator, _PRIMES) == 1 for row in (*found, *inverses) for x in row):
         return None
     shape = (len(found), 2) if np.iscomplexobj(old) else (len(found),)
-    return _as_ratio(found, shape), _as_ratio(inverses, shape)
+    return as_ratio(found, shape), as_ratio(inverses, shape)
 
 
 _PRIMES = math.prod(MORE_PRIMES)
@@ -205,7 +206,7 @@ def _times(x: tuple[Fraction, Fraction], y: tuple[Fraction, Fraction]) -> tuple[
     return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
 
 
-def _as_ratio(rows: list[Any], shape: tuple[int, ...]) -> Ratio:
+def as_ratio(rows: list[Any], shape: tuple[int, ...]) -> Ratio:
     """Numbers of any length, each over a denominator of its own."""
     parts = [x for row in rows for x in row]
     top, low = ([getattr(x, name) for x in parts] for name in ("numerator", "denominator"))

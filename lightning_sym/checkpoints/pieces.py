@@ -286,5 +286,5 @@ SHAPELESS_FORM = CheckpointForm(
 SHAPELESS = table(SHAPELESS_FORM)
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer
-READERS = {name: piece.norm for name, piece in LAYER.items() if piece.norm}
-"""By the maps that read a norm, which."""
+OF_HALF = {number: frozenset((*half.norms, *half.maps)) for number, half in enumerate(HALVES.values(), 1)}
+"""By the number of its norm, the pieces of a half of a layer."""

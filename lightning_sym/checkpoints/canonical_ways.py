@@ -1,8 +1,15 @@
-"""What orders, signs and powers of two make of a checkpoint, brought into one form: no number is rounded.
+"""Two ways to bring what a symmetry makes of a checkpoint into one form: exactly, and balanced in float64.
 
-Each stage is computed from numbers that the members of an orbit have in common up to orders, signs and powers of two.
-Rows are ordered like words in a dictionary, by their first entries; the sign of a row is that of its first entry that
-is not 0, its size such that the largest one is at least 1/2 and less than 1.
+Exactly: orders, signs and powers of two, so that no number is rounded. Each stage is computed from numbers that the
+members of an orbit have in common up to these. Rows are ordered like words in a dictionary, by their first entries; the
+sign of a row is that of its first entry that is not 0, its size such that the largest one is at least 1/2 and less
+than 1.
+
+In float64: rotations, matrices, turns and scales too. Queries, keys, values and outputs are balanced: `V V^T` and the
+sum of all `O^T O` of a group become one diagonal matrix, whose entries fall. What two signs are left open by squares is
+told by the sum of the cubes of a row. The stream is turned so that sums of rows of the embedding, token id by token id
+into as many as there are coordinates, with fixed signs, are a symmetric positive matrix: the polar decomposition, which
+is one where these sums are independent.
 """
 
 from __future__ import annotations
@@ -14,10 +21,13 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import Places
+from lightning_sym.checkpoints.fits import gain_factors
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.stream_fit import CHUNK, centred
+
+# ---- exactly
 
 FIRST = 4
 """Entries of rows that are looked at first; more only where rows agree in them."""
@@ -80,7 +90,7 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     """Orders, signs and powers of two inside of the heads, and those of neurons that a gate multiplies."""
     parts: dict[str, Any] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
-        parts["gain_factors"] = _signs_and_sizes(block)
+        parts["gain_factors"] = _exact_factors(block)
     elif form.theta is None:
         parts["queries"] = np.stack([_inverse(_one_a_row(rows)).T for rows in block.key])
     else:
@@ -125,14 +135,19 @@ def _quarter_turns(rows: Any) -> Floats:
     return turns / unit_powers(np.concatenate([real, imaginary], axis=1))[:, None]
 
 
-def _signs_and_sizes(block: Block) -> Floats:
-    """Positive gains on queries and keys, those of keys of each frequency at least 1/2 and below 1."""
-    gains = [np.asarray(gain, dtype=np.float64) for gain in (block.query_norm_gain, block.key_norm_gain)]
-    half = len(gains[0]) // 2
-    powers = np.tile(unit_powers(gains[1].reshape(2, half).T), 2)
-    signs = [np.where(gain < 0, -1.0, 1.0) for gain in gains]
-    return np.stack([signs[0] / powers, signs[1] * powers])
+def _gains(block: Block) -> tuple[Floats, list[list[int]]]:
+    """Gains on queries and on keys, `(2, 2, a / 2)`, both rows of a frequency in one column; and their signs."""
+    gains = np.asarray([block.query_norm_gain, block.key_norm_gain], dtype=np.float64)
+    return gains.reshape(2, 2, -1), np.where(gains < 0, -1, 1).tolist()
 
+
+def _exact_factors(block: Block) -> Floats:
+    """Positive gains on queries and keys, those of keys of each frequency at least 1/2 and below 1."""
+    gains, signs = _gains(block)
+    return np.array(gain_factors(1 / unit_powers(gains[1].T), signs))
+
+
+# ---- balanced
 
 LEAST = 1e-9
 """Directions that are shorter, of the longest, tell nothing."""
@@ -168,7 +183,7 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     writers = block.output.reshape(form.groups, -1, form.head_width)
     found: dict[str, Any] = {"values": _all(zip(block.value, writers, strict=True))}
     if form.head_norms is not None:
-        found["gain_factors"] = _factors(block)
+        found["gain_factors"] = _balanced_factors(block)
     elif form.theta is not None:
         found["turns"] = np.stack([
             _turns(block.query[group * share : (group + 1) * share], keys) for group, keys in enumerate(block.key)
@@ -242,14 +257,10 @@ def _turns(queries: Any, keys: Any) -> Floats:
     return np.stack([turns.real, turns.imag], axis=-1)
 
 
-def _factors(block: Block) -> Any:
+def _balanced_factors(block: Block) -> Any:
     """Positive gains on queries and keys, of each frequency equally long."""
-    gains = [np.asarray(gain, dtype=np.float64) for gain in (block.query_norm_gain, block.key_norm_gain)]
-    half = len(gains[0]) // 2
-    query, key = (np.hypot(gain[:half], gain[half:]) for gain in gains)
+    gains, signs = _gains(block)
+    query, key = np.hypot(gains[:, 0], gains[:, 1])
     told = (query > 0) & (key > 0)
-    sizes = np.tile(np.sqrt(np.divide(key, query, out=np.ones_like(key), where=told)), 2).tolist()
-    signs = [[-1 if entry < 0 else 1 for entry in gain.tolist()] for gain in gains]
-    rows = [[sign * Fraction(size) for sign, size in zip(signs[0], sizes, strict=True)]]
-    rows.append([sign / Fraction(size) for sign, size in zip(signs[1], sizes, strict=True)])
-    return np.array(rows, dtype=object)
+    sizes = np.sqrt(np.divide(key, query, out=np.ones_like(key), where=told))
+    return np.array(gain_factors([Fraction(size) for size in sizes.tolist()], signs), dtype=object)
