@@ -17,13 +17,13 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.found_symmetry import stream_of
+from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
 from lightning_sym.checkpoints.identity import unlike
-from lightning_sym.checkpoints.layer_fit import ORDERS, fitted
+from lightning_sym.checkpoints.layer_fit import fitted
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces, require_checkpoint
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
-from lightning_sym.checkpoints.rewritings import Rewritten, apply
+from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream_fit import CHUNK, streams
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, pieces_of, require_form
@@ -142,7 +142,7 @@ def _tried(
 ) -> Iterator[tuple[LayerSymmetry, Pieces]]:
     """A layer under a symmetry of it, if it is one, and with what LayerNorm allows along ones, if that is asked for."""
     try:
-        made = _with_layer(prepared, layer, symmetry)
+        made = layer_under(prepared, layer, symmetry).block(layer)
     except BadInput:  # the rotation mixes different gains
         return
     yield symmetry, made
@@ -150,7 +150,7 @@ def _tried(
         for _ in range(2):  # biases take up what maps have lost
             parts = {name: part + _or_zero(getattr(symmetry, name)) for name, part in _along_ones(made, theirs).items()}
             symmetry = replace(symmetry, **parts)
-            made = _with_layer(prepared, layer, symmetry)
+            made = layer_under(prepared, layer, symmetry).block(layer)
         yield symmetry, made
 
 
@@ -183,12 +183,6 @@ def _biases(mine: Block, theirs: Block, form: CheckpointForm) -> dict[str, Any]:
         if there and allowed(name, form):
             found[name] = np.asarray(getattr(theirs, piece))
     return found
-
-
-def _with_layer(prepared: Rewritten, layer: int, symmetry: LayerSymmetry) -> Pieces:
-    """A layer under a symmetry of it."""
-    layers = (symmetry,) * prepared.form.layers  # of which this one alone is looked at
-    return replace(prepared, symmetry=replace(prepared.symmetry, layers=layers)).block(layer)
 
 
 def squares_of(made: Pieces, theirs: Pieces) -> dict[str, tuple[float, float]]:

@@ -92,9 +92,10 @@ def between(lower: Floats, upper: Floats) -> Balls:
     return Balls(middle, np.maximum(upper - middle, middle - lower) * WIDEN + TINY)
 
 
-def joined(*balls: Balls) -> Balls:
-    """One list, along the last axis."""
-    return Balls(np.concatenate([b.middle for b in balls], axis=-1), np.concatenate([b.radius for b in balls], axis=-1))
+def joined(*balls: Balls, axis: int = -1) -> Balls:
+    """One list, along an axis."""
+    middle, radius = ([getattr(b, part) for b in balls] for part in ("middle", "radius"))
+    return Balls(np.concatenate(middle, axis=axis), np.concatenate(radius, axis=axis))
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from lightning_sym.checkpoints.canonical_ways import (
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
-from lightning_sym.checkpoints.rewritings import Rewritten, apply
+from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
@@ -247,9 +247,7 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
 
 def _with(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
     """A layer of a checkpoint whose stream is as it will be, its norms too."""
-    layers = (LayerSymmetry(**norms),) * prepared.form.layers  # of which this one alone is looked at
-    made = replace(prepared, symmetry=replace(prepared.symmetry, layers=layers))
-    block = block_of(made, layer, Walker.REWRITING)
+    block = block_of(layer_under(prepared, layer, LayerSymmetry(**norms)), layer, Walker.REWRITING)
     if long := next((name for name, array in block.present() if array.dtype == object), ""):
         raise BadInput(f"an exact form must be made of floats of 64 bits, got fractions in {layer}.{long}")
     return block

@@ -144,7 +144,7 @@ def _gains(block: Block) -> tuple[Floats, list[list[int]]]:
 def _exact_factors(block: Block) -> Floats:
     """Positive gains on queries and keys, those of keys of each frequency at least 1/2 and below 1."""
     gains, signs = _gains(block)
-    return np.array(gain_factors(1 / unit_powers(gains[1].T), signs))
+    return np.array(gain_factors((1 / unit_powers(gains[1].T)).tolist(), signs))
 
 
 # ---- balanced

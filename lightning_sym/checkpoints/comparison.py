@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from lightning_sym.checkpoints.edited import Reduction
 from lightning_sym.checkpoints.explanation import Explained
 from lightning_sym.checkpoints.logits import LogitComparison, scientific
-from lightning_sym.checkpoints.reduced import Reduction
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.units import DIGITS, Residual
 from lightning_sym.display import Lines, Result, labelled, latex_words

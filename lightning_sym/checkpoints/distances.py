@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.mistaken_scenes import wide
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.not_moved import ends_behind
 from lightning_sym.checkpoints.overlap import overlap
-from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.searched import Searched
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
 from lightning_sym.checkpoints.units import DEFAULT_UNITS
@@ -235,7 +235,7 @@ def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, 
     relative = _relative(left.value, array)
     rank, full = None, 0
     if piece.columns:
-        matrix = _matrix(piece, left.value)
+        matrix = piece.as_matrix(left.value)
         full = min(matrix.shape)
         cost = SINGULAR * matrix.size * full
         if not matrix.any():
@@ -245,13 +245,6 @@ def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, 
             rank = numerical_rank(matrix, float(np.broadcast_to(left.square, left.value.shape).sum()), units)
     near = not left.beyond(units).any()
     return Distance(kept.get(layer, layer), name, called, relative, rank, full, near)
-
-
-def _matrix(piece: CheckpointPiece, array: Any) -> Any:
-    """Return an array as its matrix; it may have fewer neurons, or more groups, than the form says."""
-    moved = np.transpose(np.asarray(array, dtype=np.float64), (*piece.rows, *piece.columns))
-    rows = int(np.prod(moved.shape[: len(piece.rows)]))
-    return moved.reshape(rows, -1)
 
 
 def numerical_rank(matrix: Any, square: float, units: float) -> int:

@@ -163,30 +163,35 @@ def layer_words(found: LayerSymmetry, gauge: Iterable[str], written_out: bool) -
 def gauge_words(parts: Mapping[str, Any], form: CheckpointForm) -> dict[str, str]:
     """What was done inside a layer, by the part of the symmetry that does anything."""
     found = {}
-    for name, part in parts.items():
+    for name, words in GAUGES.items():
+        if name not in parts:
+            continue
+        part = parts[name]
         if name == "heads" and (count := _moved(part)):
             order = " ".join(map(str, part)) if form.heads <= SHOWN else f"{count} of {form.heads}"
-            found[name] = f"heads {order}"
+            found[name] = f"{words} {order}"
         elif name == "neurons" and _moved(part):
-            found[name] = "neurons permuted"
-        elif name in GAUGES and (said := _numbers_words(name, part)):
+            found[name] = words
+        elif name not in ORDERS and (said := _numbers_words(name, part)):
             found[name] = said
-    return {name: found[name] for name in SAID if name in found}
+    return found
 
+
+ORDERS = ("heads", "neurons")
+"""Parts of a gauge that are orders; the others are numbers."""
 
 GAUGES = {
+    "heads": "heads",
     "values": "values",
     "queries": "queries and keys",
     "turns": "turns of frequencies",
     "gain_factors": "gains of queries and keys scaled",
-    "ups": "up scaled",
     "behind1": "signs in front of the norm behind attention",
+    "neurons": "neurons permuted",
+    "ups": "up scaled",
     "behind2": "signs in front of the norm behind the MLP",
 }
-"""Parts that are numbers, in words."""
-
-SAID = ("heads", "values", "queries", "turns", "gain_factors", "behind1", "neurons", "ups", "behind2")
-"""Parts in the order in which they are told."""
+"""Parts of a gauge in words, in the order in which they are told."""
 
 
 def _moved(order: Any) -> int:

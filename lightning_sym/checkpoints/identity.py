@@ -124,7 +124,7 @@ def under_identity(first: Checkpoint, second: Checkpoint, limit: float = float("
         >>> found.same, len(found.equal)
         (True, 36)
     """
-    residuals, apart = _forms(first, second)
+    residuals, apart = forms_apart(first, second)
     equal: set[str] = set()
     layers = range(min(first.form.layers, second.form.layers))
     for where in (None, *layers):
@@ -140,17 +140,7 @@ def under_identity(first: Checkpoint, second: Checkpoint, limit: float = float("
     return Identity(tuple(residuals), frozenset(equal), frozenset(apart), complete=True)
 
 
-def one_form(first: Checkpoint, second: Checkpoint) -> bool:
-    """Whether all parts of the forms are equal but for numbers, so that the identity may explain what is equal."""
-    return not _forms(first, second)[1]
-
-
-def numbers_apart(first: Checkpoint, second: Checkpoint) -> tuple[Residual, ...]:
-    """The numbers of the configuration that differ."""
-    return tuple(_forms(first, second)[0])
-
-
-def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[str]]:
+def forms_apart(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[str]]:
     """The numbers of the configuration that differ, and the other parts of it that do."""
     numbers, others = [], set()
     kind = number_type(first, second)

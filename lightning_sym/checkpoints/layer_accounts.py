@@ -15,7 +15,8 @@ import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
-from lightning_sym.checkpoints.layer_fit import ORDERS, Guess, fitted
+from lightning_sym.checkpoints.found_symmetry import ORDERS
+from lightning_sym.checkpoints.layer_fit import Guess, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, LayerTold, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm

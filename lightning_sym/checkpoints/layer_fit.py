@@ -13,7 +13,7 @@ from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.bases import Places, StreamMap, moved
 from lightning_sym.checkpoints.configurations import Folded, fold, whole
 from lightning_sym.checkpoints.exact_arrays import Rounded
-from lightning_sym.checkpoints.found_symmetry import gauge_words
+from lightning_sym.checkpoints.found_symmetry import ORDERS, gauge_words
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.measured import value_of
@@ -21,9 +21,6 @@ from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, as_ratio, stored_ratios
 from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
-
-ORDERS = ("heads", "neurons")
-"""Parts of a gauge that are orders; the others are numbers."""
 
 FACTORS = ("values", "queries", "turns", "ups")
 """Gauges that may be one number throughout."""

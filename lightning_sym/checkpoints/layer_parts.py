@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.measured import Measured, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Ratio
-from lightning_sym.checkpoints.pieces import LAYER, CheckpointPiece
+from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
 from lightning_sym.checkpoints.units import Worst
 from lightning_sym.checkpoints.walk import Settled, differing, look_at
@@ -29,14 +29,16 @@ LETTERS = {"H": "heads", "G": "groups", "m": "neurons"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
 
 
-def cut_along(piece: CheckpointPiece) -> tuple[str, int] | None:
-    """The space along which a piece is cut, and its axis; `None` for what all parts share.
+def cut_along(name: str) -> tuple[str, int] | None:
+    """The space along which a piece is cut, and its axis; `None` for what all parts share, and what is no piece.
 
     Example:
-        >>> cut_along(LAYER["down"]), cut_along(LAYER["norm1_gain"])
+        >>> cut_along("down"), cut_along("norm1_gain")
         (('neurons', 1), None)
     """
-    return next(((kind, axis) for kind in LETTERS.values() if (axis := piece.place(kind)) is not None), None)
+    piece = LAYER.get(name)
+    there = () if piece is None else ((kind, piece.place(kind)) for kind in LETTERS.values())
+    return next(((kind, axis) for kind, axis in there if axis is not None), None)
 
 
 @dataclass(frozen=True)
@@ -69,19 +71,23 @@ class Cut:
 
     def has(self, name: str) -> bool:
         """Whether a piece, or what is told of it, belongs to this part."""
-        kind = cut_along(LAYER[name]) if name in LAYER else None
-        return self.first if kind is None else (self.neurons if kind[0] == "neurons" else self.groups) is not None
+        kind = cut_along(name)
+        return self.has_kind(None if kind is None else kind[0])
+
+    def has_kind(self, kind: str | None) -> bool:
+        """Whether it has some of a space, or, for `None`, what all parts share."""
+        return self.first if kind is None else (self.neurons if kind == "neurons" else self.groups) is not None
 
     def start(self, name: str, form: CheckpointForm) -> tuple[int, int]:
         """The axis along which a piece is cut, and where this part of it begins."""
-        kind = cut_along(LAYER[name]) if name in LAYER else None
+        kind = cut_along(name)
         return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
 
     def of(self, block: Any, form: CheckpointForm, orders: dict[str, Places] | None = None) -> Any:
         """The part of a layer whose heads and neurons stand in another order."""
         there, found = self.places(form), dict.fromkeys(vars(block))
         for name, array in vars(block).items():
-            kind = cut_along(LAYER[name]) if name in LAYER else None
+            kind = cut_along(name)
             if array is None or (kind is not None and kind[0] not in there):
                 continue
             if kind is None:  # a bias of what is written is nowhere without its map
@@ -143,7 +149,7 @@ def _slices(count: int, size: int) -> list[slice]:
 
 def joined(name: str, parts: list[Any]) -> Any:
     """A piece, or what is left of it, of its parts."""
-    kind = cut_along(LAYER[name]) if name in LAYER else None
+    kind = cut_along(name)
     if len(parts) == 1:
         return parts[0]
     axis = 0 if kind is None else kind[1]
@@ -264,5 +270,4 @@ def _is_one(cut: Cut, form: CheckpointForm) -> bool:
 
 def _told_by(cut: Cut, name: str) -> bool:
     """Whether a part of a symmetry that is read off belongs to this part of a layer."""
-    kind = LETTERS.get((*KINDS[name].shape, "")[0])
-    return cut.first if kind is None else (cut.neurons if kind == "neurons" else cut.groups) is not None
+    return cut.has_kind(LETTERS.get((*KINDS[name].shape, "")[0]))

@@ -75,6 +75,12 @@ class Rewritten(View):
         return with_idle(self.symmetry.layers[layer], merged, places, where)
 
 
+def layer_under(prepared: Rewritten, layer: int, symmetry: LayerSymmetry) -> Rewritten:
+    """A checkpoint of which one layer is looked at, under another symmetry of it; of the others nothing is said."""
+    layers = (symmetry,) * prepared.form.layers
+    return replace(prepared, symmetry=replace(prepared.symmetry, layers=layers))
+
+
 def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> Rewritten:
     """The checkpoint that a symmetry makes of another one: other weights, the same logits.
 

@@ -13,15 +13,14 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.atlas.workers import spread_over
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
 from lightning_sym.checkpoints.diagnosis import diagnose
-from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.edited import Edited, reduced_pair
 from lightning_sym.checkpoints.explaining import MOST
 from lightning_sym.checkpoints.explanation import Detail, Explained, tensors_called
 from lightning_sym.checkpoints.identity import (
     beyond,
     called_by,
+    forms_apart,
     is_account,
-    numbers_apart,
-    one_form,
     only_changed,
     stored_type,
     under_identity,
@@ -31,7 +30,6 @@ from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.overlap import Overlap, overlap
 from lightning_sym.checkpoints.pieces import SHAPELESS, table
-from lightning_sym.checkpoints.reduced import reduced_pair
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import Walker, ends_of, require_form
@@ -204,13 +202,14 @@ def _answered(
     why_not, met, within = found.why_not, Overlap(found.first, found.second), found
     named = [beyond(residuals, found.units)]
     cut = overlap(found.first, found.second, found.units) if reasons else None
+    numbers, others = forms_apart(found.first, found.second)
     if cut is not None:
         met, within = cut, _searched(cut.first, cut.second, found.units, found.tell)
         residuals, description = _accounted(within)
         renamed = (replace(each, piece=met.piece(each.piece)) for each in residuals)
-        residuals = (*numbers_apart(found.first, found.second), *renamed)
+        residuals = (*numbers, *renamed)
         tried = (*tried, *within.tried, *met.said)
-    elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and one_form(found.first, found.second))):
+    elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and not others)):
         residuals, description = _accounted(found)
     named.append(beyond(residuals, found.units))
     asked = len(ids) > 0 or numbers_of(found.second.form) <= LOGITS

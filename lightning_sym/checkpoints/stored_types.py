@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -198,6 +198,19 @@ class StoredTensor(ABC):
             FileFormatError: the file changed meanwhile.
         """
         return None
+
+
+class WrittenTensor(NamedTuple):
+    """A tensor that is to be written: its name, the type it is stored in, and its shape."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """How many it takes in a file."""
+        return prod(self.shape) * ON_DISK[self.kind].itemsize
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,14 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.checkpoints.pickle_machine import Called, Named, unpickled
-from lightning_sym.checkpoints.safetensors_files import WrittenTensor
-from lightning_sym.checkpoints.stored_types import ON_DISK, FileTensor, MappedFile, StoredTensor, from_disk
+from lightning_sym.checkpoints.stored_types import (
+    ON_DISK,
+    FileTensor,
+    MappedFile,
+    StoredTensor,
+    WrittenTensor,
+    from_disk,
+)
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import shown
 

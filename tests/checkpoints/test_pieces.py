@@ -124,7 +124,6 @@ def test_walkers_read_pieces_in_one_place() -> None:
         "understood.py",
         "writing.py",
         "edited.py",
-        "reduced.py",
         "symmetry_table.py",
         "align.py",
         "canonical_checkpoint.py",

@@ -20,7 +20,7 @@ import pytest
 
 from lightning_sym import BadInput
 from lightning_sym.checkpoints.pickle_machine import unpickled
-from lightning_sym.checkpoints.safetensors_files import WrittenTensor
+from lightning_sym.checkpoints.stored_types import WrittenTensor
 from lightning_sym.checkpoints.torch_file import pickle_of, read_torch_file, write_torch
 from lightning_sym.errors import FileFormatError
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from command import run
 
-from lightning_cli.writing.citations import citations
+from lightning_cli.writing.fields import citations
 
 PROOFS = {
     ("fiber", "examples/two_layers.json"): "the paper, Theorem 3.7; docs/real-fibers.md, Proposition 1",
