@@ -28,7 +28,7 @@ from lightning_sym.checkpoints.stream_fit import CHUNK, streams
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, pieces_of, require_form
 from lightning_sym.checkpoints.walk import gain_to_be_had
-from lightning_sym.display import Lines, Result, labelled, latex_words
+from lightning_sym.display import Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress, unheard
 from lightning_sym.rings.rationals import rational_root
@@ -237,6 +237,9 @@ class AlignedPiece:
     before: float
     after: float
 
+    def __str__(self) -> str:
+        return f"{self.called} ({self.piece}): {self.before:.3g} before, {self.after:.3g} after"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Aligned(Result):
@@ -258,20 +261,18 @@ class Aligned(Result):
     before: float
     after: float
 
-    def lines(self) -> Lines:
-        """How near it is, and the pieces that are farthest."""
-        numbers = "as they were, moved, perhaps with other signs" if self.exact else "in float64, rounded when written"
-        lines = [
-            ("distance", f"{self.before:.3g} before, {self.after:.3g} after, of the length of all weights"),
-            ("done", ", ".join(dict.fromkeys(each.rpartition(".")[2] for each in self.symmetry.parts())) or "nothing"),
-            ("numbers", numbers),
-        ]
-        order = sorted(self.pieces, key=lambda each: -each.after)[:SHOWN]
-        said = [f"{each.called} ({each.piece}): {each.before:.3g} before, {each.after:.3g} after" for each in order]
-        return [*lines, *labelled("farthest", said)]
-
-    def _latex(self) -> str:
-        return latex_words(f"{self.before:.3g} before, {self.after:.3g} after")
+    sentences = (
+        ("distance", "{0.before:.3g} before, {0.after:.3g} after, of the length of all weights"),
+        ("done", lambda a: ", ".join(dict.fromkeys(p.rpartition(".")[2] for p in a.symmetry.parts())) or "nothing"),
+        (
+            "numbers",
+            lambda a: (
+                "as they were, moved, perhaps with other signs" if a.exact else "in float64, rounded when written"
+            ),
+        ),
+        ("farthest", lambda a: map(str, sorted(a.pieces, key=lambda each: -each.after)[:SHOWN])),
+    )
+    in_words = "{0.before:.3g} before, {0.after:.3g} after"
 
 
 def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progress: Progress | None = None) -> Aligned:

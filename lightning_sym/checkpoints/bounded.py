@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.display import Lines, Result, latex_words, one_line
+from lightning_sym.display import Result, one_line
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress
 
@@ -48,12 +48,9 @@ class Balls(Result):
         if not (np.isfinite(self.middle).all() and np.isfinite(self.radius).all()):
             raise BadInput("weights must be so small that products of them are floats of 64 bits, got larger ones")
 
-    def lines(self) -> Lines:
-        """Middles and radii."""
-        return [("middle", one_line(self.middle)), ("radius", one_line(self.radius))]
+    sentences = (("middle", lambda balls: one_line(balls.middle)), ("radius", lambda balls: one_line(balls.radius)))
 
-    def _latex(self) -> str:
-        return latex_words(str(self))
+    in_words = "{0}"
 
     def lower(self) -> Floats:
         """Lower bounds, rounded down."""

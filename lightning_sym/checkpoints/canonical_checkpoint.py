@@ -34,7 +34,7 @@ from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.checkpoints.walk import rewritten
-from lightning_sym.display import Lines, Result, labelled, latex_words
+from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress, unheard
 
@@ -58,16 +58,20 @@ class CanonicalCheckpoint(Result):
     closest: float
     left: tuple[str, ...] = ()
 
-    def lines(self) -> Lines:
-        """Which form it is, and what it does not bring into one."""
-        said = "orders, signs, powers of two and gains, exactly" if self.exact else "every symmetry, in float64"
-        lines = [("form", said)]
-        if not self.exact:
-            lines.append(("ordered", f"by lengths; the nearest two differ by {self.closest:.1g} of themselves"))
-        return [*lines, *labelled("left", self.left)]
+    sentences = (
+        ("form", lambda c: "orders, signs, powers of two and gains, exactly" if c.exact else EVERY),
+        (
+            "ordered",
+            lambda c: None if c.exact else f"by lengths; the nearest two differ by {c.closest:.1g} of themselves",
+        ),
+        ("left", lambda c: c.left),
+    )
 
     def _latex(self) -> str:
         return latex_words("; ".join(said for _, said in self.lines()))
+
+
+EVERY = "every symmetry, in float64"
 
 
 class _Way(NamedTuple):
