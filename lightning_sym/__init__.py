@@ -52,7 +52,7 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.checkpoints.logits import LogitComparison as LogitComparison
     from lightning_sym.checkpoints.logits import compare_logits as compare_logits
     from lightning_sym.checkpoints.logits import logits as logits
-    from lightning_sym.checkpoints.memory_checkpoint import checkpoint_of as checkpoint_of
+    from lightning_sym.checkpoints.opening import checkpoint_of as checkpoint_of
     from lightning_sym.checkpoints.rewritings import apply as apply
     from lightning_sym.checkpoints.same_checkpoints import same_checkpoints as same_checkpoints
     from lightning_sym.checkpoints.symmetry import LayerSymmetry as LayerSymmetry

@@ -181,3 +181,14 @@ def ask(question: object, rows: Rows[E], work: Work) -> tuple[E | None, tuple[Fe
     """
     tried = list[FellShort]()
     return next(proved(question, rows, work, tried), None), tuple(tried)
+
+
+def propositions(page: str, numbers: Iterable[int]) -> str:
+    """Where something is proved, as answers cite it.
+
+    Example:
+        >>> propositions("docs/equations.md", [4]), propositions("docs/equations.md", [5, 3, 4])
+        ('docs/equations.md, Proposition 4', 'docs/equations.md, Propositions 3, 4 and 5')
+    """
+    *first, last = map(str, sorted(numbers))
+    return f"{page}, Propositions {', '.join(first)} and {last}" if first else f"{page}, Proposition {last}"

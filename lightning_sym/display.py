@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from numbers import Rational
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,11 +27,8 @@ MOST_ROWS, MOST_LINES = 10, 12
 MOST_ENTRIES, MOST_ITEMS, EDGE = 64, 24, 3
 """In one line: entries of an array, and items of a list, that are all shown; of more so many at each end."""
 
-LONGEST_NUMBER = 40
-"""Digits of a number that LaTeX and the one line show; of a longer one the first and the last."""
-
-LONGEST_TEXT = 2000
-"""Where texts cut a matrix; JSON never does."""
+LONGEST_NUMBER, LONGEST_TEXT = 40, 2000
+"""Digits of a number that LaTeX and the one line show; and letters at which texts cut a matrix, as JSON never does."""
 
 WIDTH = 120
 """Columns of the text where nobody says how wide the paper is."""
@@ -142,17 +139,6 @@ def bounds_in_words(lower: int, upper: int, met: str) -> str:
     return f"{lower:,}  {met}" if lower == upper else f"undecided, between {lower:,} and {upper:,}"
 
 
-def propositions(page: str, numbers: Iterable[int]) -> str:
-    """Where something is proved, as answers cite it.
-
-    Example:
-        >>> propositions("docs/equations.md", [4]), propositions("docs/equations.md", [5, 3, 4])
-        ('docs/equations.md, Proposition 4', 'docs/equations.md, Propositions 3, 4 and 5')
-    """
-    *first, last = map(str, sorted(numbers))
-    return f"{page}, Propositions {', '.join(first)} and {last}" if first else f"{page}, Proposition {last}"
-
-
 def _shortened(digits: str, dots: str = "...") -> str:
     """Return a number as it is; of one that is too long the first and the last digits."""
     return digits if len(digits) <= LONGEST_NUMBER else dots.join((digits[:12], digits[-12:]))
@@ -235,11 +221,15 @@ def equal(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
+Sentence = tuple[str, str | Callable[[Any], str | Iterable[str] | Lines | None]]
+"""A label, and text with fields, `{0.lower:,}`, or a function of the answer: texts, without a label lines."""
+
+
 class Result:
     """What answers have in common, for dataclasses with `repr=False, eq=False`.
 
     `repr` is one line that could be typed, with the fields that are not at their default; `str` is what the command
-    prints; a notebook shows `_latex`; two answers are equal if all their fields are.
+    prints, its `sentences`; a notebook shows `in_words`, or `_latex`; two answers are equal if all their fields are.
     """
 
     def __repr__(self) -> str:
@@ -260,15 +250,25 @@ class Result:
     def __hash__(self) -> int:
         return hash(repr(self))
 
+    sentences: ClassVar[tuple[Sentence, ...]] = ()
+    in_words: ClassVar[str] = ""
+    """What a notebook shows where that is words alone: text with its fields in it, as in sentences."""
+
     def lines(self) -> Lines:
         """The answer line by line, as its command prints it: label and text."""
-        raise NotImplementedError
+        found: Lines = []
+        for label, said in self.sentences:
+            text: Any = said(self) if callable(said) else said.format(self)
+            found += labelled(label, [text] if isinstance(text, str) else text or ()) if label else text or ()
+        return found
 
     def __str__(self) -> str:
         return text_table(with_proof(self.lines()))
 
     def _latex(self) -> str:
-        """Return the answer as a formula; where a class has none, its first lines."""
+        """Return the answer as a formula, or in words; where a class has none, its first lines."""
+        if self.in_words:
+            return latex_words(self.in_words.format(self))
         return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:MOST_LINES])
 
     def _repr_latex_(self) -> str:

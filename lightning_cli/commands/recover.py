@@ -13,10 +13,9 @@ import click
 from lightning_cli import options
 from lightning_cli.numbers import Amount, Rational, Size
 from lightning_cli.output_file import WEIGHTS
-from lightning_cli.writing import softmax_answer
 from lightning_cli.writing.fields import constant, each, field, group, json_answer, natural, one_of, optional
 from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE, TRIED
+from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE, SPELLED_MATRIX, SPELLED_NUMBER, TRIED
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.lazy import lazy_imports
 
@@ -82,7 +81,65 @@ ANSWER = json_answer(
     TRIED,
 )
 
-ANSWERS = (ANSWER, softmax_answer.ANSWER, softmax_answer.PLAN)
+
+def _virtual(found: softmax_recovery.SoftmaxRecovery) -> dict[str, Any]:
+    """Return the virtual weights that are determined, by name."""
+    value = {} if found.value is None else {"V": found.value}
+    return {f"A{i}": a for i, a in enumerate(found.attention, 1)} | value
+
+
+ASSUMPTIONS = "what the answer rests on beside the answers of a program, a line each"
+
+OF_SOFTMAX = json_answer(
+    "recover-softmax",
+    field("architecture", ARCHITECTURE, "the network"),
+    field(
+        "answer",
+        one_of("weights", "none", "undecided"),
+        "whether some network of the shape has this jet, or gives these answers",
+        "answer.value",
+    ),
+    field(
+        "weights",
+        optional({str: ANY_MATRIX}),
+        "matrices by name, as in a file of weights; with a radius, their middles",
+        "matrices",
+    ),
+    field(
+        "radius",
+        optional(SPELLED_NUMBER),
+        "each entry of a virtual weight is within this of the true one; null where they are exact",
+    ),
+    field("virtual_weights", {str: SPELLED_MATRIX}, "A1, A2, ..., as far as they are determined, and V", _virtual),
+    field("reasons", [str], "what fails, a line each"),
+    field("assumptions", [str], ASSUMPTIONS),
+    field("queries", natural(), "how many were asked"),
+    field("digits", optional(natural(1)), "behind the point in each number of an answer; null without queries"),
+    field("checked", str, "what was compared in the end"),
+    TRIED,
+    said="`lightning-sym recover --json` of a jet, and `lightning-sym recover --ask --json`.",
+    title="recover of a jet, recover --ask",
+)
+
+NODES = group(field("size", natural(1)), field("places", natural()))
+
+PLAN = json_answer(
+    "query-plan",
+    field("architecture", ARCHITECTURE, "the network"),
+    field("queries", natural(1), "how many will be asked at most"),
+    field("digits", natural(1), "behind the point in each number of an answer"),
+    field("bound", SPELLED_NUMBER, "of the entries of the virtual attention matrices"),
+    field("denominators", optional(natural(1)), "a bound of the denominators of all virtual weights; null for balls"),
+    field(
+        "nodes", [NODES], "of each layer: how many points of a line, and the power of ten that they are multiples of"
+    ),
+    field("assumptions", [str], "what the answer will rest on, a line each"),
+    said="`lightning-sym recover --ask --plan --json`.",
+    title="recover --ask --plan",
+)
+
+
+ANSWERS = (ANSWER, OF_SOFTMAX, PLAN)
 
 
 HOLDS = {"weights": True, "none": False, "undecided": None}
@@ -179,7 +236,7 @@ def command(
             raise click.UsageError("--ask needs the shape of the network: --widths and --tokens")
         plan = _plan(widths, ranks, tokens, **of_a_program)
         if plan_only:
-            return write(softmax_answer.PLAN, plan, as_json=as_json)
+            return write(PLAN, plan, as_json=as_json)
         result = _from_answers(ask, plan, timeout, work)
     else:
         result = _from_file(str(file), widths, ranks, tokens, memory, work)
@@ -188,7 +245,7 @@ def command(
             weight_files.save_weights(result.weights, output)
         else:
             click.echo(f"no exact rational weights to write into {output}", err=True)
-    answer = ANSWER if isinstance(result, map_recovery.Recovery) else softmax_answer.ANSWER
+    answer = ANSWER if isinstance(result, map_recovery.Recovery) else OF_SOFTMAX
     return write(answer, result, "answer", as_json=as_json, holds=HOLDS[result.answer.value])
 
 

@@ -35,12 +35,12 @@ with lazy_imports(__name__):
     from lightning_cli.pictures import drawing
     from lightning_sym.certificates import same_function as certificates
     from lightning_sym.checkpoints import distances as measuring
-    from lightning_sym.checkpoints import folders, symmetry_files, tokenizers
+    from lightning_sym.checkpoints import folders, same_checkpoints, symmetry_files, tokenizers
     from lightning_sym.fibers import comparison, connection, same_function, stream_symmetry
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weights as known
     from lightning_sym.rings import ball_matrices
-    from lightning_sym.whole_models import same_models
+    from lightning_sym.whole_models import apart as theorems
 
 HEAD = in_order(field("head", str, "layer and head, such as 1.2; merged ones with + between"), field("factor", NUMBER))
 
@@ -323,7 +323,9 @@ def _same_checkpoints(
             ordered = tokenizers.id_order(tokenizer_a, tokenizer_b, counts[0])
             pair = opened[0], ordered.read(opened[1])
         asked: dict[str, Any] = {"ids": ids, "units": units, "work": work, "scheduler": scheduler}
-        result = same_models.same_models(*pair, **asked, progress=progress)
+        result = same_checkpoints.same_checkpoints(*pair, **asked, progress=progress)
+        if not ids:
+            result = theorems.told_by_theorem(result, *pair, work=work, progress=progress)
         if distances or target is not None:
             apart = measuring.checkpoint_distances(*pair, units=units, work=work)
         if target is not None and apart is not None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from lightning_cli.writing.board_latex import shown_latex
 from lightning_cli.writing.math_text import terms_latex
-from lightning_cli.writing.mathml import formula_lines, mathml
+from lightning_cli.writing.mathml import formula_lines, mathml, typeset
 from lightning_cli.writing.page_style import page
-from lightning_cli.writing.typeset import typeset
 from proofs_check.blackboard.step import Polynomial, Shown, Step
 from proofs_check.instances import reach
 

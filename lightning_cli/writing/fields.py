@@ -1,6 +1,7 @@
 """An answer is fields: a word, what it means, what it may be, and where it stands in the result.
 
-The JSON of an answer and its JSON Schema both follow from the fields, so that neither can forget one.
+The JSON of an answer and its JSON Schema both follow from the fields, so that neither can forget one. The statements
+that an answer stands on are read off its own lines: what was tried in vain is none of them.
 """
 
 from __future__ import annotations
@@ -12,10 +13,6 @@ from operator import attrgetter
 from typing import Any
 
 from lightning_sym.citations import proof_in
-from lightning_sym.lazy import lazy_imports
-
-with lazy_imports(__name__):
-    from lightning_sym import display
 
 Schema = dict[str, Any]
 
@@ -236,7 +233,7 @@ def proof_of(result: Any) -> str | None:
     Example:
         >>> proof_of(None)
     """
-    if getattr(type(result), "lines", None) in (None, display.Result.lines):  # it has no text of that kind
+    if getattr(type(result), "lines", None) is None:  # it has no text of that kind
         return None
     return proof_in(result.lines())
 

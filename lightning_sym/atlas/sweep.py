@@ -18,7 +18,7 @@ from lightning_sym.atlas.workers import cluster, hand_out, processes
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.dimension.search import bytes_needed, orders_of
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
@@ -113,13 +113,13 @@ class Sweep(Result):
     known: int
     counts: dict[str, int]
 
-    def lines(self) -> Lines:
-        """As the command `sweep` prints it."""
-        now = f"{self.measured:,} networks measured" + (f", {self.known:,} known before" if self.known else "")
-        return [
-            ("sweep", now),
-            ("atlas", f"{self.file}: " + ", ".join(f"{number:,} {status}" for status, number in self.counts.items())),
-        ]
+    sentences = (
+        (
+            "sweep",
+            lambda s: f"{s.measured:,} networks measured" + (f", {s.known:,} known before" if s.known else ""),
+        ),
+        ("atlas", lambda s: f"{s.file}: " + ", ".join(f"{number:,} {status}" for status, number in s.counts.items())),
+    )
 
 
 class _NetworkQueue:

@@ -19,11 +19,10 @@ import numpy as np
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.exact_arrays import Numbers, grown, product_expansion, times_float
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.folder_files import ADAPTER, Tensors, within
+from lightning_sym.checkpoints.folder_files import ADAPTER, Tensors, read_safetensors_file, within
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut, tensor_shape
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.safetensors_files import read_safetensors_file
 from lightning_sym.checkpoints.stored_types import StoredTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file
 from lightning_sym.errors import BadInput, FileFormatError

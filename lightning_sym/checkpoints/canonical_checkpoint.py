@@ -16,19 +16,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.canonical_balanced import balanced_gauge, balanced_keys, balanced_stream
-from lightning_sym.checkpoints.canonical_exact import exact_gauge, exact_keys, exact_stream, ordered
+from lightning_sym.checkpoints.canonical_ways import (
+    balanced_gauge,
+    balanced_keys,
+    balanced_stream,
+    exact_gauge,
+    exact_keys,
+    exact_stream,
+    ordered,
+)
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
-from lightning_sym.checkpoints.rewritings import Rewritten, apply
+from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.stream_fit import CHUNK
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import KINDS, allowed
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.checkpoints.walk import rewritten
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress, unheard
 
@@ -52,16 +58,20 @@ class CanonicalCheckpoint(Result):
     closest: float
     left: tuple[str, ...] = ()
 
-    def lines(self) -> Lines:
-        """Which form it is, and what it does not bring into one."""
-        said = "orders, signs, powers of two and gains, exactly" if self.exact else "every symmetry, in float64"
-        lines = [("form", said)]
-        if not self.exact:
-            lines.append(("ordered", f"by lengths; the nearest two differ by {self.closest:.1g} of themselves"))
-        return [*lines, *(("left" if number == 0 else "", each) for number, each in enumerate(self.left))]
+    sentences = (
+        ("form", lambda c: "orders, signs, powers of two and gains, exactly" if c.exact else EVERY),
+        (
+            "ordered",
+            lambda c: None if c.exact else f"by lengths; the nearest two differ by {c.closest:.1g} of themselves",
+        ),
+        ("left", lambda c: c.left),
+    )
 
     def _latex(self) -> str:
         return latex_words("; ".join(said for _, said in self.lines()))
+
+
+EVERY = "every symmetry, in float64"
 
 
 class _Way(NamedTuple):
@@ -241,9 +251,7 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
 
 def _with(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
     """A layer of a checkpoint whose stream is as it will be, its norms too."""
-    layers = (LayerSymmetry(**norms),) * prepared.form.layers  # of which this one alone is looked at
-    made = replace(prepared, symmetry=replace(prepared.symmetry, layers=layers))
-    block = block_of(made, layer, Walker.REWRITING)
+    block = block_of(layer_under(prepared, layer, LayerSymmetry(**norms)), layer, Walker.REWRITING)
     if long := next((name for name, array in block.present() if array.dtype == object), ""):
         raise BadInput(f"an exact form must be made of floats of 64 bits, got fractions in {layer}.{long}")
     return block

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
+from lightning_sym.checkpoints.edited import Reduction
 from lightning_sym.checkpoints.explanation import Explained
 from lightning_sym.checkpoints.logits import LogitComparison, scientific
-from lightning_sym.checkpoints.reduced import Reduction
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.units import DIGITS, Residual
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result, labelled
 from lightning_sym.errors import no_truth_value
 
 SHOWN = 8
@@ -51,6 +52,10 @@ OTHER_IDS = "different  they have other numbers of token ids"
 
 BY_THEOREM = "different  no symmetry leads from one to the other, and there are no other ones"
 """What is said where the theorem about whole models decides."""
+
+
+FITTED = "fitted, in floating point"
+NEAREST = "each code is the nearest for its block"
 
 
 @dataclass(frozen=True)
@@ -182,55 +187,51 @@ class CheckpointComparison(Result):
         """The types with blocks in which one side is a quantisation of the other, tensor by tensor."""
         return tuple(sorted({each.stored for each in self.residuals} - DIGITS.keys()))
 
-    def lines(self) -> Lines:
-        """What the command prints."""
-        lines: Lines = [("first", self.first), ("second", self.second), ("answer", self._says())]
-        lines += self._explained()
-        lines += [("reduced" if number == 0 else "", str(each)) for number, each in enumerate(self.reduced)]
-        if self.description is not None:
-            lines += self.description.lines()
-            if not self.description.exact:
-                lines.append(("numbers", "fitted, in floating point"))
-        if self.quantised:
-            lines.append(("quantised", f"{', '.join(self.quantised)}: each code is the nearest for its block"))
-        off = self.residuals if self.answer is CheckpointAnswer.ROUNDING else self.unexplained
-        if off:
-            rounding = self.answer is CheckpointAnswer.ROUNDING
-            lines.append(
-                ("off by", f"{self.units:.3g} units in the last place at most, rounding is up to {self.limit:g}")
-            )
-            label = "differs" if rounding else "unexplained"
-            lines += [(label if number == 0 else "", each.said()) for number, each in enumerate(off[:SHOWN])]
-            if (rest := len(off) - SHOWN) > 0:
-                lines.append(("", f"and {rest} {'tensor' if rest == 1 else 'tensors'} more"))
-        if self.theorem is not None and not self._apart:
-            lines.append(("theorem", str(self.theorem)))
-        if self.logits is not None:
-            lines += _said_of_logits(self.logits)
-        lines += [("tried" if number == 0 else "", each) for number, each in enumerate(self.tried)]
-        return [*lines, ("list", KNOWN)]
+    sentences = (
+        ("first", "{0.first}"),
+        ("second", "{0.second}"),
+        ("answer", lambda found: found.says()),
+        ("explained", lambda found: found.mistakes()),
+        ("checked", lambda found: found.explained and CHECKED[str(found.explained[0].detail["checked"])]),
+        ("reduced", lambda found: map(str, found.reduced)),
+        ("", lambda found: found.description and found.description.lines()),
+        ("numbers", lambda found: FITTED if found.description is not None and not found.description.exact else None),
+        ("quantised", lambda found: found.quantised and f"{', '.join(found.quantised)}: {NEAREST}"),
+        ("", lambda found: found.off()),
+        ("theorem", lambda found: None if found.theorem is None or found.is_apart else str(found.theorem)),
+        ("", lambda found: found.logits and _said_of_logits(found.logits)),
+        ("tried", lambda found: found.tried),
+        ("list", lambda found: KNOWN),
+    )
+    in_words = "{0.answer.value}, off by {0.units:.3g} units in the last place"
+
+    def off(self) -> Lines:
+        """How far tensors are off, and those that are off most."""
+        rounding = self.answer is CheckpointAnswer.ROUNDING
+        off = self.residuals if rounding else self.unexplained
+        if not off:
+            return []
+        rest = len(off) - SHOWN
+        return [
+            ("off by", f"{self.units:.3g} units in the last place at most, rounding is up to {self.limit:g}"),
+            *labelled("differs" if rounding else "unexplained", (each.said() for each in off[:SHOWN])),
+            *([("", f"and {rest} {'tensor' if rest == 1 else 'tensors'} more")] if rest > 0 else []),
+        ]
 
     @property
-    def _apart(self) -> bool:
+    def is_apart(self) -> bool:
         """Whether logits are proved apart."""
         return self.logits is not None and self.logits.apart is not None
 
-    def _says(self) -> str:
+    def says(self) -> str:
         """The answer in a sentence."""
-        shown = self.answer is not CheckpointAnswer.DIFFERENT or self._apart
+        shown = self.answer is not CheckpointAnswer.DIFFERENT or self.is_apart
         said = SAYS[self.answer] if shown else OTHER_IDS if self.theorem is None else BY_THEOREM
         return said.replace("every tensor", "every tensor that is left") if self.reduced else said
 
-    def _explained(self) -> Lines:
-        """The known mistakes, and how it was checked that they are the difference."""
-        if not self.explained:
-            return []
-        lines = []
-        for number, each in enumerate(self.explained):
-            some = self.description is not None and 1 < len(each.layers) < len(self.description.layers)
-            where = f", in layers {_ranges(list(each.layers))}" if some else ""
-            lines.append(("explained" if number == 0 else "", f"{each}{where}"))
-        return [*lines, ("checked", CHECKED[str(self.explained[0].detail["checked"])])]
-
-    def _latex(self) -> str:
-        return latex_words(f"{self.answer.value}, off by {self.units:.3g} units in the last place")
+    def mistakes(self) -> Iterator[str]:
+        """The known mistakes, with layers where they are in some of them."""
+        layers = 0 if self.description is None else len(self.description.layers)
+        for each in self.explained:
+            some = 1 < len(each.layers) < layers
+            yield f"{each}, in layers {_ranges(list(each.layers))}" if some else str(each)

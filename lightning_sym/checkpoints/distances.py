@@ -24,11 +24,11 @@ from lightning_sym.checkpoints.mistaken_scenes import wide
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.not_moved import ends_behind
 from lightning_sym.checkpoints.overlap import overlap
-from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.searched import Searched
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
 from lightning_sym.checkpoints.units import DEFAULT_UNITS
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
 
@@ -103,18 +103,19 @@ class Distances(Result):
         """The largest relative distance of a tensor of a layer, or of the ends."""
         return max((each.relative for each in self.changed if each.layer == layer), default=0.0)
 
-    def lines(self) -> Lines:
-        """The symmetry, updates of low rank, and layer by layer what changed most."""
-        lines: Lines = [("distance", f"behind the symmetry that leaves least: {self.symmetry}")]
-        for rank, names in self.updates:
-            lines.append(("update", f"rank {rank} update in {', '.join(names)}"))
-        layers = dict.fromkeys(each.layer for each in self.tensors)
-        for layer in layers:
-            most = sorted((x for x in self.changed if x.layer == layer), key=lambda each: -each.relative)[:SHOWN]
-            said = ", ".join(f"{each.piece} {each.relative:.2g}{_said(each)}" for each in most)
-            lines.append(("ends" if layer is None else f"layer {layer}", said or "rounding at most"))
-        unit = f"ranks are numerical: what is beyond them is at most {self.units:g} units in the last place"
-        return [*lines, *(("tried", each) for each in self.tried), ("unit", unit)]
+    sentences = (
+        ("distance", "behind the symmetry that leaves least: {0.symmetry}"),
+        ("", lambda found: [("update", f"rank {rank} update in {', '.join(names)}") for rank, names in found.updates]),
+        ("", lambda found: [found.line_of(layer) for layer in dict.fromkeys(each.layer for each in found.tensors)]),
+        ("", lambda found: [("tried", each) for each in found.tried]),
+        ("unit", "ranks are numerical: what is beyond them is at most {0.units:g} units in the last place"),
+    )
+
+    def line_of(self, layer: int | None) -> tuple[str, str]:
+        """What changed most in a layer, or in the ends."""
+        most = sorted((x for x in self.changed if x.layer == layer), key=lambda each: -each.relative)[:SHOWN]
+        said = ", ".join(f"{each.piece} {each.relative:.2g}{_said(each)}" for each in most)
+        return "ends" if layer is None else f"layer {layer}", said or "rounding at most"
 
     def _latex(self) -> str:
         return latex_words(f"{len(self.changed)} of {len(self.tensors)} tensors differ")
@@ -235,7 +236,7 @@ def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, 
     relative = _relative(left.value, array)
     rank, full = None, 0
     if piece.columns:
-        matrix = _matrix(piece, left.value)
+        matrix = piece.as_matrix(left.value)
         full = min(matrix.shape)
         cost = SINGULAR * matrix.size * full
         if not matrix.any():
@@ -245,13 +246,6 @@ def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, 
             rank = numerical_rank(matrix, float(np.broadcast_to(left.square, left.value.shape).sum()), units)
     near = not left.beyond(units).any()
     return Distance(kept.get(layer, layer), name, called, relative, rank, full, near)
-
-
-def _matrix(piece: CheckpointPiece, array: Any) -> Any:
-    """Return an array as its matrix; it may have fewer neurons, or more groups, than the form says."""
-    moved = np.transpose(np.asarray(array, dtype=np.float64), (*piece.rows, *piece.columns))
-    rows = int(np.prod(moved.shape[: len(piece.rows)]))
-    return moved.reshape(rows, -1)
 
 
 def numerical_rank(matrix: Any, square: float, units: float) -> int:

@@ -3,32 +3,69 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from lightning_sym.checkpoints.configurations import alive
+from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import table
+from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.errors import BadInput, TooLarge
 
 
 @dataclass(frozen=True, eq=False)
-class Edited:
+class View:
+    """A checkpoint that has all of another one but what a kind of view says; it has a form of its own.
+
+    Attributes:
+        original: the other one.
+    """
+
+    original: Checkpoint
+
+    @property
+    def name(self) -> str:
+        """How answers call it."""
+        return self.original.name
+
+    def ends(self) -> Ends:
+        """Embedding, positions, final norm and unembedding."""
+        return self.original.ends()
+
+    def block(self, layer: int) -> Block:
+        """Layer `layer`, from 0."""
+        return self.original.block(layer)
+
+    def stored(self, piece: str) -> str:
+        """The type that the original stores a piece in."""
+        return self.original.stored(piece)
+
+    def called(self, piece: str) -> str:
+        """What the original's files call a piece."""
+        return self.original.called(piece)
+
+
+@dataclass(frozen=True, eq=False)
+class Edited(View):
     """A checkpoint that has all of another one but what is said here.
 
     Attributes:
         form: its own, whose pieces have the matrices of the original's.
-        original: the other one.
         outer: its ends, if they are others.
         order: the layers of the original that are its own; `None` for all.
     """
 
     form: CheckpointForm
-    original: Checkpoint
     outer: Ends | None = None
     order: tuple[int, ...] | None = None
 
     @classmethod
     def read_as(cls, original: Checkpoint, form: CheckpointForm) -> Edited:
         """The checkpoint read by another configuration: the same matrices, cut into heads as that says."""
-        return cls(form, original)
+        return cls(original, form)
 
     @classmethod
     def with_layers(cls, original: Checkpoint, order: tuple[int, ...]) -> Edited:
@@ -38,7 +75,7 @@ class Edited:
             name: None if layers is None else tuple(new for new, old in enumerate(order) if old in layers)
             for name, layers in (("local", form.local), ("unturned", form.unturned))
         }
-        return cls(replace(form, layers=len(order), **listed), original, order=order)
+        return cls(original, replace(form, layers=len(order), **listed), order=order)
 
     @classmethod
     def with_rows(cls, original: Checkpoint, count: int) -> Edited:
@@ -46,17 +83,12 @@ class Edited:
         ends, pieces = original.ends(), table(original.form).ends
         rows = {name for name, piece in pieces.items() if piece.axes[0].space.kind == "token ids"}
         cut: dict[str, Any] = {name: array[:count] for name, array in ends.present() if name in rows}
-        return cls(replace(original.form, vocabulary=count), original, replace(ends, **cut))
+        return cls(original, replace(original.form, vocabulary=count), replace(ends, **cut))
 
     @classmethod
     def with_ends(cls, original: Checkpoint, outer: Ends) -> Edited:
         """The checkpoint with other ends."""
-        return cls(original.form, original, outer)
-
-    @property
-    def name(self) -> str:
-        """How answers call it."""
-        return self.original.name
+        return cls(original, original.form, outer)
 
     def ends(self) -> Ends:
         """Embedding, positions, final norm and unembedding."""
@@ -88,3 +120,195 @@ class Edited:
         """What the original calls a piece of a layer."""
         layer, _, name = piece.rpartition(".")
         return piece if self.order is None or not layer else f"{self.order[int(layer)]}.{name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Retyped(View):
+    """The numbers of a checkpoint, each piece of which is stored in the type of another one's piece of that name.
+
+    Attributes:
+        like: the types; an unembedding that was tied there has that of the embedding.
+        wider: each is the next wider type, `F32` or `F64`, which holds products of two numbers.
+
+    Example:
+        >>> from lightning_sym import LayerSymmetry, Symmetry, apply
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama", stored="BF16")
+        >>> moved = apply(Symmetry((LayerSymmetry(), LayerSymmetry())), one)
+        >>> moved.stored("0.query"), Retyped(moved, one).stored("0.query")
+        ('F64', 'BF16')
+    """
+
+    like: Checkpoint
+    wider: bool = False
+
+    @property
+    def form(self) -> CheckpointForm:
+        """That of the numbers."""
+        return self.original.form
+
+    def stored(self, piece: str) -> str:
+        """The type that the other one's piece is stored in."""
+        try:
+            kind = self.like.stored(piece)
+        except BadInput:
+            if piece != "unembedding":
+                raise
+            kind = self.like.stored("embedding")
+        return WIDER.get(kind, "F64") if self.wider else kind
+
+
+WIDER = {"F16": "F32", "BF16": "F32"}
+"""Of the types that are no longer than half of another one, which that is; of the others it is `F64`."""
+
+
+RING = Exact()
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What was left out of one side of a comparison, as it does nothing or is there twice.
+
+    Attributes:
+        what: `neurons-duplicated` or `layer-repeated-noop`.
+        side: `first` or `second`.
+        layer: in which layer, or which layer.
+        neurons: each neuron that was merged, with the one that does the same.
+
+    Example:
+        >>> print(Reduction("neurons-duplicated", "second", 0, ((24, 3),)))
+        neurons-duplicated: layer 0 of the second (24 into 3)
+    """
+
+    what: str
+    side: str
+    layer: int
+    neurons: tuple[tuple[int, int], ...] = ()
+
+    def __str__(self) -> str:
+        shown = [f"{gone} into {kept}" for gone, kept in self.neurons[:SHOWN]]
+        more = [f"{len(self.neurons) - SHOWN} more"] if len(self.neurons) > SHOWN else []
+        said = f" ({', '.join(shown + more)})" if shown else ""
+        return f"{self.what}: layer {self.layer} of the {self.side}{said}"
+
+
+SHOWN = 4
+"""Neurons that are told; all of them are kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced(View):
+    """A checkpoint whose neurons that are there twice are merged; those that were merged do nothing."""
+
+    @cached_property
+    def merged(self) -> dict[int, tuple[tuple[int, int], ...]]:
+        """By layer, the neurons that are merged, each with the one that does the same."""
+        layers = ((layer, self._merged(layer)[1]) for layer in range(self.form.layers))
+        return {layer: pairs for layer, pairs in layers if pairs}
+
+    @property
+    def form(self) -> CheckpointForm:
+        """That of the original."""
+        return self.original.form
+
+    def block(self, layer: int) -> Block:
+        """Layer `layer`, from 0."""
+        return self._merged(layer)[0]
+
+    def _merged(self, layer: int) -> tuple[Block, tuple[tuple[int, int], ...]]:
+        """A layer with its neurons merged, and which."""
+        return merged(block_of(self.original, layer, Walker.COMPARISON))
+
+
+def reduced(checkpoint: Checkpoint, side: str = "first") -> tuple[Checkpoint, tuple[Reduction, ...]]:
+    """Return what is left of a checkpoint where nothing is twice or in vain, and what was left out.
+
+    Args:
+        checkpoint: any.
+        side: what `Reduction` calls it.
+
+    Example:
+        >>> import numpy as np
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama", layers=1)
+        >>> block = one.blocks[0]
+        >>> twice = {name: np.vstack([getattr(block, name)] * 2) for name in ("gate", "up")}
+        >>> twice["down"] = np.hstack([block.down / 2, block.down / 2])
+        >>> two = replace(one, blocks=(replace(block, **twice),), form=replace(one.form, inner=2 * one.form.inner))
+        >>> left, told = reduced(two)
+        >>> print(told[0]); bool((left.block(0).down[:, : one.form.inner] == block.down).all())
+        neurons-duplicated: layer 0 of the first (24 into 0, 25 into 1, 26 into 2, 27 into 3, 20 more)
+        True
+    """
+    found = Reduced(checkpoint)
+    told = [Reduction("neurons-duplicated", side, layer, pairs) for layer, pairs in found.merged.items()]
+    layers = range(checkpoint.form.layers)
+    idle = [layer for layer in layers if does_nothing(found.block(layer))]
+    told += [Reduction("layer-repeated-noop", side, layer) for layer in idle]
+    left = tuple(layer for layer in layers if layer not in idle)
+    if not left:  # a network has a layer
+        return checkpoint, ()
+    one: Checkpoint = found if found.merged else checkpoint
+    return (Edited.with_layers(one, left) if idle else one), tuple(told)
+
+
+def merged(block: Block) -> tuple[Block, tuple[tuple[int, int], ...]]:
+    """Return a layer whose neurons that do the same are one, and each that was merged with the one that it went to."""
+    does = alive(block)
+    sides = ("gate", "gate_bias") if block.gate is not None else ("up", "up_bias")
+    arguments = [array.reshape(len(array), -1) for name in sides if (array := getattr(block, name)) is not None]
+    by: dict[bytes, int] = {}
+    pairs: list[tuple[int, int]] = []
+    down: Any = None
+    for neuron in np.flatnonzero(does):
+        key = b"".join(np.ascontiguousarray(array[neuron] + 0.0).tobytes() for array in arguments)
+        place = by.setdefault(key, int(neuron))
+        if place == neuron:
+            continue
+        if down is None:
+            down = np.asarray(block.down, dtype=None if block.down.dtype == object else np.float64)
+        if (column := _joined(block, down, int(neuron), place)) is not None:
+            down = down.astype(np.result_type(down, column))
+            down[:, place], down[:, neuron] = column, 0
+            pairs.append((int(neuron), place))
+    return (replace(block, down=down), tuple(pairs)) if pairs else (block, ())
+
+
+def _joined(block: Block, down: Any, gone: int, kept: int) -> Any:
+    """Return the column of a neuron with that of another one that does the same added, exactly; `None` where not."""
+    try:
+        more = down[:, gone]
+        if block.gate is not None:
+            rows = [np.asarray(_row(block, neuron), dtype=np.float64) for neuron in (gone, kept)]
+            at = int(np.abs(rows[1]).argmax())
+            if not rows[0][at] or (RING.times(rows[0], rows[1][at]) != RING.times(rows[1], rows[0][at])).any():
+                return None
+            more = RING.over(RING.times(more, rows[0][at]), rows[1][at])
+        return RING.plus(down[:, kept], more)
+    except TooLarge:
+        return None
+
+
+def _row(block: Block, neuron: int) -> Any:
+    """Return what a neuron multiplies: its row of `up`, and its bias."""
+    return block.up[neuron] if block.up_bias is None else np.append(block.up[neuron], block.up_bias[neuron])
+
+
+def does_nothing(block: Block) -> bool:
+    """Return whether a layer adds nothing to the stream, whatever stands there.
+
+    Each head has no values or writes none, each neuron does nothing, and no bias is added.
+    """
+    if any(array is not None and np.any(array) for array in (block.output_bias, block.down_bias)) or alive(block).any():
+        return False
+    reads = np.any(block.value, axis=(1, 2)) | (False if block.value_bias is None else np.any(block.value_bias, axis=1))
+    writes = np.any(block.output, axis=(1, 2))
+    if (np.repeat(reads, len(writes) // len(reads)) & writes).any():
+        return False
+    return all(np.isfinite(np.asarray(array, dtype=np.float64)).all() for _, array in block.present())
+
+
+def reduced_pair(first: Checkpoint, second: Checkpoint) -> tuple[Checkpoint, Checkpoint, tuple[Reduction, ...]] | None:
+    """Return both as they are left; `None` where nothing was left out."""
+    (one, of_first), (other, of_second) = reduced(first), reduced(second, "second")
+    return (one, other, of_first + of_second) if of_first or of_second else None

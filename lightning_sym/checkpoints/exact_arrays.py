@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import product as pairs
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,53 +29,35 @@ LARGEST = 2 * 10**7
 """Operations on fractions that one step may take."""
 
 
-class Arithmetic(Protocol):
-    """What rewritings do with weights; all arrays broadcast."""
-
-    def numbers(self, array: Any) -> Numbers:
-        """An array in this arithmetic."""
-        ...
-
-    def product(self, first: Numbers, second: Numbers) -> Numbers:
-        """The matrix product of the last two axes."""
-        ...
-
-    def times(self, first: Numbers, second: Numbers) -> Numbers:
-        """The product entry by entry."""
-        ...
-
-    def over(self, first: Numbers, second: Numbers) -> Numbers:
-        """The quotient entry by entry."""
-        ...
-
-    def plus(self, first: Numbers, second: Numbers) -> Numbers:
-        """The sum."""
-        ...
-
-    def inverse(self, matrices: Numbers) -> Numbers:
-        """Inverses of square matrices."""
-        ...
-
-
 class Rounded:
-    """float64."""
+    """float64; all arrays broadcast."""
 
     def numbers(self, array: Any) -> Numbers:
+        """Return an array in this arithmetic."""
         return np.asarray(array, dtype=np.float64)
 
     def product(self, first: Numbers, second: Numbers) -> Numbers:
+        """Return the matrix product of the last two axes."""
         return np.asarray(first @ second)
 
     def times(self, first: Numbers, second: Numbers) -> Numbers:
+        """Return the product entry by entry."""
         return np.asarray(first * second)
 
     def over(self, first: Numbers, second: Numbers) -> Numbers:
+        """Return the quotient entry by entry."""
         return np.asarray(first / second)
 
     def plus(self, first: Numbers, second: Numbers) -> Numbers:
+        """Return the sum."""
         return np.asarray(first + second)
 
     def inverse(self, matrices: Numbers) -> Numbers:
+        """Return the inverses of square matrices.
+
+        Raises:
+            BadInput: one is singular.
+        """
         try:
             return np.asarray(np.linalg.inv(matrices))
         except np.linalg.LinAlgError:
@@ -83,7 +65,7 @@ class Rounded:
 
 
 class Exact:
-    """Over the rationals.
+    """The same over the rationals.
 
     Args:
         largest: operations on fractions that one step may take; without it `LARGEST`.
@@ -144,6 +126,10 @@ class Exact:
             raise BadInput("every matrix of a gauge must be invertible, got a singular one")
         inverses = [matrix.fractions() for matrix in found if matrix is not None]
         return narrow(np.array(inverses, dtype=object).reshape(matrices.shape))
+
+
+Arithmetic = Rounded | Exact
+"""What rewritings do with weights."""
 
 
 def to_objects(array: Numbers) -> Numbers:

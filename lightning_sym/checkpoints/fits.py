@@ -6,14 +6,16 @@ rows is right where every number was rounded a little, one to the better half wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio
-from lightning_sym.checkpoints.nice_numbers import nice, round_number, stored_ratios
+from lightning_sym.checkpoints.measured import TINY, Fitted, Measured, fitted
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, nice, round_number, stored_ratios
+from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
 ROUNDS = 4
 """Fits to the better half of the equations, each half chosen by the one before."""
@@ -215,28 +217,13 @@ def nice_scales(
     return exact if exact is not None and over is not None else first
 
 
-def scales(up: Floats, new_up: Floats, down: Floats, new_down: Floats, weights: tuple[float, float]) -> Floats:
-    """`c` with `new_up = c up` (rows) and `new_down = down / c` (columns)."""
-    top = weights[0] * (up * new_up).sum(1) + weights[1] * (down * new_down).sum(0)
-    bottom = weights[0] * (up * up).sum(1) + weights[1] * (new_down * new_down).sum(0)
-    c = _over(top, bottom)
-    for _ in range(2):
-        moved, written = up * c[:, None], down * _over(np.ones_like(c), c)
-        top = weights[0] * (moved * (new_up - moved)).sum(1) - weights[1] * (written * (new_down - written)).sum(0)
-        bottom = weights[0] * (moved * moved).sum(1) + weights[1] * (written * written).sum(0)
-        step = _over(top, bottom)
-        c = c * (1 + np.where(np.abs(step) < 0.5, step, 0))
-    return np.where(c == 0, 1.0, c)
+def row_factors(query: Any, new_query: Any, key: Any, new_key: Any, weights: tuple[float, float]) -> Any:
+    """`z` for each row with `new_query = z query` and `new_key = key / conj(z)`; rows may be real or complex.
 
-
-def turns(
-    query: npt.NDArray[np.complex128],
-    new_query: npt.NDArray[np.complex128],
-    key: npt.NDArray[np.complex128],
-    new_key: npt.NDArray[np.complex128],
-    weights: tuple[float, float],
-) -> npt.NDArray[np.complex128]:
-    """`z` for each row with `new_query = z query` and `new_key = key / conj(z)`; all `(frequencies, k)`."""
+    Args:
+        query, new_query, key, new_key: `(n, k)` each.
+        weights: of the equations of queries, and of those of keys.
+    """
 
     def inner(x: Any, y: Any) -> Any:
         return (x.conj() * y).sum(-1)
@@ -249,6 +236,20 @@ def turns(
         step = _over(top, (weights[0] * inner(moved, moved) + weights[1] * inner(written, written)).real)
         z = z * (1 + np.where(np.abs(step) < 0.5, step, 0))
     return np.where(z == 0, 1, z)
+
+
+def gain_factors(sizes: Sequence[Any], signs: Sequence[Sequence[int]]) -> list[list[Any]]:
+    """What gains of queries, and of keys, are multiplied with: `c` and `1/c`, with signs of their own.
+
+    Args:
+        sizes: `c`, one a frequency, which has two rows.
+        signs: of each row, of queries and of keys.
+    """
+    both = [*sizes, *sizes]
+    return [
+        [sign * size for sign, size in zip(signs[0], both, strict=True)],
+        [sign / size for sign, size in zip(signs[1], both, strict=True)],
+    ]
 
 
 def common_ratio(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -270,3 +271,38 @@ def _middle(array: Floats) -> Floats:
 def _over(top: Any, bottom: Any) -> Any:
     bottom = np.asarray(bottom)
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
+def gauge_fits(
+    first: Any, form: CheckpointForm, inner: LayerSymmetry, names: Collection[str]
+) -> Iterator[tuple[Any, Fitted | Measured]]:
+    """The gauges of a part that were fitted, and how well the weights of the first, in order, tell them."""
+    if first.query is None:
+        return
+    a, width, turned = form.head_width, form.width, form.turned
+    if "values" in names:
+        yield inner.values, fitted(inner.values, first.value, first.output.reshape(form.groups, -1, a))
+    readers = first.query.reshape(form.groups, -1, a, width).swapaxes(1, 2).reshape(form.groups, a, -1)
+    if "turns" in names:
+        yield inner.turns, fitted_turns(inner.turns, readers[:, :turned], first.key[:, :turned])
+    if "queries" in names:
+        keys = first.key[:, turned:].swapaxes(-1, -2)
+        yield inner.queries, fitted(inner.queries, readers[:, turned:], keys)
+
+
+def fitted_turns(turns: Any, queries: Measured, keys: Measured) -> Measured:
+    """Numbers `x + iy`, `(G, a / 2, 2)`, that were fitted to queries and keys, both `(G, a, n)`, with what that is off.
+
+    Each side tells a number the better, the longer its rows are; the two count by the squares of their lengths.
+    """
+    value = np.asarray(turns, dtype=np.float64)
+    length = np.square(value).sum(axis=-1)
+    energy, noise = np.zeros_like(length), np.zeros_like(length)
+    for side, scale in ((queries, length), (keys, 1 / length)):
+        entries, squares = (x.reshape(len(value), 2, -1, x.shape[-1]) for x in (np.square(side.value), 2 * side.square))
+        told = scale * entries.sum(axis=(1, 3))
+        weight = 1 / max(float(told.mean()), TINY)
+        energy += weight * told
+        noise += weight**2 * scale**2 * (entries.sum(axis=1) * squares.mean(axis=1)).sum(axis=-1)
+    off = length * noise / np.maximum(energy, TINY) ** 2
+    return Measured(value, np.repeat(off[..., None], 2, axis=-1))

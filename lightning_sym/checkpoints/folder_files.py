@@ -2,17 +2,151 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
-from lightning_sym.checkpoints.safetensors_files import read_safetensors_file, read_sharded
-from lightning_sym.checkpoints.safetensors_writing import INDEX, WEIGHTS
-from lightning_sym.checkpoints.stored_types import StoredTensor
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.stored_types import FileTensor, MappedFile, StoredTensor, WrittenTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file
 from lightning_sym.errors import BadInput, FileFormatError
+from lightning_sym.network.readers.bounds import read_whole, shown
+from lightning_sym.network.readers.exact_json import ExactNumbers, parse
+from lightning_sym.network.readers.safetensors_header import header_length, read_entries, refuse
+
+LARGEST_HEADER = 2**24
+"""Bytes of a header, and of an index."""
+
+MOST_FILES, MOST_TENSORS = 1000, 50_000
+
+
+def read_safetensors_file(path: Path) -> dict[str, StoredTensor]:
+    """Where the tensors of one file lie.
+
+    Raises:
+        FileFormatError: it is not of its documented form; nothing may overlap, and nothing be left over.
+    """
+    file = MappedFile(path)
+    begin = 8 + header_length(file.bytes(0, min(8, file.size)), file.size)
+    if begin > LARGEST_HEADER:
+        refuse(f"its header must have at most {LARGEST_HEADER:,} bytes, got {begin:,}")
+    entries, _ = read_entries(file.bytes(8, begin), file.size - begin)
+    return {name: FileTensor(at.shape, at.kind, file, begin + at.start) for name, at in entries.items()}
+
+
+def read_sharded(
+    folder: Path,
+    index: Path,
+    ending: str = ".safetensors",
+    read: Callable[[Path], dict[str, StoredTensor]] = read_safetensors_file,
+) -> dict[str, StoredTensor]:
+    """Where the tensors lie that an index names, each in the file that it names.
+
+    Args:
+        folder: that holds all.
+        index: the file that names the others.
+        ending: of their names.
+        read: where the tensors of one file lie.
+
+    Raises:
+        FileFormatError: a file is missing or bad, or is not what the index says.
+    """
+    try:
+        document = parse(read_whole(index, LARGEST_HEADER), ExactNumbers())
+    except FileFormatError as error:
+        raise FileFormatError(f"{index.name}: {error}") from error
+    files = document.get("weight_map") if isinstance(document, dict) else None
+    if not isinstance(files, dict) or not files or not all(isinstance(name, str) for name in files.values()):
+        raise FileFormatError(f'{index.name}: there must be an object "weight_map" of names of files')
+    shards = list(dict.fromkeys(files.values()))
+    for name in shards:
+        if not name.endswith(ending) or any(mark in name for mark in "/\\\0") or len(name) > 200:
+            raise FileFormatError(f"{index.name}: files must be {ending} in the folder itself, got {shown(name)}")
+    if len(shards) > MOST_FILES:
+        raise FileFormatError(f"{index.name}: there must be at most {MOST_FILES:,} files, got {len(shards):,}")
+    if missing := [name for name in shards if not (folder / name).exists()]:
+        more = f" and {len(missing) - 1} more" * (len(missing) > 1)
+        raise FileFormatError(f"{index.name}: all its files must be there, missing are {shown(missing[0])}{more}")
+    found: dict[str, StoredTensor] = {}
+    for shard in shards:
+        try:
+            here = read(folder / shard)
+        except BadInput as error:
+            raise type(error)(f"{shard}: {error}") from error
+        for name, tensor in here.items():
+            if files.get(name) != shard:
+                raise FileFormatError(f"{shard}: {shown(name)} must be in the file that {index.name} names")
+            found[name] = tensor
+        if len(found) > MOST_TENSORS:
+            raise FileFormatError(f"there must be at most {MOST_TENSORS:,} tensors, got {len(found):,} and more")
+    for name in files:
+        if name not in found:
+            raise FileFormatError(f"{shown(name)} must be in the file that {index.name} names")
+    return found
+
+
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+
+
+def in_files(tensors: Sequence[WrittenTensor], most: int | None) -> dict[str, list[WrittenTensor]]:
+    """The tensors of each file, in their order, by the names that the `transformers` library gives to files.
+
+    Args:
+        tensors: all of them.
+        most: bytes of tensors in a file, which one tensor alone may exceed; `None`: all are in one.
+
+    Example:
+        >>> two = [WrittenTensor(name, "F32", (2,)) for name in "ab"]
+        >>> list(in_files(two, None)), list(in_files(two, 8))
+        (['model.safetensors'], ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'])
+    """
+    files: list[list[WrittenTensor]] = [[]]
+    size = 0
+    for tensor in tensors:
+        if most is not None and files[-1] and size + tensor.bytes > most:
+            files.append([])
+            size = 0
+        files[-1].append(tensor)
+        size += tensor.bytes
+    if len(files) == 1:
+        return {WEIGHTS: files[0]}
+    return {f"model-{number:05}-of-{len(files):05}.safetensors": each for number, each in enumerate(files, 1)}
+
+
+def index_of(files: dict[str, list[WrittenTensor]]) -> str:
+    """The index of several files, in JSON: which tensor is in which."""
+    total = sum(tensor.bytes for each in files.values() for tensor in each)
+    named = {tensor.name: name for name, each in files.items() for tensor in each}
+    return json.dumps({"metadata": {"total_size": total}, "weight_map": dict(sorted(named.items()))}, indent=2) + "\n"
+
+
+def write_safetensors(
+    stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]], program: str
+) -> None:
+    """Write one file.
+
+    Args:
+        stream: where to.
+        tensors: those of the file.
+        numbers: of each in turn, as they are stored; no more of them are taken than there are tensors.
+        program: for which it is written, as such files say it, such as `pt`.
+    """
+    header: dict[str, Any] = {"__metadata__": {"format": program}}
+    end = 0
+    for tensor in tensors:
+        begin, end = end, end + tensor.bytes
+        header[tensor.name] = {"dtype": tensor.kind, "shape": list(tensor.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    stream.write(len(text).to_bytes(8, "little") + text)
+    for _ in tensors:
+        stream.write(next(numbers).tobytes())
+
 
 CONFIG, PARAMS, ADAPTER = "config.json", "params.json", "adapter_config.json"
 TORCH_WEIGHTS, TORCH_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"

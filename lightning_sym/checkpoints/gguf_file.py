@@ -17,12 +17,10 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.block_types import AT_ONCE, BLOCK_TYPES
-from lightning_sym.checkpoints.grids import Grid, grid_of
+from lightning_sym.checkpoints.block_types import AT_ONCE, BLOCK_TYPES, Grid, grid_of
 from lightning_sym.checkpoints.layout import ModelFamily
-from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
-from lightning_sym.checkpoints.stored_types import ON_DISK, FileTensor, StoredTensor
+from lightning_sym.checkpoints.stored_types import ON_DISK, FileTensor, MappedFile, StoredTensor
 from lightning_sym.errors import FileFormatError
 from lightning_sym.lazy import import_extra
 from lightning_sym.network.readers.bounds import shown

@@ -15,8 +15,7 @@ from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.gguf_file import GGUF_SCALING, gguf_config
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
-from lightning_sym.checkpoints.stored_types import ON_DISK
+from lightning_sym.checkpoints.stored_types import ON_DISK, WrittenTensor
 from lightning_sym.checkpoints.units import NUMBERS, form_residual
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import import_extra

@@ -8,19 +8,77 @@ the others are not as they were: something was done to them that was not done to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.measured import Measuring, measured
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.quantised import quantised_residual
+from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.nice_numbers import Floats
+from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stream_fit import rows_at_once
-from lightning_sym.checkpoints.summands import reach_of, units_with
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, coded_pieces_of
-from lightning_sym.checkpoints.units import Residual, Worst, coarsest, form_residual, number_type
-from lightning_sym.errors import BadInput
+from lightning_sym.checkpoints.units import Residual, Worst, coarsest, entry_of, form_residual, number_type, unit_at
+from lightning_sym.errors import BadInput, TooLarge
+
+
+def quantised_residual(
+    sides: tuple[Checkpoint, Checkpoint], piece: str, arrays: tuple[Array, Array], plain: Residual
+) -> Residual:
+    """How far a piece is from the other side's, in steps of its codes, where one side alone is quantised.
+
+    Each code must be the nearest to the other side's number for scale and shift of its block, up to the rounding of
+    these; beyond the last code none is nearer, and steps are counted there too. Where one is not, the residual is what
+    it was, and says in how many blocks.
+
+    Args:
+        sides: the two checkpoints.
+        piece: such as `3.query`.
+        arrays: that of each.
+        plain: the residual in units in the last place.
+    """
+    try:
+        grids = [side.grid(piece) if isinstance(side, StoredCheckpoint) else None for side in sides]
+    except TooLarge as error:
+        return replace(plain, blocks=f"codes were not looked at: {error}")
+    here = next((place for place, grid in enumerate(grids) if grid is not None), None)
+    grid = None if here is None else grids[here]
+    if here is None or grid is None or None not in grids:
+        return plain
+    values, wanted = (np.asarray(arrays[place], dtype=np.float64) for place in (here, 1 - here))
+    right = grid.nearest(values, wanted)
+    if not right.all():
+        wrong = np.unique(grid.block[~right])
+        count = f"{len(wrong):,} of {len(np.unique(grid.block)):,} blocks of {grid.kind}"
+        return replace(plain, blocks=f"{count} hold codes that are not the nearest, first number {wrong[0]:,}")
+    worst = Worst()
+    step = np.where(grid.step > 0, grid.step, np.inf)
+    difference = np.asarray(arrays[1], dtype=np.float64) - np.asarray(arrays[0], dtype=np.float64)
+    worst.add(difference, step, np.asarray(arrays[1]), mask=difference != 0)
+    found = replace(plain, units=worst.units, stored=grid.kind, difference=worst.difference, own=None)
+    return found if worst.entry is None else replace(found, entry=entry_of(piece, worst.entry, sides[1].form))
+
+
+def reach_of(sides: tuple[Checkpoint, Checkpoint], piece: str) -> Array | None:
+    """Of a piece that an adapter adds to, the larger summand of each entry; `None` where none does."""
+    for side in sides:
+        if isinstance(side, StoredCheckpoint) and (found := side.reach(piece)) is not None:
+            return found
+    return None
+
+
+def units_with(reach: Array | None, units: Floats, rows: slice, stored: str) -> Floats:
+    """The units of some rows, no finer than those of the summands: programs round each of them to the stored type.
+
+    Args:
+        reach: as of `reach_of`.
+        units: those of the entries themselves.
+        rows: which rows.
+        stored: the type.
+    """
+    return units if reach is None else np.maximum(units, unit_at(reach[rows], stored))
+
 
 MEANINGLESS = frozenset(("family", "context"))
 """Parts of a form that say nothing about the function; learned positions have the context in their shape."""
@@ -66,7 +124,7 @@ def under_identity(first: Checkpoint, second: Checkpoint, limit: float = float("
         >>> found.same, len(found.equal)
         (True, 36)
     """
-    residuals, apart = _forms(first, second)
+    residuals, apart = forms_apart(first, second)
     equal: set[str] = set()
     layers = range(min(first.form.layers, second.form.layers))
     for where in (None, *layers):
@@ -82,17 +140,7 @@ def under_identity(first: Checkpoint, second: Checkpoint, limit: float = float("
     return Identity(tuple(residuals), frozenset(equal), frozenset(apart), complete=True)
 
 
-def one_form(first: Checkpoint, second: Checkpoint) -> bool:
-    """Whether all parts of the forms are equal but for numbers, so that the identity may explain what is equal."""
-    return not _forms(first, second)[1]
-
-
-def numbers_apart(first: Checkpoint, second: Checkpoint) -> tuple[Residual, ...]:
-    """The numbers of the configuration that differ."""
-    return tuple(_forms(first, second)[0])
-
-
-def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[str]]:
+def forms_apart(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[str]]:
     """The numbers of the configuration that differ, and the other parts of it that do."""
     numbers, others = [], set()
     kind = number_type(first, second)

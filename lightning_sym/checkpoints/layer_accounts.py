@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.fits import ABOUT, ROUNDS
-from lightning_sym.checkpoints.gauge_fits import gauge_fits
-from lightning_sym.checkpoints.layer_fit import ORDERS, Guess, fitted
-from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
-from lightning_sym.checkpoints.layer_told import LayerTold
+from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
+from lightning_sym.checkpoints.found_symmetry import ORDERS
+from lightning_sym.checkpoints.layer_fit import Guess, fitted
+from lightning_sym.checkpoints.layer_parts import Cut, LayerTold, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import HALVES
+from lightning_sym.checkpoints.pieces import OF_HALF
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
@@ -36,9 +35,6 @@ from lightning_sym.checkpoints.walk import (
     gain_ways,
 )
 from lightning_sym.errors import BadInput, TooLarge
-
-OF_HALF = {number: {*half.norms, *half.maps} for number, half in enumerate(HALVES.values(), 1)}
-"""By the number of a norm, the pieces of the half of a layer that reads it."""
 
 EXACT_PARTS = 16
 """Parts of a layer up to which numbers may be fractions that no float holds."""

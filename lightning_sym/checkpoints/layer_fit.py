@@ -11,30 +11,22 @@ import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.bases import Places, StreamMap, moved
+from lightning_sym.checkpoints.configurations import Folded, fold, whole
 from lightning_sym.checkpoints.exact_arrays import Rounded
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio
-from lightning_sym.checkpoints.folded import Folded, fold, whole
-from lightning_sym.checkpoints.found_text import gauge_words
+from lightning_sym.checkpoints.found_symmetry import ORDERS, gauge_words
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
+from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.nice_numbers import as_part, stored_ratios
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, as_ratio, stored_ratios
 from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
-
-ORDERS = ("heads", "neurons")
-"""Parts of a gauge that are orders; the others are numbers."""
 
 FACTORS = ("values", "queries", "turns", "ups")
 """Gauges that may be one number throughout."""
 
 INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
-
-
-def floats(array: Any) -> Floats:
-    """What floats make of a stored array or of a `Ratio`."""
-    return array.floats if isinstance(array, Ratio) else np.asarray(array, dtype=np.float64)
 
 
 def seen(folded: Folded, form: CheckpointForm) -> Folded:
@@ -52,7 +44,7 @@ def carried(folded: Folded, form: CheckpointForm, stream: StreamMap) -> Folded:
     """A folded layer in the new coordinates of the stream."""
     pieces = table(form).layer
     ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
-    bases = (stream if stream.matrix is None else replace(stream, matrix=floats(stream.matrix))).bases(ring)
+    bases = (stream if stream.matrix is None else replace(stream, matrix=value_of(stream.matrix))).bases(ring)
     changed = {name: moved(pieces[name], array, bases, ring) for name, array in there.items()}
     return Folded(**vars(folded) | changed)
 
@@ -126,7 +118,7 @@ class Guess:
     def without_factors(self) -> Guess:
         """The guess without gauges that are one number throughout: where one map alone has it, it is a factor there."""
         given = {name: getattr(self.symmetry, name) for name in FACTORS}
-        factors = {name for name, part in given.items() if part is not None and _is_one_number(name, floats(part))}
+        factors = {name for name, part in given.items() if part is not None and _is_one_number(name, value_of(part))}
         words = {name: said for name, said in self.words.items() if name not in factors}
         return Guess(replace(self.symmetry, **dict.fromkeys(factors)), self.fitted - factors, words)
 
@@ -156,7 +148,7 @@ def fitted(
 
 def _invertible(name: str, numbers: Any) -> bool:
     """Whether floats see an inverse of every matrix; scales and turns are no zeros."""
-    return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in floats(numbers))
+    return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in value_of(numbers))
 
 
 def fit_gauge(
@@ -207,7 +199,7 @@ def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
     found = {}
     for name in ("behind1", "behind2"):
         if (gain := getattr(new, f"{name}_gain")) is not None:
-            changed = floats(getattr(old, f"{name}_gain")) * floats(gain) < 0
+            changed = value_of(getattr(old, f"{name}_gain")) * value_of(gain) < 0
             found[name] = Ratio(np.where(changed, -1, 1).astype(object), 1)
     return found
 
@@ -223,7 +215,7 @@ def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, abou
     groups = form.groups
     ratio = form.heads // groups
     weight = (_weight(new.query), _weight(new.key))
-    made, found, middle = [], [], []
+    made, turned = [], []
     for group in range(groups):
         mine = slice(group * ratio, (group + 1) * ratio)
         queries = [np.concatenate(list(x.query[mine]), axis=-1) for x in (old, new)]
@@ -233,72 +225,61 @@ def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, abou
             made.append(fits.gauge_matrix(before, after, read.T, written.T, weight, rounds, about))
         if form.turned:
             q, p, k, m = (as_complex(x[None, : form.turned])[0] for x in four)
-            found.append(fits.turns(q, p, k, m, weight))
-            middle.append((q, p, k, m))
+            turned.append((q, p, k, m))
     free = {"queries": _stacked(made)} if made else {}
-    return free | ({"turns": _turns(found, middle, about)} if found else {})
+    return free | ({"turns": _row_numbers(turned, weight, about)} if turned else {})
 
 
-def _turns(found: list[Any], middle: list[tuple[Any, Any, Any, Any]], about: int) -> Any:
-    """The turns of all groups: as nice numbers if they are.
+def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, float], about: int) -> Any:
+    """A number for each row of each group, `(G, n)`, of complex rows as pairs `(G, n, 2)`: as nice numbers if they are.
 
     Args:
-        found: what fits best, by group.
-        middle: old and new queries, and old and new keys, as complex rows.
+        groups: old and new rows, which the numbers multiply, then old and new ones, which their inverses do.
+        weight: of the equations of either kind.
         about: see `fit_gauge`.
     """
-    groups = len(middle)
+    turned = np.iscomplexobj(groups[0][0])
+    shape = (len(groups), -1, 2) if turned else (len(groups), -1)
+    both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in groups]
 
-    def pairs(z: Any) -> Floats:
-        return np.stack([z.real, z.imag], axis=-1)
+    def made(z: Any) -> Floats:
+        return _flat(np.stack([z.real, z.imag], axis=-1)) if turned else z
 
-    def both() -> list[tuple[Any, Any]]:
-        return [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in middle]
+    def fitted_best() -> Floats:
+        return made(np.stack([fits.row_factors(*group, weight) for group in groups]))
 
     def counted() -> Floats:
-        return _flat(pairs(np.stack([fits.common_ratio(*each) for each in both()])))
+        return made(np.stack([fits.common_ratio(*each) for each in both]))
 
     def stored() -> tuple[Any, Any] | None:
-        found = stored_ratios(*(np.concatenate(side) for side in zip(*both(), strict=True)))
-        return None if found is None else (found[0].reshape(groups, -1, 2), found[1].reshape(groups, -1, 2))
+        found = stored_ratios(*(np.concatenate(side) for side in zip(*both, strict=True)))
+        return None if found is None else (found[0].reshape(*shape), found[1].reshape(*shape))
 
     @np.errstate(over="ignore", invalid="ignore")
     def off(z: Floats, inverse: Floats) -> Floats:
-        numbers = z[..., 0] + 1j * z[..., 1], inverse[..., 0] + 1j * inverse[..., 1]
-        found = np.zeros(z.shape[:-1])
-        for group, (q, p, k, m) in enumerate(middle):
-            for by, old_rows, new_rows in ((numbers[0], q, p), (numbers[1], k, m)):
+        numbers, again = (x[..., 0] + 1j * x[..., 1] if turned else x for x in (z, inverse))
+        found = np.zeros(numbers.shape)
+        for group, (q, p, k, m) in enumerate(groups):
+            for by, old_rows, new_rows in ((numbers, q, p), (again, k, m)):
                 rest = np.abs(new_rows - by[group][:, None] * old_rows).max(axis=1)
                 found[group] = np.maximum(found[group], rest / np.maximum(np.abs(new_rows).max(axis=1), 1e-300))
-        return np.repeat(found[..., None], 2, axis=-1)
+        return np.repeat(found[..., None], 2, axis=-1) if turned else found
 
-    def inverse_turn(z: Floats) -> Floats:
-        return np.asarray(z / (z * z).sum(axis=-1, keepdims=True))
+    def inverse_of(z: Floats) -> Floats:
+        return np.asarray(z / (z * z).sum(axis=-1, keepdims=True)) if turned else np.reciprocal(z)
 
-    z = np.stack(found)
-    return fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored, about)
+    return fits.nice_scales([fitted_best, counted], inverse_of, off, stored, about)
 
 
 def _gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
     """What gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
-    pairs = [(floats(old.query_norm_gain), floats(new.query_norm_gain)), (old.key_norm_gain, new.key_norm_gain)]
+    pairs = [(value_of(old.query_norm_gain), value_of(new.query_norm_gain)), (old.key_norm_gain, new.key_norm_gain)]
     if any((each == 0).any() for pair in pairs for each in pair):
         return {}
     half = len(pairs[0][0]) // 2
     sizes = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
     signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
-    rows = [[s * c for s, c in zip(signs[0], 2 * sizes, strict=True)]]
-    rows.append([s / c for s, c in zip(signs[1], 2 * sizes, strict=True)])
-    top, low = (np.array([[part(x) for x in row] for row in rows], dtype=object) for part in (_top, _low))
-    return {"gain_factors": Ratio(top, low)}
-
-
-def _top(number: Fraction) -> int:
-    return number.numerator
-
-
-def _low(number: Fraction) -> int:
-    return number.denominator
+    return {"gain_factors": as_ratio(fits.gain_factors(sizes, signs), (2, -1))}
 
 
 def _flat(turns: Floats) -> Floats:
@@ -310,38 +291,12 @@ def _flat(turns: Floats) -> Floats:
 def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int) -> Any:
     """The scale of each neuron; without a gate it is positive."""
     weight = (_weight(new.up), _weight(new.down))
-    up, down = old.up, old.down
-    both = np.hstack([up, new.down.T]), np.hstack([new.up, down.T])
-
-    def counted() -> Floats:
-        return np.asarray(fits.common_ratio(*both))
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def off(c: Floats, inverse: Floats) -> Floats:
-        above = np.abs(new.up - c[:, None] * up).max(axis=1) / np.maximum(np.abs(new.up).max(axis=1), 1e-300)
-        below = np.abs(new.down - inverse * down).max(axis=0) / np.maximum(np.abs(new.down).max(axis=0), 1e-300)
-        return np.asarray(np.maximum(above, below))
-
-    c = fits.scales(up, new.up, down, new.down, weight)
-    found = fits.nice_scales([lambda: c, counted], np.reciprocal, off, lambda: stored_ratios(*both), about)
-    return found if form.has_gate or (floats(found) > 0).all() else np.ones(len(c))
+    found = _row_numbers([(old.up, new.up, old.down.T, new.down.T)], weight, about).reshape(-1)
+    return found if form.has_gate or (value_of(found) > 0).all() else np.ones(len(old.up))
 
 
 def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> Any:
     """Matrices of all groups: as nice numbers if all are, and their inverses."""
-    known = [(g, h) for _, g, h in made if g is not None and h is not None]
-    if len(known) == len(made):
-        exact = _over_one([g for g, _ in known]), _over_one([h for _, h in known])
-        if exact[0] is not None and exact[1] is not None:
-            return exact[0]
-    return np.stack([floats(fit if g is None else g) for fit, g, _ in made])
-
-
-def _over_one(parts: list[Ratio]) -> Ratio | None:
-    if any(np.ndim(part.denominator) for part in parts):
-        low = [np.broadcast_to(part.denominator, part.numerators.shape) for part in parts]
-        whole = [[int(x) for x in part.numerators.ravel()] for part in parts]
-        return Ratio(np.array(whole, dtype=object).reshape(len(parts), *parts[0].numerators.shape), np.stack(low))
-    common = int(np.lcm.reduce([part.denominator for part in parts]))
-    numerators = np.stack([part.numerators * (common // part.denominator) for part in parts])
-    return Ratio(numerators, common) if np.abs(numerators).max(initial=0) < 2**52 else None
+    if all(g is not None and h is not None for _, g, h in made):
+        return joined_numbers(g.reshape(1, *g.numerators.shape) for _, g, _ in made if g is not None)
+    return np.stack([value_of(fit if g is None else g) for fit, g, _ in made])

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.configurations import IDLE
-from lightning_sym.checkpoints.folded import alive, whole
-from lightning_sym.checkpoints.found_text import layer_words
+from lightning_sym.checkpoints.configurations import IDLE, alive, whole
+from lightning_sym.checkpoints.found_symmetry import UNREAD, layer_words
 from lightning_sym.checkpoints.identity import called_by, stored_type
 from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, off_at_best
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
@@ -23,8 +22,6 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.understood import Walker, coded_block_of
 from lightning_sym.checkpoints.units import Residual
 from lightning_sym.checkpoints.walk import Stream
-
-UNREAD = "of the second checkpoint has numbers that nothing depends on"
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.transformer import Prompts, as_logits, last_stream, times, unembedding
 from lightning_sym.checkpoints.understood import Walker, ends_of
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
@@ -118,18 +118,13 @@ class Apart(Result):
     first: DecimalBall
     second: DecimalBall
 
-    def lines(self) -> Lines:
-        """Where, and both logits."""
-        read = " ".join(map(str, self.prompt))
-        return [
-            ("token ids read", read),
-            ("logit of token id", str(self.token)),
-            ("first", str(self.first)),
-            ("second", str(self.second)),
-        ]
-
-    def _latex(self) -> str:
-        return latex_words(f"logit of {self.token}: {self.first} and {self.second}")
+    sentences = (
+        ("token ids read", lambda apart: " ".join(map(str, apart.prompt))),
+        ("logit of token id", "{0.token}"),
+        ("first", "{0.first}"),
+        ("second", "{0.second}"),
+    )
+    in_words = "logit of {0.token}: {0.first} and {0.second}"
 
 
 @no_truth_value("comparison.apart is not None")
@@ -147,11 +142,11 @@ class LogitComparison(Result):
     bound: Fraction
     apart: Apart | None
 
-    def lines(self) -> Lines:
-        """The bound, and the logits that are apart."""
-        read = "; ".join(" ".join(map(str, prompt)) for prompt in self.prompts)
-        rows = [("token ids read", read), ("logits differ by at most", scientific(self.bound))]
-        return rows + ([] if self.apart is None else self.apart.lines()[1:])
+    sentences = (
+        ("token ids read", lambda found: "; ".join(" ".join(map(str, prompt)) for prompt in found.prompts)),
+        ("logits differ by at most", lambda found: scientific(found.bound)),
+        ("", lambda found: found.apart and found.apart.lines()[1:]),
+    )
 
     def _latex(self) -> str:
         return latex_words(f"logits differ by at most {scientific(self.bound)}")

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import Places
-from lightning_sym.checkpoints.exact_rings import Floats
-from lightning_sym.checkpoints.folded import Folded
+from lightning_sym.checkpoints.configurations import Folded
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.lazy import import_extra
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Rounded
-from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.model import Pieces
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.units import unit_at
 
 ALIKE = 8
@@ -249,7 +249,9 @@ def measured_pieces(pieces: Any, stored: Callable[[str], str]) -> Any:
 
 def value_of(array: Any) -> Floats:
     """What floats make of measured, exact or stored numbers."""
-    return array.value if isinstance(array, _ArrayParts) else np.asarray(array, dtype=np.float64)
+    if isinstance(array, _ArrayParts):
+        return array.value
+    return array.floats if isinstance(array, Ratio) else np.asarray(array, dtype=np.float64)
 
 
 def _square(array: Any) -> Any:

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.exact_arrays import narrow
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.rings.prime_field import MORE_PRIMES
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A matrix of rational numbers: integers below 2^53 as float64, over one denominator.
+
+    Where nothing is added, as where each neuron has a scale, each entry may have a denominator of its own, and integers
+    may be of any length, as objects.
+    """
+
+    numerators: Any
+    denominator: Any
+
+    @property
+    def floats(self) -> Floats:
+        """The nearest floats."""
+        return np.asarray(self.numerators / self.denominator, dtype=np.float64)
+
+    @property
+    def mT(self) -> Ratio:  # noqa: N802
+        return Ratio(self.numerators.mT, self.denominator.mT if np.ndim(self.denominator) else self.denominator)
+
+    def reshape(self, *shape: int) -> Ratio:
+        """The same numbers in another shape."""
+        low = self.denominator.reshape(*shape) if np.ndim(self.denominator) else self.denominator
+        return Ratio(self.numerators.reshape(*shape), low)
+
+    @property
+    def is_dyadic(self) -> bool:
+        """All denominators are powers of two."""
+        return bool(np.all(self.denominator & (self.denominator - 1) == 0))
+
 
 CLOSE = (-46, -42, -38, -34, -30)
 """Powers of two: how near, of its size, a number must be. The first one counts at which all are simple enough."""
@@ -155,7 +190,7 @@ def stored_ratios(old: Any, new: Any) -> tuple[Ratio, Ratio] | None:
     if not all(math.gcd(x.denominator, _PRIMES) == 1 for row in (*found, *inverses) for x in row):
         return None
     shape = (len(found), 2) if np.iscomplexobj(old) else (len(found),)
-    return _as_ratio(found, shape), _as_ratio(inverses, shape)
+    return as_ratio(found, shape), as_ratio(inverses, shape)
 
 
 _PRIMES = math.prod(MORE_PRIMES)
@@ -171,7 +206,7 @@ def _times(x: tuple[Fraction, Fraction], y: tuple[Fraction, Fraction]) -> tuple[
     return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
 
 
-def _as_ratio(rows: list[Any], shape: tuple[int, ...]) -> Ratio:
+def as_ratio(rows: list[Any], shape: tuple[int, ...]) -> Ratio:
     """Numbers of any length, each over a denominator of its own."""
     parts = [x for row in rows for x in row]
     top, low = ([getattr(x, name) for x in parts] for name in ("numerator", "denominator"))

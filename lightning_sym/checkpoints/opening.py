@@ -2,26 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import json
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.adapter import read_adapter
 from lightning_sym.checkpoints.block_types import BLOCK_TYPES
+from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folder_files import Tensors
 from lightning_sym.checkpoints.gguf_file import BlockTensor
-from lightning_sym.checkpoints.joined_tensors import JoinedTensor
-from lightning_sym.checkpoints.layout import Biases, Layout, ModelFamily, Place, by_tensor, tensor_shape
-from lightning_sym.checkpoints.layouts import LAYOUTS, Files, LayoutRow
-from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.pieces import table
+from lightning_sym.checkpoints.layout import (
+    Biases,
+    Layout,
+    ModelFamily,
+    Place,
+    by_tensor,
+    shards_joined,
+    split_axis,
+    tensor_shape,
+)
+from lightning_sym.checkpoints.layouts import LAYOUTS, Files, LayoutRow, layout_row
+from lightning_sym.checkpoints.model import Array, CheckpointForm
+from lightning_sym.checkpoints.pieces import CheckpointTable, table
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
-from lightning_sym.checkpoints.stored_types import ON_DISK
+from lightning_sym.checkpoints.stored_types import ON_DISK, ArrayTensor, StoredTensor
 from lightning_sym.errors import BadInput, FileFormatError
-from lightning_sym.network.readers.bounds import shown
+from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.network.readers.bounds import shown as shown_of_file
+from lightning_sym.network.readers.exact_json import ExactNumbers, parse
+
+
+@dataclass(frozen=True)
+class JoinedTensor(StoredTensor):
+    """A tensor in parts.
+
+    Attributes:
+        pieces: what a piece is.
+        names: of the pieces that are stacked in it.
+        place: how.
+        parts: one of each shard.
+    """
+
+    pieces: CheckpointTable
+    names: list[str]
+    place: Place
+    parts: tuple[StoredTensor, ...]
+
+    @classmethod
+    def of(
+        cls, pieces: CheckpointTable, names: list[str], place: Place, parts: tuple[StoredTensor, ...]
+    ) -> JoinedTensor:
+        """The whole of parts.
+
+        Raises:
+            FileFormatError: they are of several types.
+            BadInput: they do not make up the tensor.
+        """
+        kinds = sorted({part.kind for part in parts})
+        if len(kinds) > 1:
+            raise FileFormatError(f"shards of {place.tensor} must be of one type, got {' and '.join(kinds)}")
+        shape = tensor_shape(pieces, names, place)
+        split_axis(place.tensor, shape, [part.shape for part in parts])
+        return cls(shape, kinds[0], pieces, names, place, parts)
+
+    def read(self) -> Array:
+        return shards_joined(self.pieces, self.names, self.place, [part.read() for part in self.parts])
 
 
 @dataclass(frozen=True)
@@ -136,7 +188,7 @@ def _compared(
     for name in tensors:
         if name not in held and not family.ignores(name):
             if name != tie:
-                raise FileFormatError(f"every tensor must be understood, got {shown(name)}")
+                raise FileFormatError(f"every tensor must be understood, got {shown_of_file(name)}")
             _require_tie(name, tensors, places["embedding"].tensor)
     return tensors
 
@@ -147,3 +199,104 @@ def _require_tie(name: str, tensors: Tensors, embedding: str) -> None:
     same = (first.kind, first.shape) == (second.kind, second.shape) and np.array_equal(first.read(), second.read())
     if not same:
         raise FileFormatError(f"{name} must be {embedding}, to which the configuration ties it")
+
+
+KINDS = {"float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
+"""By the name of a type in NumPy or PyTorch, that of the tensor."""
+MOST_TENSORS = 50_000
+
+
+def checkpoint_of(
+    weights: Any,
+    config: Any = None,
+    *,
+    layout: str | None = None,
+    name: str = "weights in memory",
+    memory: int = DEFAULT_MEMORY,
+) -> StoredCheckpoint:
+    """The checkpoint of what is in memory; its numbers are not copied, where they need not be, and must not change.
+
+    Args:
+        weights: arrays by the names of their tensors: of NumPy, or tensors with a method `numpy`, as PyTorch has them;
+            or a model with `state_dict()`.
+        config: the keys of `config.json`, or an object with `to_dict()`; without it that of the model, `config`.
+        layout: how pieces are named and ordered; without it the names show it.
+        name: how answers call it.
+        memory: bytes that a layer, or the embedding with its surroundings, may take once it is read.
+
+    Raises:
+        BadInput: weights or configuration are none, contradict each other, or are not understood.
+
+    Example:
+        >>> import tempfile
+        >>> from safetensors.numpy import load_file
+        >>> from lightning_sym import same_checkpoints, save_checkpoint
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> made = small_checkpoint("llama", layers=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_checkpoint(made, folder)
+        ...     tensors = load_file(f"{folder}/model.safetensors")
+        ...     config = json.loads(Path(folder, "config.json").read_text())
+        >>> same_checkpoints(made, checkpoint_of(tensors, config)).answer
+        <CheckpointAnswer.SAME: 'same'>
+    """
+    require_arguments(checkpoint_of, locals())
+    require_memory(0, memory, "a layer")
+    config = getattr(weights, "config", None) if config is None else config
+    state = weights.state_dict() if callable(getattr(weights, "state_dict", None)) else weights
+    if not isinstance(state, Mapping) or not 0 < len(state) <= MOST_TENSORS:
+        raise BadInput(f"weights must be 1 to {MOST_TENSORS:,} arrays by their names, got {shown(weights)}")
+    keys = config.to_dict() if callable(getattr(config, "to_dict", None)) else config
+    if not isinstance(keys, Mapping):
+        raise BadInput(f"config must be the keys of config.json, got {shown(config)}")
+    try:
+        tensors: Tensors = {str(key): _tensor(str(key), value) for key, value in state.items()}
+        return _opened(tensors, _exact(keys), layout, name, memory)
+    except FileFormatError as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def _opened(tensors: Tensors, keys: dict[str, Any], layout: str | None, name: str, memory: int) -> StoredCheckpoint:
+    config = Config(keys)
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise FileFormatError(f"model_type must be one of {', '.join(FAMILIES)}, got {shown(kind)}")
+    form, biases = FAMILIES[kind].read(config)
+    config.finish()
+    row = None if layout is None else layout_row(layout)
+    again: Callable[..., StoredCheckpoint] = partial(_again, tensors, keys)
+    held = HeldFiles(FAMILIES[kind], rows_of(row, Files.FOLDER, FAMILIES[kind]), Wanted(row, memory, None, again))
+    return opened(Path(name), form, biases, [tensors], held)
+
+
+def _again(
+    tensors: Tensors, keys: dict[str, Any], name: str, memory: int, layout: str | None = None, adapter: None = None
+) -> StoredCheckpoint:
+    """The same, in another process."""
+    return _opened(tensors, keys, layout, name, memory)
+
+
+def _exact(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys as a file would state them: decimals exactly."""
+    try:
+        text = json.dumps(dict(keys), default=str, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadInput(f"config must be what JSON can say: {error}") from error
+    found: dict[str, Any] = parse(text.encode(), ExactNumbers())
+    return found
+
+
+def _tensor(name: str, value: Any) -> ArrayTensor:
+    """A tensor of an array, or of what gives one; bfloat16 becomes float32, which holds it."""
+    kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    try:
+        for step in ("detach", "cpu", *(["float"] if kind == "bfloat16" else []), "numpy"):
+            value = getattr(value, step)() if callable(getattr(value, step, None)) else value
+    except (TypeError, RuntimeError) as error:
+        raise BadInput(f"{shown(name)} must be a tensor that NumPy can hold, got {kind}") from error
+    if not isinstance(value, np.ndarray):
+        raise BadInput(f"weights must be arrays, got {shown(value)} for {shown(name)}")
+    if kind not in KINDS:
+        return ArrayTensor(value.shape, kind, value)  # refused if it is one of the weights
+    array = value.astype(np.float32) if kind == "bfloat16" else np.ascontiguousarray(value)
+    return ArrayTensor(array.shape, KINDS[kind], array)

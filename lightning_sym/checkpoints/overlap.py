@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.edited import Edited
-from lightning_sym.checkpoints.folded import fold, whole
+from lightning_sym.checkpoints.configurations import fold, whole
+from lightning_sym.checkpoints.edited import Edited, does_nothing
 from lightning_sym.checkpoints.mistaken_scenes import Change
 from lightning_sym.checkpoints.mistakes import of_forms, written
 from lightning_sym.checkpoints.model import Checkpoint
-from lightning_sym.checkpoints.reduced import does_nothing
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import number_residual, number_type
 

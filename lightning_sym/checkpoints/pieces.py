@@ -81,8 +81,9 @@ class CheckpointPiece:
         return next((place for place, axis in enumerate(self.axes) if axis.space.kind == kind), None)
 
     def as_matrix(self, array: Array) -> Array:
-        """The array as its matrix, or vector."""
-        return np.transpose(array, (*self.rows, *self.columns)).reshape(*self.matrix_shape)
+        """The array as its matrix, or vector; it may have fewer neurons, or more groups, than the piece."""
+        moved = np.transpose(array, (*self.rows, *self.columns))
+        return moved.reshape(prod(moved.shape[: len(self.rows)]), -1) if self.columns else moved.reshape(-1)
 
     def of_matrix(self, matrix: Array) -> Array:
         """The array of a matrix, or vector."""
@@ -286,5 +287,5 @@ SHAPELESS_FORM = CheckpointForm(
 SHAPELESS = table(SHAPELESS_FORM)
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer
-READERS = {name: piece.norm for name, piece in LAYER.items() if piece.norm}
-"""By the maps that read a norm, which."""
+OF_HALF = {number: frozenset((*half.norms, *half.maps)) for number, half in enumerate(HALVES.values(), 1)}
+"""By the number of its norm, the pieces of a half of a layer."""

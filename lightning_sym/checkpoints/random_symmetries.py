@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, require_checkpoint
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import KINDS as PARTS
-from lightning_sym.checkpoints.symmetry_sizes import sizes_of
+from lightning_sym.checkpoints.symmetry import KINDS as PARTS
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, sizes_of
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer

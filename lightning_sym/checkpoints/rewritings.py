@@ -16,12 +16,12 @@ import numpy as np
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, TurnedAndNot, moved, one_number
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
+from lightning_sym.checkpoints.edited import View
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import KINDS, require_sizes
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.errors import BadInput
 
@@ -30,12 +30,11 @@ ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Rewritten:
+class Rewritten(View):
     """A checkpoint under a symmetry; its arrays are float64, or `Fraction` where an exact number is no float64.
 
     Attributes:
         form: as before, but for the epsilon, and what the symmetry says of groups, neurons and the tie.
-        original: the checkpoint.
         symmetry: what is done to it.
         ring: exact or rounded.
         stream: what is done to the stream.
@@ -43,7 +42,6 @@ class Rewritten:
     """
 
     form: CheckpointForm
-    original: Checkpoint
     symmetry: Symmetry
     ring: Arithmetic
     stream: StreamAction
@@ -57,10 +55,6 @@ class Rewritten:
     def stored(self, piece: str) -> str:
         """`F64`, whatever the original is stored in."""
         return "F64"
-
-    def called(self, piece: str) -> str:
-        """The name that the original's files have for it."""
-        return self.original.called(piece)
 
     def ends(self) -> Ends:
         """Embedding, positions, final norm and unembedding."""
@@ -79,6 +73,12 @@ class Rewritten:
             found = _biases_moved(found, self.ring, had, where)
         merged = forms.merged(found, isinstance(self.ring, Exact), where)
         return with_idle(self.symmetry.layers[layer], merged, places, where)
+
+
+def layer_under(prepared: Rewritten, layer: int, symmetry: LayerSymmetry) -> Rewritten:
+    """A checkpoint of which one layer is looked at, under another symmetry of it; of the others nothing is said."""
+    layers = (symmetry,) * prepared.form.layers
+    return replace(prepared, symmetry=replace(prepared.symmetry, layers=layers))
 
 
 def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> Rewritten:
@@ -120,7 +120,7 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
     for number, layer in enumerate(symmetry.layers):
         _require_numbers(layer, forms.between, f"layer {number}: ")
     ring: Arithmetic = Exact() if exact else Rounded()
-    return Rewritten(forms.new, checkpoint, symmetry, ring, StreamAction(symmetry, forms.between, ring), forms)
+    return Rewritten(checkpoint, forms.new, symmetry, ring, StreamAction(symmetry, forms.between, ring), forms)
 
 
 def _require_allowed(part: str, form: CheckpointForm) -> None:

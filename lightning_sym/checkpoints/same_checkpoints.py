@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -13,15 +13,14 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.atlas.workers import spread_over
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
 from lightning_sym.checkpoints.diagnosis import diagnose
-from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.edited import Edited, reduced_pair
 from lightning_sym.checkpoints.explaining import MOST
 from lightning_sym.checkpoints.explanation import Detail, Explained, tensors_called
 from lightning_sym.checkpoints.identity import (
     beyond,
     called_by,
+    forms_apart,
     is_account,
-    numbers_apart,
-    one_form,
     only_changed,
     stored_type,
     under_identity,
@@ -31,14 +30,12 @@ from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.overlap import Overlap, overlap
 from lightning_sym.checkpoints.pieces import SHAPELESS, table
-from lightning_sym.checkpoints.prompts import past_windows, prompt_of, prompts_for
-from lightning_sym.checkpoints.reduced import reduced_pair
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import Walker, ends_of, require_form
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import DEFAULT_WORK, Progress, Work, unheard
+from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer, unheard
 
 
 def same_checkpoints(
@@ -205,13 +202,14 @@ def _answered(
     why_not, met, within = found.why_not, Overlap(found.first, found.second), found
     named = [beyond(residuals, found.units)]
     cut = overlap(found.first, found.second, found.units) if reasons else None
+    numbers, others = forms_apart(found.first, found.second)
     if cut is not None:
         met, within = cut, _searched(cut.first, cut.second, found.units, found.tell)
         residuals, description = _accounted(within)
         renamed = (replace(each, piece=met.piece(each.piece)) for each in residuals)
-        residuals = (*numbers_apart(found.first, found.second), *renamed)
+        residuals = (*numbers, *renamed)
         tried = (*tried, *within.tried, *met.said)
-    elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and one_form(found.first, found.second))):
+    elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and not others)):
         residuals, description = _accounted(found)
     named.append(beyond(residuals, found.units))
     asked = len(ids) > 0 or numbers_of(found.second.form) <= LOGITS
@@ -261,3 +259,67 @@ def _logits(found: Searched, prompt: tuple[int, ...]) -> tuple[LogitComparison |
         return None, (f"logits: {error}",)
     said = f"logits of the token ids {' '.join(map(str, prompt))} are not proved apart"
     return compared, () if compared.apart is not None else (said,)
+
+
+PROMPT = 4
+"""Token ids read where nobody says which."""
+
+LONGEST = 64
+"""Tokens of a prompt that is made to show a difference of one position."""
+
+
+def prompt_of(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[int, ...]:
+    """The token ids asked for, or a few spread over the vocabulary.
+
+    Raises:
+        BadInput: an id is not in the vocabulary, or they are more than the context.
+    """
+    vocabulary, context = forms[0].vocabulary, min(form.context for form in forms)
+    if not len(ids):
+        count = min(PROMPT, context, vocabulary)
+        return tuple((7 + i * (vocabulary // count)) % vocabulary for i in range(count))
+    for each in ids:
+        require_integer(each, "a token id", 0, vocabulary - 1)
+    if len(ids) > context:
+        raise BadInput(f"a prompt must have at most {context} token ids, got {len(ids)}")
+    return tuple(int(each) for each in ids)
+
+
+def past_windows(prompt: tuple[int, ...], forms: tuple[CheckpointForm, ...]) -> list[tuple[int, ...]]:
+    """The prompt with as many tokens as it takes to see that windows differ, if these are few.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> form = small_checkpoint("mistral").form
+        >>> past_windows((7, 3), (form, replace(form, window=3)))
+        [(7, 3, 7, 3)]
+    """
+    windows = {(form.window, form.local) for form in forms}
+    count = min((window for window, _ in windows if window is not None), default=0) + 1
+    few = count <= min(LONGEST, *(form.context for form in forms))
+    if len(windows) == 1 or count <= len(prompt) or not few:
+        return []
+    return [(prompt * (count // len(prompt) + 1))[:count]]
+
+
+def prompts_for(
+    prompt: tuple[int, ...], differing: Iterable[Sequence[Residual]], context: int
+) -> list[tuple[int, ...]]:
+    """The prompt asked for, and those that read the rows of the embedding and of the positions that differ most.
+
+    Args:
+        prompt: that.
+        differing: tensors that differ, in one account or several.
+        context: the largest number of tokens.
+    """
+    found = [prompt]
+    for residuals in differing:
+        off = {each.piece: each.entry[0] for each in residuals if each.entry}
+        longer = list(prompt)
+        if (row := off.get("embedding", prompt[0])) not in prompt:
+            longer = [row, *prompt][:context]
+        if (place := off.get("positions", 0)) < LONGEST:
+            longer += [prompt[-1]] * (place + 1 - len(longer))
+        found += [tuple(longer)] if tuple(longer) not in found else []
+    return found

@@ -11,8 +11,7 @@ from lightning_sym.atlas.workers import Spread
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.comparison import FoundSymmetry
 from lightning_sym.checkpoints.ends_accounts import EndsFound, compare_ends
-from lightning_sym.checkpoints.found_symmetry import Gathered, stream_of
-from lightning_sym.checkpoints.found_text import stream_words
+from lightning_sym.checkpoints.found_symmetry import Gathered, stream_of, stream_words
 from lightning_sym.checkpoints.identity import Identity, beyond, called_by, stored_type
 from lightning_sym.checkpoints.layer_looked import LayerLooked, LayerWork
 from lightning_sym.checkpoints.model import Checkpoint

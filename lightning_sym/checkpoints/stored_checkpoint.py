@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lightning_sym.checkpoints.adapter import Adapter
-from lightning_sym.checkpoints.coded import Coded, first_not_finite
-from lightning_sym.checkpoints.grids import Grid
+from lightning_sym.checkpoints.block_types import Grid
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.stored_types import StoredTensor
+from lightning_sym.checkpoints.stored_types import Coded, StoredTensor, first_not_finite
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.display import Lines, text_table
 from lightning_sym.errors import BadInput, FileFormatError
@@ -80,7 +79,7 @@ class StoredCheckpoint:
             FileFormatError: a number is not finite.
             TooLarge: they would take more memory than allowed.
         """
-        return self._pieces(Ends, "")
+        return self._pieces(Ends, None)
 
     def block(self, layer: int) -> Block:
         """Layer `layer`, from 0.
@@ -90,8 +89,7 @@ class StoredCheckpoint:
             TooLarge: it would take more memory than allowed.
             BadInput: there is no such layer.
         """
-        require_integer(layer, "the layer", 0, self.form.layers - 1)
-        return self._pieces(Block, f"{layer}.")
+        return self._pieces(Block, layer)
 
     def coded(self, layer: int | None) -> Ends | Block:
         """A layer, or the ends for `None`, for who looks at some entries at a time: bfloat16 is `Coded`, as it lies.
@@ -100,9 +98,8 @@ class StoredCheckpoint:
             FileFormatError, TooLarge, BadInput: as for `block` and `ends`.
         """
         if layer is None:
-            return self._pieces(Ends, "", coded=True)
-        require_integer(layer, "the layer", 0, self.form.layers - 1)
-        return self._pieces(Block, f"{layer}.", coded=True)
+            return self._pieces(Ends, None, coded=True)
+        return self._pieces(Block, layer, coded=True)
 
     def stored(self, piece: str) -> str:
         """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it.
@@ -171,11 +168,14 @@ class StoredCheckpoint:
             raise BadInput(f"{self.name} must have the piece that is asked for, got {shown(piece)}")
         return self._places[piece]
 
-    def _pieces(self, kind: type[_P], before: str, *, coded: bool = False) -> _P:
+    def _pieces(self, kind: type[_P], layer: int | None, *, coded: bool = False) -> _P:
+        if layer is not None:
+            require_integer(layer, "the layer", 0, self.form.layers - 1)
+        before = "" if layer is None else f"{layer}."
         tensors = {self._places[p].tensor for p in (before + f.name for f in fields(kind)) if p in self._places}
         as_they_lie = {name for name in tensors if coded and self._is_coded(name)}
         needed = sum(self._tensors[name].bytes_read for name in tensors - as_they_lie)
-        require_memory(needed, self._memory, f"{self.name}: {f'layer {before[:-1]}' if before else 'the embedding'}")
+        require_memory(needed, self._memory, f"{self.name}: {'the embedding' if layer is None else f'layer {layer}'}")
         read: dict[str, Array] = {}
         found: dict[str, Any] = {}
         for field in fields(kind):

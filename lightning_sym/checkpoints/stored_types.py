@@ -2,19 +2,74 @@
 
 from __future__ import annotations
 
+import mmap
+import os
+import stat
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.grids import Grid
-from lightning_sym.checkpoints.mapped_file import MappedFile
+from lightning_sym.checkpoints.block_types import Grid
 from lightning_sym.checkpoints.model import Array
-from lightning_sym.errors import BadInput
+from lightning_sym.errors import BadInput, FileFormatError
+
+
+class MappedFile:
+    """A regular file that is not empty; it must not be shortened while it is read, and what notices that says so.
+
+    Raises:
+        FileFormatError: it cannot be read, is empty or no regular file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would keep us waiting
+            try:
+                about = os.fstat(handle)
+                if not stat.S_ISREG(about.st_mode):
+                    raise FileFormatError("it must be a readable regular file")
+                if not about.st_size:
+                    raise FileFormatError("it must not be empty")
+                self._map = mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+            finally:
+                os.close(handle)
+        except FileFormatError:
+            raise
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise FileFormatError(f"it must be a readable file: {reason or error}") from error
+        self.size = len(self._map)
+
+    def bytes(self, start: int, stop: int) -> bytes:
+        """A copy of some bytes.
+
+        Raises:
+            FileFormatError: they are not in the file.
+        """
+        self._require(start, stop)
+        return self._map[start:stop]
+
+    def numbers(self, start: int, count: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+        """Numbers where they lie, not to be written to.
+
+        Raises:
+            FileFormatError: they are not in the file.
+        """
+        self._require(start, start + count * kind.itemsize)
+        return np.frombuffer(self._map, dtype=kind, count=count, offset=start)
+
+    def _require(self, start: int, stop: int) -> None:
+        if self._map.size() != self.size:
+            raise FileFormatError("it must not change while it is read")
+        if not 0 <= start <= stop <= self.size:
+            raise FileFormatError(f"it has {self.size:,} bytes, and would need {stop:,}")
+
 
 ON_DISK: dict[str, np.dtype[Any]] = {
     name: np.dtype(code) for name, code in {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}.items()
@@ -145,6 +200,19 @@ class StoredTensor(ABC):
         return None
 
 
+class WrittenTensor(NamedTuple):
+    """A tensor that is to be written: its name, the type it is stored in, and its shape."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """How many it takes in a file."""
+        return prod(self.shape) * ON_DISK[self.kind].itemsize
+
+
 @dataclass(frozen=True)
 class FileTensor(StoredTensor):
     """A tensor that lies in a file, number behind number.
@@ -180,3 +248,79 @@ class ArrayTensor(StoredTensor):
 
     def read(self) -> Array:
         return self.array
+
+
+Codes = npt.NDArray[np.uint16]
+
+
+class Coded(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of float32 that is held in the 16 bits of bfloat16.
+
+    Example:
+        >>> three = Coded(np.array([0x3F80, 0xC000, 0], dtype="<u2"))
+        >>> (three[:2] + 1).tolist(), np.repeat(three, 2).shape, three.dtype
+        ([2.0, -1.0], (6,), dtype('float32'))
+    """
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, codes: Codes) -> None:
+        self.codes = codes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array."""
+        return self.codes.shape
+
+    @property
+    def ndim(self) -> int:
+        """As of an array."""
+        return self.codes.ndim
+
+    @property
+    def size(self) -> int:
+        """As of an array."""
+        return self.codes.size
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self.codes[index]
+        return Coded(found) if isinstance(found, np.ndarray) else from_disk(np.asarray(found), "BF16")[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = from_disk(self.codes, "BF16")
+        return found if dtype is None else found.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*(_floats(each) for each in given), **kwargs)
+
+    def __array_function__(self, function: Any, _: Any, given: Any, kwargs: Any) -> Any:
+        """Codes are repeated; of all other functions the floats are asked."""
+        if function is np.repeat:
+            return Coded(np.repeat(self.codes, *given[1:], **kwargs))
+        return function(*(_floats(each) for each in given), **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "codes":
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
+
+
+def _floats(given: Any) -> Any:
+    """Codes as floats, also in a list; all else as it is."""
+    if isinstance(given, list | tuple):
+        return type(given)(map(_floats, given))
+    return np.asarray(given) if isinstance(given, Coded) else given
+
+
+def first_not_finite(codes: Codes) -> int | None:
+    """The place of the first number, counted along the rows, that is infinite or none.
+
+    Example:
+        >>> first_not_finite(np.array([[0, 1], [0x7F80, 0]], dtype="<u2"))
+        2
+    """
+    wrong = (codes & 0x7F80) == 0x7F80
+    return int(wrong.argmax()) if wrong.any() else None

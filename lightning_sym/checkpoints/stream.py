@@ -139,7 +139,7 @@ class Reading:
             new = self.stream.read(old)
         more: list[Numbers] = []
         if self.moves_bias and self.old_bias is not None and self.bias is not None:
-            before, after = _applied(ring, old, self.old_bias), _applied(ring, new, self.bias)
+            before, after = applied(ring, old, self.old_bias), applied(ring, new, self.bias)
             if bias is not None:
                 more += [before, -after]
             else:
@@ -148,7 +148,7 @@ class Reading:
             direction = ring.numbers(shift)
             new = ring.plus(new, ring.over(direction[..., None], self.gain))
             if self.bias is not None:
-                total = _applied(ring, ring.over(self.bias, self.gain)[None], np.ones(len(self.gain)))
+                total = applied(ring, ring.over(self.bias, self.gain)[None], np.ones(len(self.gain)))
                 if bias is not None:
                     more.append(-ring.times(direction, total))
                 else:
@@ -158,7 +158,7 @@ class Reading:
         return new, bias
 
 
-def _applied(ring: Arithmetic, weight: Numbers, vector: Numbers) -> Numbers:
+def applied(ring: Arithmetic, weight: Numbers, vector: Numbers) -> Numbers:
     """A map `(..., d)` times a vector."""
     return ring.product(weight.reshape(-1, weight.shape[-1]), vector[:, None]).reshape(weight.shape[:-1])
 

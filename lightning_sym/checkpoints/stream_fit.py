@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
-from lightning_sym.checkpoints.nice_numbers import nice, round_number
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, nice, round_number
 from lightning_sym.checkpoints.understood import Walker, coded_ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
+from lightning_sym.rings.rationals import rational_root
 
 CHUNK = 4096
 """Rows that are looked at together."""
@@ -134,8 +133,7 @@ def scale_of(first: CheckpointForm, second: CheckpointForm, length: float, store
         length = 1.0 if square is None else float(square) ** 0.5
     near = square is not None and abs(length / float(square) ** 0.5 - 1) < 1e-2
     if square is not None and near:
-        root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-        if root * root == square and _short(root):
+        if (root := rational_root(square)) is not None and _short(root):
             return root, True
         simple = Fraction(float(square) ** 0.5).limit_denominator(SIMPLE)
         if simple and number_residual("epsilon", first.epsilon * simple**2, second.epsilon, stored).units <= 1.5:

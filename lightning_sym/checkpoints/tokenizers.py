@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.understood import Walker, ends_of
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Result
 from lightning_sym.errors import BadInput
 
 LARGEST = 2**28
@@ -50,10 +50,15 @@ class IdOrder(Result):
         """How many ids are others."""
         return int((self.order != np.arange(len(self.order))).sum())
 
-    def lines(self) -> Lines:
-        """How many."""
-        said = f"of the second are read in the order of the first: {self.moved} of {len(self.order)} stand elsewhere"
-        return [("ids", f"{said}, by the tokenizers")]
+    sentences = (
+        (
+            "ids",
+            lambda ids: (
+                f"of the second are read in the order of the first: {ids.moved} of {len(ids.order)} stand "
+                "elsewhere, by the tokenizers"
+            ),
+        ),
+    )
 
     def _latex(self) -> str:
         return str(self.moved)

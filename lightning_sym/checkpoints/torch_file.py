@@ -7,20 +7,28 @@ is read by a machine that knows a handful of names (`pickle_machine.py`); number
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from math import prod
 from pathlib import Path
-from typing import Any, NoReturn
+from struct import pack
+from typing import Any, BinaryIO, NoReturn
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
+import numpy.typing as npt
 
-from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.checkpoints.pickle_machine import Called, Named, unpickled
-from lightning_sym.checkpoints.stored_types import ON_DISK, FileTensor, StoredTensor, from_disk
+from lightning_sym.checkpoints.stored_types import (
+    ON_DISK,
+    FileTensor,
+    MappedFile,
+    StoredTensor,
+    WrittenTensor,
+    from_disk,
+)
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import shown
 
@@ -236,3 +244,60 @@ def _flat(value: Any) -> Iterator[tuple[str, StoredTensor]]:
             if len(name) + len(key) > LONGEST_NAME:
                 _refuse(f"names of tensors must have at most {LONGEST_NAME} letters")
             waiting.append((f"{name}.{key}" if name else key, inner))
+
+
+_KINDS = {kind: name for name, (kind, _) in STORAGES.items()}
+
+
+def write_torch(
+    stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]], name: str
+) -> None:
+    """Write one file.
+
+    Args:
+        stream: where to.
+        tensors: those of the file.
+        numbers: of each in turn, as they are stored.
+        name: of the folder inside.
+    """
+    with ZipFile(stream, "w", ZIP_STORED) as archive:
+        archive.writestr(f"{name}/data.pkl", pickle_of(tensors))
+        archive.writestr(f"{name}/byteorder", b"little")
+        for number, _ in enumerate(tensors):
+            with archive.open(f"{name}/data/{number}", "w", force_zip64=True) as entry:
+                entry.write(next(numbers).tobytes())
+        archive.writestr(f"{name}/version", b"3\n")
+
+
+def pickle_of(tensors: Sequence[WrittenTensor]) -> bytes:
+    """The pickle of protocol 2 that says which tensors there are; the storage of each is called by its number.
+
+    Example:
+        >>> import pickletools
+        >>> [code.name for code, _, _ in pickletools.genops(pickle_of([]))]
+        ['PROTO', 'EMPTY_DICT', 'MARK', 'SETITEMS', 'STOP']
+    """
+    made = [b"\x80\x02}("]
+    for number, tensor in enumerate(tensors):
+        strides = [prod(tensor.shape[axis + 1 :]) for axis in range(len(tensor.shape))]
+        storage = (_text("storage"), _name("torch", _KINDS[tensor.kind]), _text(str(number)), _text("cpu"))
+        made += [_text(tensor.name), _name("torch._utils", "_rebuild_tensor_v2"), b"("]
+        made += [b"(", *storage, _integer(prod(tensor.shape)), b"tQ", _integer(0)]
+        made += [_tuple(tensor.shape), _tuple(strides), b"\x89", _name("collections", "OrderedDict"), b")RtR"]
+    return b"".join((*made, b"u."))
+
+
+def _text(text: str) -> bytes:
+    return b"X" + pack("<I", len(text.encode())) + text.encode()
+
+
+def _name(module: str, name: str) -> bytes:
+    return f"c{module}\n{name}\n".encode()
+
+
+def _integer(number: int) -> bytes:
+    return b"J" + pack("<i", number) if number < 2**31 else b"\x8a\x08" + pack("<q", number)
+
+
+def _tuple(numbers: Sequence[int]) -> bytes:
+    return b"(" + b"".join(map(_integer, numbers)) + b"t"

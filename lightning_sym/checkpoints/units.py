@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.rings.rotary import largest_change
 
@@ -92,22 +92,6 @@ class Residual:
     own: float | None = None
     blocks: str = field(default="", repr=False, compare=False)
 
-    @classmethod
-    def of(
-        cls,
-        piece: str,
-        called: str,
-        units: float,
-        stored: str,
-        entry: tuple[int, ...] | None,
-        difference: float,
-        differing: int | None,
-        value: float,
-    ) -> Residual:
-        """A residual at an entry that has this value."""
-        own = float(abs(difference) / unit_at(value or difference, stored)) if units and differing else None
-        return cls(piece, called, units, stored, entry, difference, differing, own)
-
     def said(self) -> str:
         """The tensor, how far off, and where."""
         where = "" if self.entry is None else f" at [{', '.join(map(str, self.entry))}]"
@@ -133,7 +117,10 @@ class Worst:
         """The residual of the whole tensor; entries that differ are counted where they were compared exactly."""
         count = self.differing if exact else None
         entry = None if self.entry is None else entry_of(piece.rpartition(".")[2], self.entry, form)
-        return Residual.of(piece, called, self.units, stored, entry, self.difference, count, self.value)
+        own = None
+        if self.units and count:
+            own = float(abs(self.difference) / unit_at(self.value or self.difference, stored))
+        return Residual(piece, called, self.units, stored, entry, self.difference, count, own)
 
     def add(
         self, differences: Floats, units: Any, values: Any, start: int = 0, mask: Any = None, axis: int = 0

@@ -22,9 +22,8 @@ from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, valu
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten
-from lightning_sym.checkpoints.stream import StreamAction
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import KINDS
+from lightning_sym.checkpoints.stream import StreamAction, applied
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import Worst, digits_of
 
@@ -111,7 +110,7 @@ class Settled:
 def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Arithmetic, symmetry: Symmetry) -> Rewritten:
     """A layer, or ends, rewritten in a ring; nothing is asked of the numbers of the symmetry."""
     forms = Configurations(part.form, part.form, part.form)
-    return Rewritten(part.form, part, symmetry, ring, stream, forms)
+    return Rewritten(part, part.form, symmetry, ring, stream, forms)
 
 
 def differences(ring: Ring, made: Any, second: Any) -> Differences:
@@ -200,7 +199,7 @@ class LayerWalk:
         bias = f"norm{number}_bias"
         lost = found.left[bias]
         for name in readers:
-            self._add_to_bias(found, name, _applied(self.ring, getattr(self.made, name), lost))
+            self._add_to_bias(found, name, applied(self.ring, getattr(self.made, name), lost))
         found.left[bias] = with_zeros(lost, True)
         found.parts[f"bias{number}"] = getattr(self.second, bias)
 
@@ -305,11 +304,6 @@ def with_zeros(array: Any, places: Any) -> Any:
     if isinstance(array, Measured):
         return Measured(with_zeros(array.value, places), array.square)
     return np.where(places, 0, array)
-
-
-def _applied(ring: Ring, weight: Any, vector: Any) -> Any:
-    """A map `(..., d)` times a vector."""
-    return ring.product(weight.reshape(-1, weight.shape[-1]), vector[:, None]).reshape(*weight.shape[:-1])
 
 
 NOISE = 1e-10

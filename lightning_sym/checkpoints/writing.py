@@ -14,16 +14,15 @@ import numpy.typing as npt
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.config_writing import spelled, stated, stated_as_params, type_of_all
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.folder_files import ADAPTER, CONFIG, PARAMS
+from lightning_sym.checkpoints.folder_files import ADAPTER, CONFIG, INDEX, PARAMS, in_files, index_of, write_safetensors
 from lightning_sym.checkpoints.gguf_writing import gguf_values, write_gguf
 from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, join, tensor_shape
 from lightning_sym.checkpoints.layouts import Files, LayoutRow, layout_row
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.safetensors_writing import INDEX, WrittenTensor, in_files, index_of, write_safetensors
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
-from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
-from lightning_sym.checkpoints.torch_writing import write_torch
+from lightning_sym.checkpoints.stored_types import ON_DISK, WrittenTensor, to_disk
+from lightning_sym.checkpoints.torch_file import write_torch
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress, require_integer, unheard

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from fractions import Fraction
-from math import gcd, isqrt, lcm
+from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.rings.rationals import RationalMatrix, rational_root
 
 MOST_PARTNERS = 32
 """Where the search for other orbits by known moves stops; there may be `2^l` of them."""
@@ -293,5 +293,5 @@ def linear_factors(form: ObjectArray) -> tuple[ObjectArray, ObjectArray] | Fract
     ratio = -beta / alpha  # alpha u^2 + beta t^2 = alpha (u^2 - ratio t^2)
     if ratio < 0:
         return None
-    root = Fraction(isqrt(ratio.numerator), isqrt(ratio.denominator))
-    return (alpha * (u + root * t), u - root * t) if root**2 == ratio else ratio
+    root = rational_root(ratio)
+    return ratio if root is None else (alpha * (u + root * t), u - root * t)

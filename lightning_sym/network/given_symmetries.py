@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import shown
-from lightning_sym.display import Lines, Result, bounds_in_words, labelled
+from lightning_sym.display import Result, bounds_in_words
 from lightning_sym.errors import BadInput, ProgramError, ShapeError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
@@ -57,14 +57,12 @@ class GivenConserved(Result):
         """How many independent functions are kept near generic weights; `None` while undecided."""
         return self.lower if self.lower == self.upper else None
 
-    def lines(self) -> Lines:
-        """What is kept, and how many there are."""
-        return [
-            ("parameters", f"{self.parameters:,}"),
-            ("conserved", bounds_in_words(self.lower, self.upper, "certified: two bounds meet")),
-            *labelled("kept", map(str, self.quantities)),
-            ("proof", "docs/conserved.md, Propositions 1 and 4"),
-        ]
+    sentences = (
+        ("parameters", "{0.parameters:,}"),
+        ("conserved", lambda found: bounds_in_words(found.lower, found.upper, "certified: two bounds meet")),
+        ("kept", lambda found: map(str, found.quantities)),
+        ("proof", "docs/conserved.md, Propositions 1 and 4"),
+    )
 
 
 def conserved_by(

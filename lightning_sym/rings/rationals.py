@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import lcm
+from math import isqrt, lcm
 from numbers import Rational
 from typing import Any, NamedTuple, cast
 
@@ -68,6 +68,17 @@ def as_fraction(number: Any) -> Fraction:
     """
     top, low = int(number.numerator), int(number.denominator)
     return Fraction(top) if low == 1 else Fraction(cast(Rational, _LowestTerms(top, low)))
+
+
+def rational_root(square: Fraction) -> Fraction | None:
+    """The rational root of a number that is not negative; `None` where there is none.
+
+    Example:
+        >>> rational_root(Fraction(4, 9)), rational_root(Fraction(2))
+        (Fraction(2, 3), None)
+    """
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    return root if root**2 == square else None
 
 
 def to_fractions(array: Rows) -> ObjectArray:

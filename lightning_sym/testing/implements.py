@@ -14,10 +14,9 @@ from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.testing.callers import Caller, Function
+from lightning_sym.testing.callers import Caller, Function, first_inputs, random_input, shrunk
 from lightning_sym.testing.exact_floats import floats_named
 from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, power_of_ten, shown_sparsely, told
-from lightning_sym.testing.inputs import first_inputs, random_input, shrunk
 from lightning_sym.testing.mistakes import recognized
 from lightning_sym.testing.truth import EnclosedOutputs, ExactOutputs, what_is_rounded
 

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.ask import FellShort, ask
+from lightning_sym.ask import FellShort, ask, propositions
 from lightning_sym.dimension.certify import Status
-from lightning_sym.display import Lines, Result, bounds_in_words, labelled, propositions
+from lightning_sym.display import Lines, Result, bounds_in_words, labelled
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.lazy import lazy_imports

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Lines, Result, latex_words, typed
+from lightning_sym.display import Result, latex_words, typed
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
@@ -104,12 +104,10 @@ class Jet(Result):
         """The highest degree of a coefficient."""
         return 2 * max(len(line.coefficients) for line in self.series) - 1
 
-    def lines(self) -> Lines:
-        """As text."""
-        return [
-            ("network", network_line(self.architecture)),
-            ("jet", f"{len(self.series)} lines, up to degree {self.order}"),
-        ]
+    sentences = (
+        ("network", lambda jet: network_line(jet.architecture)),
+        ("jet", lambda jet: f"{len(jet.series)} lines, up to degree {jet.order}"),
+    )
 
     def _latex(self) -> str:
         return latex_words(f"{len(self.series)} lines, up to degree {self.order}")

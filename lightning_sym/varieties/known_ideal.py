@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.ask import FellShort
-from lightning_sym.display import Lines, Result, propositions
+from lightning_sym.ask import FellShort, propositions
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.lazy import lazy_imports

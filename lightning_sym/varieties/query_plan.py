@@ -15,7 +15,7 @@ from math import lcm
 from typing import NamedTuple
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Lines, Result, latex_words, spelled
+from lightning_sym.display import Result, latex_words, spelled
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.exact.rational import unique_solution
 from lightning_sym.limits import require_integer
@@ -100,16 +100,21 @@ class QueryPlan(Result):
         """A common denominator of all entries, `None` for balls."""
         return None if self.denominators is None else lcm(*range(1, self.denominators + 1))
 
-    def lines(self) -> Lines:
-        """As the command prints it."""
-        shape = self.architecture
-        numbers = shape.output_width * shape.tokens
-        return [
-            ("network", network_line(shape)),
-            ("queries", f"at most {self.queries}, each a matrix of {shape.input_width} x {shape.tokens} decimals"),
-            ("digits", f"{self.digits} behind the point in each of the {numbers} numbers of an answer"),
-            *(("if", assumption) for assumption in self.assumptions),
-        ]
+    sentences = (
+        ("network", lambda plan: network_line(plan.architecture)),
+        (
+            "queries",
+            "at most {0.queries}, each a matrix of {0.architecture.input_width} x {0.architecture.tokens} decimals",
+        ),
+        (
+            "digits",
+            lambda plan: (
+                f"{plan.digits} behind the point in each of the "
+                f"{plan.architecture.output_width * plan.architecture.tokens} numbers of an answer"
+            ),
+        ),
+        ("", lambda plan: [("if", assumption) for assumption in plan.assumptions]),
+    )
 
     @property
     def assumptions(self) -> tuple[str, ...]:

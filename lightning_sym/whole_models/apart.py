@@ -13,24 +13,27 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym.checkpoints.comparison import ApartByTheorem
+from lightning_sym.checkpoints.comparison import ApartByTheorem, CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.same_checkpoints import numbers_of
 from lightning_sym.checkpoints.transformer import unembedding
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, knows_all
 from lightning_sym.exact.modular import pivots_mod_p, row_basis_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, unheard
 from lightning_sym.rings.prime_field import random_residues, reduce_mod
+from lightning_sym.rings.rationals import rational_root
 from lightning_sym.whole_models.components import Components, Read, components
 from lightning_sym.whole_models.conditions import at_weights
 from lightning_sym.whole_models.covered import not_covered, seen_width
 from lightning_sym.whole_models.images import Integers, P, Residues, integers, of, product, shown_vectors, times
 
 SEED, VECTORS = 20261126, 3
+ALWAYS = 2**22
+"""Numbers of a model up to which the theorem is asked where logits are proved apart already."""
 PAGE = "docs/whole-models.md"
 INPUTS = "prompts whose tokens are real combinations of token embeddings"
 
@@ -80,6 +83,38 @@ def apart_by_theorem(
     return None
 
 
+def told_by_theorem(
+    found: CheckpointComparison,
+    first: Checkpoint,
+    second: Checkpoint,
+    *,
+    work: float = DEFAULT_WORK,
+    progress: Progress | None = None,
+) -> CheckpointComparison:
+    """A comparison in which *undecided* becomes *different* if the theorem shows it.
+
+    Of models of a few million numbers it is told beside logits that are apart. It is about prompts of real combinations
+    of token embeddings; who asks about some token ids asks nothing here.
+
+    Args:
+        found: what `same_checkpoints` says of the two.
+        first, second: they themselves.
+        work, progress: as of `apart_by_theorem`.
+
+    Example:
+        >>> from lightning_sym import same_checkpoints
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one, two = (small_checkpoint("llama", seed=seed) for seed in (1, 2))
+        >>> told_by_theorem(same_checkpoints(one, two), one, two).theorem.what
+        'what the unembedding makes of the stream'
+    """
+    large = numbers_of(first.form) > ALWAYS
+    if found.answer not in {CheckpointAnswer.UNDECIDED, *(() if large else (CheckpointAnswer.DIFFERENT,))}:
+        return found
+    theorem = apart_by_theorem(first, second, work=work, progress=progress)
+    return found if theorem is None else replace(found, answer=CheckpointAnswer.DIFFERENT, theorem=theorem)
+
+
 def _common(form: CheckpointForm) -> CheckpointForm:
     """Return what two forms must have in common."""
     return replace(form, family="", tied=False, context=3, epsilon=Fraction(1))
@@ -99,7 +134,7 @@ def _differences(one: Checkpoint, other: Checkpoint, tell: Progress, *, strict: 
     if ours is None:
         yield _Unlike(None, "what the unembedding makes of the stream")
         return
-    scale = _root_of(other.form.epsilon / form.epsilon)
+    scale = rational_root(other.form.epsilon / form.epsilon)
     if scale is None:
         return
     both = ours, theirs
@@ -136,12 +171,6 @@ def _differences(one: Checkpoint, other: Checkpoint, tell: Progress, *, strict: 
         if not pooled[key]:
             yield _Unlike(layer, f"{kind} {number}, which no layer of the other has")
         pooled[key] -= 1
-
-
-def _root_of(square: Fraction) -> Fraction | None:
-    """Return the rational root of a number; `None` where there is none."""
-    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-    return root if root * root == square else None
 
 
 def _layer(checkpoint: Checkpoint, layer: int, read: Read) -> Components:

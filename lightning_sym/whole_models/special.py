@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.configurations import alive
 from lightning_sym.checkpoints.exact_arrays import to_objects
-from lightning_sym.checkpoints.folded import alive
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.exact.rational import rank
 from lightning_sym.whole_models.groups import equal_gains

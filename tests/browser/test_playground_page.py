@@ -14,10 +14,9 @@ from chromium import Reader
 from rounded_transformer import rounded_logits
 
 from lightning_cli.writing.faults import broken, faults_of
-from lightning_cli.writing.incidents import INCIDENTS
 from lightning_cli.writing.live_pages import page_text
 from lightning_cli.writing.moves import array_of, moved
-from lightning_cli.writing.playground import incident_settings, small_model
+from lightning_cli.writing.playground import INCIDENTS, incident_settings, small_model
 from lightning_sym.checkpoints.pieces import table
 
 if TYPE_CHECKING:

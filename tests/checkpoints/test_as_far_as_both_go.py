@@ -13,10 +13,9 @@ from test_every_mistake import QWEN, idle, twice
 
 from lightning_sym import apply, same_checkpoints
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
-from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.edited import Edited, does_nothing, reduced
 from lightning_sym.checkpoints.overlap import aligned, described
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
-from lightning_sym.checkpoints.reduced import does_nothing, reduced
 from lightning_sym.testing import small_checkpoint
 
 DIFFERENT, SAME, ROUNDING = CheckpointAnswer.DIFFERENT, CheckpointAnswer.SAME, CheckpointAnswer.ROUNDING

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightning_sym import LayerSymmetry, Symmetry, apply, compare_logits, same_checkpoints
-from lightning_sym.checkpoints.canonical_balanced import balanced
 from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint, scale_to_one
-from lightning_sym.checkpoints.canonical_exact import ordered
+from lightning_sym.checkpoints.canonical_ways import balanced, ordered
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.model import Checkpoint

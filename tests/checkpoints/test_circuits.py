@@ -12,10 +12,10 @@ import pytest
 from command import run
 
 from lightning_sym import circuits, compare_fingerprints, fingerprint, save_checkpoint
-from lightning_sym.checkpoints.head_ranks import head_ranks
 from lightning_sym.checkpoints.model import MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.rewritings import apply
+from lightning_sym.checkpoints.seen_maps import head_ranks
 from lightning_sym.errors import TooLarge
 from lightning_sym.testing import small_checkpoint
 

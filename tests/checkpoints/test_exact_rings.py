@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lightning_sym.checkpoints.exact_rings import Ratio
-from lightning_sym.checkpoints.found_text import gauge_words
-from lightning_sym.checkpoints.nice_numbers import nice
+from lightning_sym.checkpoints.found_symmetry import gauge_words
+from lightning_sym.checkpoints.nice_numbers import Ratio, nice
 from lightning_sym.testing import small_checkpoint
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from lightning_sym import apply, open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import folded, layer_parts, matching, stream_fit
-from lightning_sym.checkpoints.coded import Coded
+from lightning_sym.checkpoints import configurations, layer_parts, matching, stream_fit
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.identity import under_identity
 from lightning_sym.checkpoints.model import Block, Checkpoint, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.searched import Searched, stream_as_it_is
+from lightning_sym.checkpoints.stored_types import Coded
 from lightning_sym.checkpoints.stream_fit import fit_stream
 from lightning_sym.limits import unheard
 from lightning_sym.testing import small_checkpoint
@@ -115,7 +115,7 @@ def test_memory_grows_with_parts_and_not_with_layers(tmp_path: Path, monkeypatch
     numbers = {"layer": 3 * 2048 * 128 + 2 * 128 * (128 + 64), "embedding": 8192 * 128}
     monkeypatch.setattr(stream_fit, "NUMBERS", 2**15)
     monkeypatch.setattr(matching, "AT_ONCE", 2**15)
-    monkeypatch.setattr(folded, "AT_ONCE", 2**15)
+    monkeypatch.setattr(configurations, "AT_ONCE", 2**15)
     found = Searched(first, second, 4.0, unheard)
 
     def look() -> None:

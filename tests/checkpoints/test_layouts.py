@@ -15,9 +15,8 @@ from test_reading_checkpoints import arrays, assert_equal
 from lightning_sym import BadInput, open_checkpoint, same_checkpoints, save_checkpoint
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layouts import LAYOUTS
-from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
-from lightning_sym.checkpoints.torch_file import read_torch_file
-from lightning_sym.checkpoints.torch_writing import write_torch
+from lightning_sym.checkpoints.stored_types import WrittenTensor
+from lightning_sym.checkpoints.torch_file import read_torch_file, write_torch
 from lightning_sym.testing import small_checkpoint
 
 PAIRS = [(family, layout) for family in FAMILIES for layout, row in LAYOUTS.items() if row.spellings(FAMILIES[family])]

@@ -13,8 +13,8 @@ from test_reading_checkpoints import assert_equal, change_config
 
 from lightning_sym import BadInput, open_checkpoint, save_checkpoint
 from lightning_sym.checkpoints.layouts import LAYOUTS, Files
-from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
-from lightning_sym.checkpoints.torch_writing import write_torch
+from lightning_sym.checkpoints.stored_types import WrittenTensor
+from lightning_sym.checkpoints.torch_file import write_torch
 from lightning_sym.testing import small_checkpoint
 
 

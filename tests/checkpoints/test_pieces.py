@@ -123,11 +123,9 @@ def test_walkers_read_pieces_in_one_place() -> None:
     assert read == {
         "understood.py",
         "writing.py",
-        "retyped.py",
         "edited.py",
-        "reduced.py",
         "symmetry_table.py",
-        "align_fit.py",
+        "align.py",
         "canonical_checkpoint.py",
     }
 

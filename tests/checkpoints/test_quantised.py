@@ -15,8 +15,7 @@ from gguf.quants import dequantize
 from test_gguf_checkpoints import tensors_of, write
 
 from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints.block_types import BLOCK_TYPES
-from lightning_sym.checkpoints.grids import grid_of
+from lightning_sym.checkpoints.block_types import BLOCK_TYPES, grid_of
 from lightning_sym.testing import small_checkpoint
 
 KINDS: Any = gguf.GGMLQuantizationType

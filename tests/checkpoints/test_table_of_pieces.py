@@ -17,6 +17,7 @@ from lightning_sym.checkpoints import folders, rewritings
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES, layouts
+from lightning_sym.checkpoints.folder_files import read_safetensors_file
 from lightning_sym.checkpoints.layer_norm_families import AFFINE, NORMS
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
@@ -32,9 +33,7 @@ from lightning_sym.checkpoints.pieces import (
 )
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.rotary_config import read_rotary, write_rotary
-from lightning_sym.checkpoints.safetensors_files import read_safetensors_file
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, kinds
-from lightning_sym.checkpoints.symmetry_sizes import sizes_of
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, kinds, sizes_of
 from lightning_sym.errors import BadInput, FileFormatError, ProgramError
 from lightning_sym.network.pieces import WeightSpace
 from lightning_sym.testing import small_checkpoint

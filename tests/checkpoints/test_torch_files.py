@@ -20,9 +20,8 @@ import pytest
 
 from lightning_sym import BadInput
 from lightning_sym.checkpoints.pickle_machine import unpickled
-from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
-from lightning_sym.checkpoints.torch_file import read_torch_file
-from lightning_sym.checkpoints.torch_writing import pickle_of, write_torch
+from lightning_sym.checkpoints.stored_types import WrittenTensor
+from lightning_sym.checkpoints.torch_file import pickle_of, read_torch_file, write_torch
 from lightning_sym.errors import FileFormatError
 
 

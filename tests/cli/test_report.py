@@ -15,9 +15,8 @@ from walks import walked_once
 
 from lightning_cli.writing import report
 from lightning_cli.writing.math_text import latex_text
-from lightning_cli.writing.mathml import formula_lines, mathml
-from lightning_cli.writing.statement_page import as_html
-from lightning_cli.writing.typeset import typeset
+from lightning_cli.writing.mathml import formula_lines, mathml, typeset
+from lightning_cli.writing.report import as_html
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.version import __version__
 from proofs_check import registry

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lightning_cli.writing.claim_graph import graph_svg
-from lightning_cli.writing.typeset import typeset
+from lightning_cli.writing.mathml import typeset
+from lightning_cli.writing.report import graph_svg
 from proofs_check.registry import all_claims, levels, supports
 
 RESTS_ON = {claim.id: claim.rests_on for claim in all_claims()}

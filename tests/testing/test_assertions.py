@@ -21,7 +21,7 @@ from lightning_sym import (
 from lightning_sym.ask import TheoremRow, any_question, paid_by_steps
 from lightning_sym.fibers import same_function as same
 from lightning_sym.testing import Mismatch, NotDecided, assert_dimension, assert_holds, assert_same_function
-from lightning_sym.testing import dimensions as asserted
+from lightning_sym.testing import functions as asserted
 from proofs_check.claim import Refutation, Undecided
 from proofs_check.registry import all_claims, claim_by_id
 

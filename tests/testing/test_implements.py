@@ -14,9 +14,9 @@ from numpy_attention import attention
 
 from lightning_sym import SOFTMAX, Architecture, BadInput, NetworkForm, ShapeError, TooLarge, Weights, network_output
 from lightning_sym.testing import Mismatch, NotDecided, assert_implements
+from lightning_sym.testing.callers import random_input
 from lightning_sym.testing.exact_floats import FLOATS
 from lightning_sym.testing.failures import power_of_ten
-from lightning_sym.testing.inputs import random_input
 from lightning_sym.testing.truth import ExactOutputs, exactly
 
 NETWORKS = {

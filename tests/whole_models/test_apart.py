@@ -15,8 +15,7 @@ from lightning_sym import CheckpointAnswer, apply, same_checkpoints, save_checkp
 from lightning_sym.checkpoints.model import MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.testing import small_checkpoint
-from lightning_sym.whole_models.apart import apart_by_theorem
-from lightning_sym.whole_models.same_models import same_models
+from lightning_sym.whole_models.apart import apart_by_theorem, told_by_theorem
 
 SMALL: dict[str, Any] = {"heads": 2, "head_width": 4, "inner": 5, "vocabulary": 12}
 MODELS = {
@@ -112,13 +111,14 @@ def last_position() -> tuple[MadeCheckpoint, MadeCheckpoint]:
 
 
 def test_undecided_becomes_different(last_position: tuple[MadeCheckpoint, MadeCheckpoint]) -> None:
-    assert same_checkpoints(*last_position).answer is CheckpointAnswer.UNDECIDED
-    assert same_models(*last_position, ids=[1]).answer is CheckpointAnswer.UNDECIDED
-    found = same_models(*last_position)
+    compared = same_checkpoints(*last_position)
+    assert compared.answer is CheckpointAnswer.UNDECIDED
+    found = told_by_theorem(compared, *last_position)
     assert found.answer is CheckpointAnswer.DIFFERENT
     assert found.theorem is not None
     assert found.theorem.what == "positions 299"
-    assert same_models(last_position[0], last_position[0]).answer is CheckpointAnswer.SAME
+    one = last_position[0]
+    assert told_by_theorem(same_checkpoints(one, one), one, one).answer is CheckpointAnswer.SAME
 
 
 def test_the_command_asks_it_unless_ids_are_given(

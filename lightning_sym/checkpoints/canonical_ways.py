@@ -1,0 +1,266 @@
+"""Two ways to bring what a symmetry makes of a checkpoint into one form: exactly, and balanced in float64.
+
+Exactly: orders, signs and powers of two, so that no number is rounded. Each stage is computed from numbers that the
+members of an orbit have in common up to these. Rows are ordered like words in a dictionary, by their first entries; the
+sign of a row is that of its first entry that is not 0, its size such that the largest one is at least 1/2 and less
+than 1.
+
+In float64: rotations, matrices, turns and scales too. Queries, keys, values and outputs are balanced: `V V^T` and the
+sum of all `O^T O` of a group become one diagonal matrix, whose entries fall. What two signs are left open by squares is
+told by the sum of the cubes of a row. The stream is turned so that sums of rows of the embedding, token id by token id
+into as many as there are coordinates, with fixed signs, are a symmetric positive matrix: the polar decomposition, which
+is one where these sums are independent.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.bases import Places
+from lightning_sym.checkpoints.fits import gain_factors
+from lightning_sym.checkpoints.matching import as_complex
+from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
+from lightning_sym.checkpoints.nice_numbers import Floats
+from lightning_sym.checkpoints.stream_fit import CHUNK, centred
+
+# ---- exactly
+
+FIRST = 4
+"""Entries of rows that are looked at first; more only where rows agree in them."""
+
+
+def ordered(rows: Any) -> Places:
+    """The places of rows in the order of a dictionary.
+
+    Example:
+        >>> ordered(np.array([[2.0, 0.0], [1.0, 5.0], [1.0, 4.0]])).tolist()
+        [2, 1, 0]
+    """
+    depth = FIRST
+    while True:
+        some = rows[:, :depth]
+        order = np.lexsort(some.T[::-1])
+        if depth >= rows.shape[1] or not (some[order[1:]] == some[order[:-1]]).all(axis=1).any():
+            return np.asarray(order, dtype=np.int64)
+        depth *= 8
+
+
+def first_signs(rows: Any) -> Floats:
+    """The sign of the first entry of each row that is not 0; 1 where all are.
+
+    Example:
+        >>> first_signs(np.array([[0.0, -3.0], [0.0, 0.0]])).tolist()
+        [-1.0, 1.0]
+    """
+    first = (rows != 0).argmax(axis=1)
+    return np.where(rows[np.arange(len(rows)), first] < 0, -1.0, 1.0)
+
+
+def unit_powers(rows: Any) -> Floats:
+    """The power of two that takes the largest size of each row to at least 1/2 and below 1; 1 for a row of zeros.
+
+    Example:
+        >>> unit_powers(np.array([[3.0, -8.0], [0.25, 0.0], [0.0, 0.0]])).tolist()
+        [0.0625, 2.0, 1.0]
+    """
+    return np.asarray(np.ldexp(1.0, -np.frexp(np.abs(rows).max(axis=1, initial=0))[1]))
+
+
+def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
+    """Order and signs of the coordinates of the stream, by what the token ids have there.
+
+    A LayerNorm allows one sign for all, which is that of the sum of the first row.
+    """
+    columns = np.asarray(ends.embedding).T
+    if form.norm == "layer":
+        sums = (fsum(row.tolist()) for row in np.asarray(ends.embedding, dtype=np.float64))
+        sign = -1.0 if next((total for total in sums if total), 1.0) < 0 else 1.0
+        signs = np.full(form.width, sign)
+    else:
+        signs = first_signs(columns)
+    order = ordered(columns * signs[:, None].astype(columns.dtype))
+    return {"order": order, "signs": signs[order]}
+
+
+def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
+    """Orders, signs and powers of two inside of the heads, and those of neurons that a gate multiplies."""
+    parts: dict[str, Any] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
+    if form.head_norms is not None:
+        parts["gain_factors"] = _exact_factors(block)
+    elif form.theta is None:
+        parts["queries"] = np.stack([_inverse(_one_a_row(rows)).T for rows in block.key])
+    else:
+        parts["turns"] = np.stack([_quarter_turns(rows) for rows in block.key])
+    if block.gate is not None:
+        parts["ups"] = first_signs(block.up) * unit_powers(block.up)
+    return parts
+
+
+def exact_keys(block: Block, share: int) -> tuple[Any, Any, Any]:
+    """A row for each group, each head and each neuron: what they are ordered by, the entries that differ first."""
+    groups = np.concatenate([x.reshape(len(block.key), -1) for x in (block.key, block.value)], axis=1)
+    heads = np.concatenate([x.reshape(len(block.query), -1) for x in (block.query, block.output)], axis=1)
+    read = block.up if block.gate is None else np.concatenate([block.gate, block.up], axis=1)
+    return groups, heads, np.concatenate([read, block.down.T], axis=1)
+
+
+def _one_a_row(rows: Any) -> Floats:
+    """The matrix, one number in each row and column, that orders rows and gives each its sign and size."""
+    factors = first_signs(rows) * unit_powers(rows)
+    order = ordered(rows * factors[:, None])
+    found = np.zeros((len(rows), len(rows)))
+    found[np.arange(len(rows)), order] = factors[order]
+    return found
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """The inverse of a matrix with one power of two in each row and column."""
+    return np.divide(1.0, matrix.T, out=np.zeros_like(matrix), where=matrix.T != 0)
+
+
+def _quarter_turns(rows: Any) -> Floats:
+    """Quarter turns and powers of two for each frequency, so that the first number of its keys is in one quadrant."""
+    half = len(rows) // 2
+    real, imaginary = rows[:half], rows[half:]
+    first = ((real != 0) | (imaginary != 0)).argmax(axis=1)
+    x, y = (part[np.arange(half), first] for part in (real, imaginary))
+    turns = np.zeros((half, 2))
+    turns[:, 0] = np.where((x < 0) & (y <= 0), -1.0, np.where((x > 0) & (y >= 0), 1.0, 0.0))
+    turns[:, 1] = np.where((x <= 0) & (y > 0), -1.0, np.where((x >= 0) & (y < 0), 1.0, 0.0))
+    turns[(x == 0) & (y == 0), 0] = 1.0
+    return turns / unit_powers(np.concatenate([real, imaginary], axis=1))[:, None]
+
+
+def _gains(block: Block) -> tuple[Floats, list[list[int]]]:
+    """Gains on queries and on keys, `(2, 2, a / 2)`, both rows of a frequency in one column; and their signs."""
+    gains = np.asarray([block.query_norm_gain, block.key_norm_gain], dtype=np.float64)
+    return gains.reshape(2, 2, -1), np.where(gains < 0, -1, 1).tolist()
+
+
+def _exact_factors(block: Block) -> Floats:
+    """Positive gains on queries and keys, those of keys of each frequency at least 1/2 and below 1."""
+    gains, signs = _gains(block)
+    return np.array(gain_factors((1 / unit_powers(gains[1].T)).tolist(), signs))
+
+
+# ---- balanced
+
+LEAST = 1e-9
+"""Directions that are shorter, of the longest, tell nothing."""
+
+
+def cube_signs(rows: Any) -> Floats:
+    """The sign of the sum of the cubes of each row."""
+    return np.where((rows**3).sum(axis=-1) < 0, -1.0, 1.0)
+
+
+def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
+    """The rotation of the stream; nothing where token ids do not fill it."""
+    width, rows = form.width, ends.embedding
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=len(rows))
+    mean = np.mean(rows, axis=0, dtype=np.float64) if form.theta is None else 0.0
+    sums = np.zeros((width, width))
+    for start in range(0, len(rows), CHUNK):
+        some = centred(np.asarray(rows[start : start + CHUNK], dtype=np.float64) - mean, form)
+        np.add.at(sums, (np.arange(start, start + len(some)) % width), some * signs[start : start + CHUNK, None])
+    whole: Any = 0.0
+    if form.norm == "layer":  # both sides without ones, which stay as they are
+        sums, whole = sums - sums.mean(axis=0), np.full((width, width), 1 / width)
+    left, values, right = np.linalg.svd(sums)
+    rank = width - (form.norm == "layer")
+    if not values[rank - 1] > LEAST * values[0]:
+        return {}
+    return {"rotation": left[:, :rank] @ right[:rank] + whole}
+
+
+def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
+    """Matrices or turns of each group, and the scales of neurons that a gate multiplies; without what is not told."""
+    share = form.heads // form.groups
+    writers = block.output.reshape(form.groups, -1, form.head_width)
+    found: dict[str, Any] = {"values": _all(zip(block.value, writers, strict=True))}
+    if form.head_norms is not None:
+        found["gain_factors"] = _balanced_factors(block)
+    elif form.theta is not None:
+        found["turns"] = np.stack([
+            _turns(block.query[group * share : (group + 1) * share], keys) for group, keys in enumerate(block.key)
+        ])  # fmt: skip
+    else:
+        queries = block.query.reshape(form.groups, share, form.head_width, -1).swapaxes(1, 2)
+        sides = zip(queries.reshape(form.groups, form.head_width, -1), block.key, strict=True)
+        found["queries"] = _all((query, key.T) for query, key in sides)
+    if form.scales_neurons:
+        up, down = (np.sqrt((x * x).sum(axis=1)) for x in (block.up, block.down.T))
+        told = (up > 0) & (down > 0)
+        sizes = np.sqrt(np.divide(down, up, out=np.ones_like(up), where=told), out=np.ones_like(up), where=told)
+        found["ups"] = sizes * (1 if block.gate is None else cube_signs(block.up))  # ReLU allows no signs
+    return {name: part for name, part in found.items() if part is not None}
+
+
+def balanced_keys(block: Block, share: int) -> tuple[Any, Any, Any]:
+    """A number for each group, each head and each neuron, that they are ordered by: what is largest comes first."""
+
+    def lengths(array: Any) -> Floats:
+        flat = array.reshape(len(array), -1)
+        return np.asarray(-np.sqrt((flat * flat).sum(axis=1, keepdims=True)))
+
+    neurons = np.hstack([lengths(block.up if block.gate is None else block.gate), lengths(block.down.T)])
+    heads = np.hstack([lengths(block.output), lengths(block.query)])
+    return np.hstack([lengths(block.value), lengths(block.key)]), heads, neurons
+
+
+def balanced(rows: Any, columns: Any) -> Floats | None:
+    """`g` for which `(g rows) (g rows)^T` and `(columns g^-1)^T (columns g^-1)` are one falling diagonal matrix.
+
+    `None` where one of them has not full rank.
+
+    Example:
+        >>> g = balanced(np.array([[2.0, 0.0], [0.0, 1.0]]), np.eye(2))
+        >>> np.abs(g @ np.diag([4.0, 1.0]) @ g.T).round(12).tolist()
+        [[2.0, 0.0], [0.0, 1.0]]
+    """
+    if rows.shape[0] > min(rows.shape[1], columns.shape[0]):
+        return None
+    upper, triangle = (np.asarray(np.linalg.qr(side, mode="r")) for side in (rows.T, columns))
+    lower = upper.T
+    _, values, right = np.linalg.svd(triangle @ lower)
+    sizes = np.abs(np.diagonal(lower))
+    if not (values[-1] > LEAST * values[0] and sizes.min() > LEAST * sizes.max()):
+        return None
+    found = np.sqrt(values)[:, None] * np.linalg.solve(lower.T, right.T).T
+    return np.asarray(found * cube_signs(found @ rows)[:, None])
+
+
+def _all(pairs: Any) -> Floats | None:
+    """The matrix of each group, 1 where it is not told; `None` where it is told in none."""
+    made = [(balanced(rows, columns), len(rows)) for rows, columns in pairs]
+    if all(matrix is None for matrix, _ in made):
+        return None
+    return np.stack([np.eye(size) if matrix is None else matrix for matrix, size in made])
+
+
+def _turns(queries: Any, keys: Any) -> Floats:
+    """A number for each frequency: queries and keys become equally long, the weighted sum of its row of keys positive.
+
+    The sum is that of all entries, each times the square of its size.
+    """
+    query, key = as_complex(queries), as_complex(keys[None])[0]
+    lengths = [np.sqrt((np.abs(x) ** 2).sum(axis=axis)) for x, axis in ((query, (0, 2)), (key, 1))]
+    told = (lengths[0] > 0) & (lengths[1] > 0)
+    size = np.divide(lengths[1], lengths[0], out=np.ones_like(lengths[0]), where=told)
+    total = (np.abs(key) ** 2 * key).sum(axis=1)
+    phase = np.divide(total.conj(), np.abs(total), out=np.ones_like(total), where=total != 0)
+    turns = np.sqrt(size) * phase
+    return np.stack([turns.real, turns.imag], axis=-1)
+
+
+def _balanced_factors(block: Block) -> Any:
+    """Positive gains on queries and keys, of each frequency equally long."""
+    gains, signs = _gains(block)
+    query, key = np.hypot(gains[:, 0], gains[:, 1])
+    told = (query > 0) & (key > 0)
+    sizes = np.sqrt(np.divide(key, query, out=np.ones_like(key), where=told))
+    return np.array(gain_factors([Fraction(size) for size in sizes.tolist()], signs), dtype=object)
