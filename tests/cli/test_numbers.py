@@ -8,9 +8,8 @@ import click
 import pytest
 from command import run
 
-from lightning_cli.commands.coefficient import NamedCoordinates
 from lightning_cli.main import COMMANDS, module_of
-from lightning_cli.numbers import Amount, Integer, Rational, Size, SizeList, TokenIds
+from lightning_cli.numbers import Amount, Integer, NamedCoordinates, Rational, Size, SizeList, TokenIds
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import require_memory
 
