@@ -19,7 +19,9 @@ from lightning_sym import (
     learning_coefficient,
     transform,
 )
-from lightning_sym.coefficients.at_weights import THEOREMS, Applies, AtWeights, two_bounds
+from lightning_sym.coefficients.asked_weights import AtWeights
+from lightning_sym.coefficients.at_weights import THEOREMS, Applies
+from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.coefficients.lightning_layer import Proved
 from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.errors import BadInput, TooLarge

@@ -18,7 +18,8 @@ from functools import partial
 import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, ProgramError, Weights, learning_coefficient
-from lightning_sym.coefficients.at_weights import AtWeights, two_bounds
+from lightning_sym.coefficients.asked_weights import AtWeights
+from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.coefficients.head_groups import HeadGroup, softmax_groups
 from lightning_sym.coefficients.lightning_layer import Proved
 from lightning_sym.coefficients.seen_circuits import whole_circuits

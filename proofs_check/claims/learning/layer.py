@@ -18,7 +18,8 @@ from functools import partial
 from itertools import pairwise
 
 from lightning_sym import LearningCoefficient, Weights, learning_coefficient
-from lightning_sym.coefficients.at_weights import AtWeights, two_bounds
+from lightning_sym.coefficients.asked_weights import AtWeights
+from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.limits import Work
 from proofs_check.blackboard.step import Step, must, number, rational, show, table
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
