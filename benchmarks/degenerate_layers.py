@@ -2,10 +2,10 @@ r"""Degenerate lightning layers: the exact pair of a theorem against the ideal o
 
     python benchmarks/degenerate_layers.py 1000 --seed 1 --work 1
 
-Layers of width at most 2 with zeros, factors of rank one, values parallel to scores. The function with letters added to
-the given weights is expanded; `polynomial_coefficient` of its coefficients, at the origin, knows weights, initial monomials
-and faces, and no theorem about layers. The last line says how often it was exact, and with the same multiplicity; a value
-outside of its bounds, or another multiplicity, ends the run.
+Layers of width at most 2 with zeros, factors of rank one, values parallel to scores. The function with letters added
+to the given weights is expanded; `polynomial_coefficient` of its coefficients, at the origin, knows weights, initial
+monomials and faces, and no theorem about layers. The last line says how often it was exact, and with the same
+multiplicity; a value outside of its bounds, or another multiplicity, ends the run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def layer(draw: random.Random) -> tuple[dict[str, Rows], int]:
 
 
 def ideal(own: dict[str, Rows], tokens: int) -> list[sympy.Expr]:
-    """The coefficients of the function near the weights, less those at them: by plain sums, with its own forward pass."""
+    """The coefficients of the function near the weights, less those at them, by plain sums."""
     letters: list[sympy.Symbol] = []
 
     def moved(name: str) -> list[list[sympy.Expr]]:
@@ -60,15 +60,16 @@ def ideal(own: dict[str, Rows], tokens: int) -> list[sympy.Expr]:
     d = len(key[0])
     x = [[sympy.Symbol(f"x{i}{j}") for j in range(tokens)] for i in range(d)]
     found = []
+    inputs = [entry for row in x for entry in row]
+
+    def read(form: list[sympy.Expr], j: int) -> sympy.Expr:
+        return sum(c * x[i][j] for i, c in enumerate(form))
+
     for v, k in product(value, range(tokens)):
-        total = sum(
-            sum(v[i] * x[i][j] for i in range(d))
-            * sum(sum(r[i] * x[i][j] for i in range(d)) * sum(s[i] * x[i][k] for i in range(d)) for r, s in zip(key, query, strict=True))
-            for j in range(tokens)
-        )
-        inputs = [x[i][j] for i in range(d) for j in range(tokens)]
-        for c in sympy.Poly(sympy.expand(total), *inputs).coeffs():
-            found.append(sympy.expand(c - c.subs(dict.fromkeys(letters, 0))))
+        pairs = list(zip(key, query, strict=True))
+        total = sum(read(v, j) * sum(read(r, j) * read(s, k) for r, s in pairs) for j in range(tokens))
+        coefficients = sympy.Poly(sympy.expand(total), *inputs).coeffs()
+        found += [sympy.expand(c - c.subs(dict.fromkeys(letters, 0))) for c in coefficients]
     distinct = {c for c in found if c != 0}
     return sorted(distinct, key=str)
 

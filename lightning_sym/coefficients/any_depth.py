@@ -12,9 +12,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from lightning_sym.ask import failing
-from lightning_sym.coefficients.asked_weights import AtWeights
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved
-from lightning_sym.coefficients.seen_circuits import SeenCircuits, orbit_of_circuits, whole_circuits
+from lightning_sym.coefficients.seen_circuits import AtWeights, SeenCircuits, orbit_of_circuits, whole_circuits
 from lightning_sym.coefficients.softmax_layer import is_injective
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.exact.modular import rank_mod_p

@@ -17,12 +17,11 @@ from typing import Any
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.ask import FellShort, TheoremRow, ask, failing, paid_by_steps
 from lightning_sym.coefficients.any_depth import seen_by_conditions, seen_by_ranks
-from lightning_sym.coefficients.asked_weights import AtWeights, Finder
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved, one_token, two_tokens
 from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.coefficients.polynomials import polynomial_coefficient
-from lightning_sym.coefficients.seen_circuits import KNOWN
+from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.errors import BadInput

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import pairwise
 
 from lightning_sym import LearningCoefficient, Weights, learning_coefficient
-from lightning_sym.coefficients.asked_weights import AtWeights
+from lightning_sym.coefficients.seen_circuits import AtWeights
 from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.limits import Work
 from proofs_check.blackboard.step import Step, must, number, rational, show, table
@@ -148,7 +148,7 @@ def within_bounds(seed: int, say: Stated | None = None) -> None:
     coefficient, order = found.value, found.multiplicity
     if say is not None:
         coefficient, order = say(weights, tokens)
-    bounds = two_bounds(AtWeights(weights, weights.architecture(tokens), Work(), 0))
+    bounds = two_bounds(AtWeights(weights, weights.architecture(tokens), Work(), 0), counted=False)
     inside = bounds.lower <= coefficient <= bounds.upper
     if not inside or (bounds.certified and order != 1):
         raise Refutation(
