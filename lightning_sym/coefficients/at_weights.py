@@ -1,36 +1,35 @@
 r"""The learning coefficient of a network at its weights: exact where a theorem applies, else between two bounds.
 
 Theorems are asked in their order (docs/learning-coefficients.md): one lightning layer (6 and 8), one softmax layer of
-heads (9), any network whose circuits are seen up to symmetries (5). Where none applies, $\lambda$ lies between half the
+heads (9), lightning with
+skip connections whose layers are seen (14), softmax whose words are (13), any network whose circuits are seen up to
+symmetries (5). Where none applies, $\lambda$ lies between half the
 rank of the Jacobian and half of the number of weights less the dimension of their fiber (Proposition 3); where these
 meet it is exact too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.ask import FellShort, TheoremRow, ask, paid_by_steps
+from lightning_sym.ask import FellShort, TheoremRow, ask, failing, paid_by_steps
+from lightning_sym.coefficients.any_depth import seen_by_conditions, seen_by_ranks
 from lightning_sym.coefficients.coefficient import LearningCoefficient
-from lightning_sym.coefficients.head_groups import HeadGroup
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved, one_token, two_tokens
-from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
+from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.coefficients.polynomials import polynomial_coefficient
-from lightning_sym.coefficients.seen_circuits import KNOWN, seen_up_to_symmetries
+from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
-from lightning_sym.dimension.varieties import virtual_weight_variety
-from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.coefficients.two_bounds import two_bounds
+from lightning_sym.errors import BadInput
 from lightning_sym.exact.inertia import inertia_cost
 from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.cost import entry_bits, number_bits
-from lightning_sym.fibers.fiber import fiber_within
-from lightning_sym.fibers.local_dimension import local_dimension
-from lightning_sym.fibers.plain_differential import differential_rank
+from lightning_sym.fibers.layer_tensors import lines_price
+from lightning_sym.fibers.tensor_hypotheses import THEOREM_1, WIDEST
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture, network_line
@@ -39,49 +38,12 @@ from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.sizes import Price
-from lightning_sym.system.circuits import NetworkCircuits
 
 with lazy_imports(__name__):
     import sympy
 
 BYTES_AN_ENTRY = 300
 """Of a matrix of rationals, beside its digits."""
-
-Finder = Callable[["AtWeights"], Proved | str]
-
-
-@dataclass(eq=False)
-class AtWeights:
-    """A network at its weights, whose learning coefficient is asked.
-
-    Attributes:
-        weights: exact.
-        shape: their architecture, with its tokens.
-        budget: of exact work.
-        seed: picks inputs.
-        found: what theorems said, each asked once.
-    """
-
-    weights: Weights
-    shape: Architecture
-    budget: Work
-    seed: int
-    found: dict[Finder, Proved | str] = field(default_factory=dict)
-
-    @cached_property
-    def net(self) -> NetworkCircuits:
-        """The circuits, over the rationals."""
-        return NetworkCircuits.of(self.weights).in_memory()
-
-    def names(self, layer: int) -> list[str]:
-        """What stands behind the letters of the heads of a layer."""
-        return [self.shape.head_name(layer, h) for h in range(1, self.shape.heads + 1)]
-
-    def proved_by(self, finder: Finder) -> Proved | str:
-        """What a theorem proves, or why it does not apply."""
-        if finder not in self.found:
-            self.found[finder] = finder(self)
-        return self.found[finder]
 
 
 @dataclass(frozen=True)
@@ -106,8 +68,31 @@ def _softmax_layer(question: AtWeights) -> Proved | str:
     return seen_heads(question.names(1), heads, question.shape.tokens)
 
 
-def _seen(question: AtWeights) -> Proved | str:
-    return seen_up_to_symmetries(question.weights, question.shape, question.net, question.budget, question.seed)
+def _by_layers(question: AtWeights) -> Proved | str:
+    """The sum over the layers, each alone, of lightning with skip connections (Theorem 14)."""
+    weights, shape, budget = question.weights, question.shape, question.budget
+    asked = AskedFiber(weights, shape.tokens, budget, question.seed, question.memory, None)
+    if shape.widths[0] <= WIDEST and not budget.begins(lines_price(shape), "layer tensors"):
+        return "more work than allowed"
+    if (why := failing(asked, THEOREM_1)) is not None:
+        return why
+    ends = [weights.matrices[name].size for name in "EU" if name in weights.matrices]
+    pair = LocalPair.coordinates(sum(ends)).without(shape.widths[0] ** 2 if len(ends) == 2 else 0)
+    ranks, least, undecided = dict[str, int](), pair.value, ""
+    for i in range(1, shape.depth + 1):
+        first = {
+            letter + name: f"{letter}1{name.removeprefix(str(i))}" for name in question.names(i) for letter in "QKVO"
+        }
+        layer = {first[name]: matrix for name, matrix in weights.matrices.items() if name in first}
+        found = coefficient_within(Weights.of(layer), 2, budget, seed=question.seed, memory=question.memory)
+        least += found.lower
+        if found.value is None or found.multiplicity is None:
+            undecided = undecided or f"of layer {i} alone it is between {found.lower} and {found.upper}"
+            continue
+        pair += LocalPair(found.value, found.multiplicity)
+        ranks |= {f"layer {i}, {name}": rank for name, rank in found.ranks.items()}
+    question.least = least
+    return undecided or Proved(pair, f"{PAGE}, Theorem 14", ranks)
 
 
 def _without_ends(shape: Architecture) -> bool:
@@ -117,6 +102,16 @@ def _without_ends(shape: Architecture) -> bool:
 
 def _is_softmax_layer(question: AtWeights) -> bool:
     return _without_ends(question.shape) and question.shape.normalization is not None
+
+
+def _is_deep_softmax(question: AtWeights) -> bool:
+    shape = question.shape
+    return shape.normalization is not None and shape.tokens > 1 and not _without_ends(shape)
+
+
+def _is_deep_lightning(question: AtWeights) -> bool:
+    shape = question.shape
+    return shape.normalization is None and shape.skip and shape.tokens > 1 and not _without_ends(shape)
 
 
 def _is_lightning_layer(question: AtWeights) -> bool:
@@ -136,7 +131,9 @@ THEOREMS = (
     _row("Theorem 6", lambda question: _is_lightning_layer(question) and question.shape.tokens > 1, _lightning_layer),
     _row("Theorem 8", lambda question: _is_lightning_layer(question) and question.shape.tokens == 1, _lightning_layer),
     _row("Theorem 9", _is_softmax_layer, _softmax_layer),
-    _row("Theorem 5", lambda question: True, _seen),
+    _row("Theorem 14", _is_deep_lightning, _by_layers),
+    _row("Theorem 13", _is_deep_softmax, seen_by_conditions),
+    _row("Theorem 5", lambda question: True, seen_by_ranks),
 )
 """In the order in which they are asked."""
 
@@ -160,52 +157,6 @@ def ranks_cost(weights: Weights, shape: Architecture) -> float:
             (sizes["O" + name] @ sizes["V" + name]).rank()
     forms = inertia_cost(shape.widths[0], max(entry_bits(weights).values())) if shape.tokens == 1 else 0.0
     return price.seconds + forms
-
-
-def two_bounds(question: AtWeights) -> LearningCoefficient:
-    """Bounds at any weights, by Proposition 3 of the page.
-
-    Args:
-        question: the network.
-    """
-    parameters, rank, fiber = question.shape.parameter_count, 0, 0
-    for more_rank, more_fiber in _dimensions(question):
-        rank, fiber = max(rank, more_rank), max(fiber, more_fiber)
-        if rank + fiber == parameters:
-            break
-    lower, upper = Fraction(rank, 2), min(Fraction(parameters - fiber, 2), _factors(question).value)
-    ranks = {"weights": parameters, "rank of the Jacobian": rank, "dimension of the fiber": fiber}
-    return LearningCoefficient(lower, upper, 1 if lower == upper else None, f"{PAGE}, Proposition 3", "", ranks)
-
-
-def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
-    """Lower bounds of the rank of the Jacobian, and of the dimension of the fiber."""
-    weights, shape, budget = question.weights, question.shape, question.budget
-    parameters = shape.parameter_count
-    near = local_dimension(weights, shape.tokens, seed=question.seed, budget=budget)
-    if near is not None:
-        yield parameters - near.upper, near.lower
-    if shape.normalization is not None or shape.heads > 1:
-        return
-    try:
-        if shape.is_plain:
-            generic = virtual_weight_variety(shape).dimension
-            yield differential_rank(weights, shape.tokens, generic, budget) or 0, 0
-        found = fiber_within(AskedFiber(weights, shape.tokens, budget, question.seed, DEFAULT_MEMORY, None)).near
-    except TooLarge:
-        return
-    if found is not None:
-        yield 0, found.lower
-
-
-def _factors(question: AtWeights) -> LocalPair:
-    """The pair of all circuits: the function is in the ideal of these, so its coefficient is no larger."""
-    pair = NOTHING
-    for i, heads in enumerate(question.net.layers, start=1):
-        for name, head in zip(question.names(i), heads, strict=True):
-            pair += HeadGroup((name,), (head,)).seen()[0]
-    ends = (question.weights.matrices[name] for name in "EU" if name in question.weights.matrices)
-    return pair + LocalPair.coordinates(sum(end.size for end in ends))
 
 
 def about(shape: Architecture) -> str:
@@ -334,7 +285,7 @@ def coefficient_within(
     entries = sum(shape.heads * (before**2 + before * max(shape.widths)) for before in shape.widths)
     require_memory(entries * (BYTES_AN_ENTRY + sum(number_bits(weights)[0].values())), memory, "the circuits")
     budget.spend(ranks_cost(weights, shape), "exact ranks of the weights")
-    question = AtWeights(weights, shape, budget, seed)
+    question = AtWeights(weights, shape, budget, seed, memory)
     found, tried = ask(question, THEOREMS, budget)
     if found is None:
         return _with_reasons(two_bounds(question), shape, tried)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 
 from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
 from lightning_sym.coefficients.reduced_rank import FactorRanks
-from lightning_sym.system.circuits import HeadCircuits
+from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, added
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +52,39 @@ class HeadGroup:
             pair, ranks = pair + more, ranks | named
         return pair, ranks
 
-    def _values(self) -> tuple[LocalPair, dict[str, int]]:
-        """The same of the sum of the values: one product, with all factors beside each other."""
+    @cached_property
+    def value(self) -> RationalMatrix:
+        """The sum of the values."""
+        return added([head.value for head in self.heads])
+
+    @cached_property
+    def _value_factors(self) -> FactorRanks | None:
+        """The sum of the values as one product, with all factors beside each other; without projections it is none."""
         first, *others = self.heads
-        rows, width = first.value.shape
         if first.output is None:
-            return LocalPair.coordinates(rows * width), {}
-        output = first.output.mT.above(*(head.output.mT for head in others)).mT if others else first.output
-        inner = first.inner_value.above(*(head.inner_value for head in others)) if others else first.inner_value
-        factors, name = FactorRanks.of(output, inner), "+".join(self.names)
+            return None
+        output = first.output.mT.above(*(head.output.mT for head in others)).mT
+        return FactorRanks.of(output, first.inner_value.above(*(head.inner_value for head in others)))
+
+    def _values(self) -> tuple[LocalPair, dict[str, int]]:
+        """The pair of the sum of the values."""
+        factors, name = self._value_factors, "+".join(self.names)
+        if factors is None:
+            return LocalPair.coordinates(prod(self.heads[0].value.shape)), {}
         named = {f"rk O{name}": factors.left, f"rk V{name}": factors.right, f"rk O V{name}": factors.product}
         return factors.pair, named
+
+    @property
+    def rank_at_least(self) -> int:
+        """The rank of the differential of the sum of the values by the weights, and of the scores of a head alone.
+
+        It is 0 where nothing is written.
+        """
+        head, factors = self.heads[0], self._value_factors
+        if not self.value:
+            return 0
+        alone = FactorRanks.of(head.key.mT, head.query).differential if len(self.heads) == 1 else 0
+        return alone + (prod(head.value.shape) if factors is None else factors.differential)
 
 
 def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_token: bool = False) -> list[HeadGroup]:
@@ -72,11 +97,17 @@ def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_t
     """
     if one_token:
         return [HeadGroup(tuple(names), tuple(heads), scores_seen=False)]
-    alike: dict[object, list[int]] = {}
+    column = RationalMatrix.of([[j + 1] for j in range(heads[0].query.shape[1])])
+    alike: dict[object, list[list[int]]] = {}
     for place, head in enumerate(heads):
-        alike.setdefault(head.attention.sort_key(), []).append(place)
+        near = alike.setdefault(head.attended(column).sort_key(), [])  # forms that agree there are compared
+        same = next((own for own in near if heads[own[0]].attention == head.attention), None)
+        if same is None:
+            near.append([place])
+        else:
+            same.append(place)
     groups = []
-    for places in alike.values():
+    for places in sorted(own for near in alike.values() for own in near):
         chosen = tuple(heads[place] for place in places)
         seen = len(chosen) > 1 or bool(chosen[0].value)
         groups.append(HeadGroup(tuple(names[place] for place in places), chosen, scores_seen=seen))

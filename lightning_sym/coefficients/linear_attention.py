@@ -92,7 +92,11 @@ def _of_zero(v: int, e: int, of: Document) -> LearningCoefficient:
         two, theorem, m = Fraction(v * e - r * (e - 2 * v) + r * r, 3), "Theorem 3", _poles(v, e)
     else:
         r, two, theorem, m = 0, min(Fraction(v * e, 3), Fraction(e * e)), "Theorem 4", 1 + (v == 3 * e)
-    certificate = _certificate(of, two, two, _weights(v, e, r), _multipliers(v, e, r)) if _small(v, e) else None
+    certificate = (
+        coefficient_certificate(of, two / 2, two / 2, _weights(v, e, r), _multipliers(v, e, r))
+        if _small(v, e)
+        else None
+    )
     about = f"{ABOUT}, for the zero function at zero weights"
     return LearningCoefficient(two / 2, two / 2, m, f"{PAGE}, {theorem}", about, {"pivots that stay": r}, certificate)
 
@@ -108,10 +112,6 @@ def _poles(v: int, e: int) -> int:
 
 def _small(v: int, e: int) -> bool:
     return min(v, e) <= LARGEST_WRITTEN and max(v, e) < 10**4
-
-
-def _certificate(of: Document, low: Fraction, high: Fraction, above: Document, below: Document) -> Document:
-    return coefficient_certificate(of, low / 2, high / 2, above, below)
 
 
 def _weights(v: int, e: int, r: int) -> Document:
@@ -166,7 +166,7 @@ def _of_teacher(v: int, e: int, teacher: int, of: Document) -> LearningCoefficie
     if teacher >= v:
         two = Fraction(2 * v * v - v)
         return LearningCoefficient(
-            two / 2, two / 2, 1, proof, about, {}, _certificate(of, two, two, {"rank": 0}, empty)
+            two / 2, two / 2, 1, proof, about, {}, coefficient_certificate(of, two / 2, two / 2, {"rank": 0}, empty)
         )
     p, h = v - teacher, e - teacher
     ranks = {"tokens beside the teacher's": p, "width beside the teacher's": h}
@@ -181,7 +181,7 @@ def _of_teacher(v: int, e: int, teacher: int, of: Document) -> LearningCoefficie
         at_the_edge = e == 2 * teacher + 1
         m = 1 + (h in (v, v + 2)) if p == 1 else 1 + (at_the_edge and teacher == 1)
         m = None if p > 1 and e > 2 * teacher + 1 else m
-    certificate = _certificate(of, low, high, {"rank": rank}, empty) if _small(v, e) else None
+    certificate = coefficient_certificate(of, low / 2, high / 2, {"rank": rank}, empty) if _small(v, e) else None
     return LearningCoefficient(low / 2, high / 2, m, proof, about, ranks, certificate)
 
 

@@ -14,6 +14,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.coefficients import coefficient_certificate
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.linear_attention import LARGEST_WRITTEN, PAGE, require_sizes
+from lightning_sym.coefficients.reduced_rank import least_and_how_often
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.rational import rank
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Work, require_integer, require_memory
@@ -71,7 +72,8 @@ def one_head_coefficient(
     ranks: dict[str, int] = {}
     if teacher is None:
         budget.spend(CHAIN * min(v, e), "counts of singular values")
-        two, m, theorem = *_of_uniform(v, e), "Theorem 6"
+        least, m = least_and_how_often(v, e, v - 1)
+        two, theorem = Fraction(least), "Theorem 6"
     elif teacher >= v:
         two, m, theorem = Fraction(2 * v * (v - 1)), 1, "Theorem 7"
     else:
@@ -87,17 +89,6 @@ def one_head_coefficient(
     value, halves = two / 2, {"chain": "halves"}
     certificate = coefficient_certificate(of, value, value, halves, halves) if written else None
     return LearningCoefficient(value, value, m, f"{PAGE}, {theorem}", f"{ABOUT}, for {truth}", ranks, certificate)
-
-
-def _of_uniform(v: int, e: int) -> tuple[Fraction, int]:
-    """Return twice the coefficient and the multiplicity of the product of v x e and e x (v - 1) matrices at zero.
-
-    With `t` singular values of the first one small, the number is `e (v - 1) + t (1 - e) + t^2`, for `0 <= t <= e`
-    and at most `v`, where `v >= e`; else with those of the other one.
-    """
-    p, n = v, v - 1
-    counts = [e * n + t * (p - e - n) + t * t for t in range(min(e, n, p) + 1)]
-    return Fraction(min(counts)), counts.count(min(counts))
 
 
 def _least_chains(p: int, h: int, n: int, teacher: int) -> tuple[Fraction, list[Chain]]:

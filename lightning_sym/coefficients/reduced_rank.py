@@ -63,15 +63,20 @@ class FactorRanks:
 
     @classmethod
     def of(cls, left: R, right: R) -> FactorRanks:
-        """Of given factors, by three exact ranks.
+        """Of given factors, by exact ranks: that of the product follows where one factor has the inner width for rank.
 
         Example:
             >>> from lightning_sym.rings.rationals import RationalMatrix
             >>> FactorRanks.of(RationalMatrix.of([[1], [2]]), RationalMatrix.of([[0]])).product
             0
         """
-        (rows, inner), columns = left.shape, right.shape[1]
-        return cls(rows, inner, columns, left.rank(), right.rank(), (left @ right).rank())
+        (rows, inner), columns, b, a = left.shape, right.shape[1], left.rank(), right.rank()
+        return cls(rows, inner, columns, b, a, a + b - inner if inner in (a, b) else (left @ right).rank())
+
+    @property
+    def differential(self) -> int:
+        """The rank of the differential of the product at these factors."""
+        return self.rows * self.right + self.left * self.columns - self.left * self.right
 
     @property
     def pair(self) -> LocalPair:
@@ -82,9 +87,8 @@ class FactorRanks:
         $n$ is 0.
         """
         b, a = self.left, self.right
-        seen = self.rows * a + b * self.columns - a * b
         rest, count = least_and_how_often(self.rows - b, self.inner - a - b + self.product, self.columns - a)
-        return LocalPair(Fraction(seen + rest, 2), count)
+        return LocalPair(Fraction(self.differential + rest, 2), count)
 
     @property
     def is_submersion(self) -> bool:

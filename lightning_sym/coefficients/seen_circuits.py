@@ -9,19 +9,19 @@ the ranks; their sum is at most the number of circuits, so where it is reached b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.coefficients.head_groups import HeadGroup, lightning_groups, softmax_groups
-from lightning_sym.coefficients.lightning_layer import PAGE, Proved
+from lightning_sym.coefficients.lightning_layer import Proved
 from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
-from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.fibers.local_dimension import local_dimension
-from lightning_sym.limits import Work
+from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
@@ -36,11 +36,6 @@ Residues = npt.NDArray[np.int64]
 
 KNOWN = SHAPED
 """The options for which the page is proved."""
-
-THEOREM_5 = f"{PAGE}, Theorem 5"
-
-MOST_CIRCUITS = 2000
-"""Entries of all circuits, with identities in place of keys, up to which their Jacobian is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +53,18 @@ class SeenCircuits:
     @property
     def count(self) -> int:
         """How many entries they have."""
-        heads = sum(group.numbers_seen for layer in self.groups for group in layer)
+        heads = sum(group.numbers_seen for group in self.all_groups)
         return heads + sum(rows * columns for rows, columns in (end.shape for end in self.ends.values()))
+
+    @property
+    def all_groups(self) -> list[HeadGroup]:
+        """Those of all layers, from the first on."""
+        return [group for layer in self.groups for group in layer]
 
     def pair(self) -> tuple[LocalPair, dict[str, int]]:
         """The pair of the ideal of all of them, less what they are, and the ranks that it was found by."""
         pair, ranks = NOTHING, dict[str, int]()
-        for group in (group for layer in self.groups for group in layer):
+        for group in self.all_groups:
             more, named = group.seen()
             pair, ranks = pair + more, ranks | named
         for end in self.ends.values():
@@ -159,7 +159,7 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
         return moved[:, start : start + rows * columns].reshape(-1, rows, columns)
 
     parts = [motion(name) for name in seen.ends]
-    for group in (group for layer in seen.groups for group in layer):
+    for group in seen.all_groups:
         if group.scores_seen:  # keys are 1: A moves by dK^T A + dQ
             for name in group.names:
                 key = PrimeFieldMatrix.of(np.moveaxis(motion("K" + name), 1, 2), p)
@@ -170,32 +170,47 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
     return rank_mod_p(np.concatenate([part.reshape(len(moved), -1) for part in parts], axis=1), p)
 
 
-def seen_up_to_symmetries(
-    weights: Weights, shape: Architecture, net: NetworkCircuits, budget: Work, seed: int
-) -> Proved | str:
-    """The pair of a network whose circuits are seen up to symmetries, or why nothing is proved.
+Finder = Callable[["AtWeights"], Proved | str]
 
-    Args:
-        weights: exact weights.
+
+@dataclass(eq=False)
+class AtWeights:
+    """A network at its weights, whose learning coefficient is asked.
+
+    Attributes:
+        weights: exact.
         shape: their architecture, with its tokens.
-        net: their circuits.
         budget: of exact work.
-        seed: picks the inputs.
+        seed: picks inputs.
+        memory: bytes that residues may take.
+        found: what theorems said, each asked once.
+        least: a lower bound that a theorem has shown on the way.
     """
-    if (seen := circuits_seen(weights, shape, net)) is None:
-        return "two factors of a product are zero"
-    sizes = (2 * before**2 + before * behind for before, behind in pairwise(shape.widths))
-    if (most := shape.heads * sum(sizes)) > MOST_CIRCUITS:
-        return f"its circuits have {most:,} entries, more than {MOST_CIRCUITS:,}"
-    whole = whole_circuits(weights, shape, net)
-    if (near := local_dimension(whole, shape.tokens, seed=seed, budget=budget)) is None:
-        return "the Jacobian by its circuits takes more work than allowed"
-    rank = whole.architecture(1).parameter_count - near.upper
-    orbit = orbit_of_circuits(whole, shape.tokens, seen)
-    if rank + orbit > seen.count:
-        raise ProgramError(f"rank {rank} and orbit {orbit} must be at most {seen.count} together for {shape}")
-    if rank + orbit < seen.count:
-        return f"of {seen.count:,} entries of circuits {rank:,} are seen, and {orbit:,} are symmetries"
-    pair, ranks = seen.pair()
-    numbers = {"circuits": seen.count, "rank of the Jacobian by circuits": rank, "orbit": orbit}
-    return Proved(pair.without(orbit), THEOREM_5, numbers | ranks)
+
+    weights: Weights
+    shape: Architecture
+    budget: Work
+    seed: int
+    memory: int = DEFAULT_MEMORY
+    found: dict[Finder, Proved | str] = field(default_factory=dict)
+    least: Fraction = Fraction(0)
+
+    @cached_property
+    def net(self) -> NetworkCircuits:
+        """The circuits, over the rationals."""
+        return NetworkCircuits.of(self.weights).in_memory()
+
+    @cached_property
+    def seen(self) -> SeenCircuits | None:
+        """The circuits that can be seen near the weights."""
+        return circuits_seen(self.weights, self.shape, self.net)
+
+    def names(self, layer: int) -> list[str]:
+        """What stands behind the letters of the heads of a layer."""
+        return [self.shape.head_name(layer, h) for h in range(1, self.shape.heads + 1)]
+
+    def proved_by(self, finder: Finder) -> Proved | str:
+        """What a theorem proves, or why it does not apply."""
+        if finder not in self.found:
+            self.found[finder] = finder(self)
+        return self.found[finder]

@@ -49,7 +49,7 @@ def seen_heads(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int)
         return "with two tokens two pairs of groups of heads with opposite scores, or one and scores that are zero"
     for union in unions:
         seen = [head for group in union if group.scores_seen for head in group.heads]
-        if len(seen) > 1 and not _is_injective([head.value for head in seen]):
+        if len(seen) > 1 and not is_injective([head.value for head in seen]):
             alike = ", ".join(name for group in union for name in group.names)
             return f"values of the heads {alike}, which attend alike, are not seen to be apart"
     pair, ranks = NOTHING, dict[str, int]()
@@ -72,8 +72,13 @@ def _opposite_together(groups: Sequence[HeadGroup]) -> list[list[HeadGroup]]:
     return unions
 
 
-def _is_injective(values: Sequence[RationalMatrix]) -> bool:
-    """Whether a rank modulo a prime shows that the map of the values is injective."""
+def is_injective(values: Sequence[RationalMatrix]) -> bool:
+    """Whether a rank modulo a prime shows that the map of the values of heads is injective.
+
+    Example:
+        >>> [is_injective([RationalMatrix.of([row]) for row in rows]) for rows in ([[1, 2]], [[1, 0], [0, 1]])]
+        [True, False]
+    """
     if not all(values):
         return False
     rows, width = values[0].shape

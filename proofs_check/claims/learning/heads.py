@@ -18,11 +18,11 @@ from functools import partial
 import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, ProgramError, Weights, learning_coefficient
-from lightning_sym.coefficients.at_weights import AtWeights, two_bounds
 from lightning_sym.coefficients.head_groups import HeadGroup, softmax_groups
 from lightning_sym.coefficients.lightning_layer import Proved
-from lightning_sym.coefficients.seen_circuits import whole_circuits
+from lightning_sym.coefficients.seen_circuits import AtWeights, whole_circuits
 from lightning_sym.coefficients.softmax_layer import seen_heads
+from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.limits import Work
@@ -181,7 +181,7 @@ def half_of_what_is_felt(network: Architecture, more: Fraction = Fraction(0), or
     """At generic weights both bounds meet, and what the theorems prove is that."""
     weights = Weights.random(network, seed=1, bound=100)
     found = learning_coefficient(weights, network.tokens)
-    bounds = two_bounds(AtWeights(weights, network, Work(), 0))
+    bounds = two_bounds(AtWeights(weights, network, Work(), 0), counted=False)
     if found.value is None or bounds.value is None:
         raise Undecided(f"{network}: {found.lower} to {found.upper}, and {bounds.lower} to {bounds.upper}")
     expect_equal(found.value, bounds.value + more, at=network)

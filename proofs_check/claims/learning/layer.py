@@ -28,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym import LearningCoefficient, Weights, learning_coefficient
-from lightning_sym.coefficients.at_weights import AtWeights, two_bounds
+from lightning_sym.coefficients.seen_circuits import AtWeights
+from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.limits import Work
 from proofs_check.blackboard.step import Step, must, number, rational, show, table
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
@@ -208,7 +209,7 @@ def within_bounds(seed: int, say: Stated | None = None) -> None:
     coefficient, order = found.value, found.multiplicity
     if say is not None:
         coefficient, order = say(weights, tokens)
-    bounds = two_bounds(AtWeights(weights, weights.architecture(tokens), Work(), 0))
+    bounds = two_bounds(AtWeights(weights, weights.architecture(tokens), Work(), 0), counted=False)
     inside = bounds.lower <= coefficient <= bounds.upper
     if not inside or (bounds.certified and order != 1):
         raise Refutation(

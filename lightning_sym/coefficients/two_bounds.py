@@ -1,0 +1,95 @@
+"""Where no theorem applies: a learning coefficient between half of a rank and half of what is left beside the fiber."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain
+
+from lightning_sym.coefficients.any_depth import orbit_of_bases, rank_by_conditions
+from lightning_sym.coefficients.coefficient import LearningCoefficient
+from lightning_sym.coefficients.head_groups import HeadGroup
+from lightning_sym.coefficients.lightning_layer import PAGE
+from lightning_sym.coefficients.local_pairs import LocalPair
+from lightning_sym.coefficients.seen_circuits import AtWeights, SeenCircuits
+from lightning_sym.dimension.varieties import virtual_weight_variety
+from lightning_sym.errors import TooLarge
+from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.fiber import fiber_within
+from lightning_sym.fibers.local_dimension import local_dimension
+from lightning_sym.fibers.plain_differential import differential_rank
+
+
+def two_bounds(question: AtWeights, *, counted: bool = True) -> LearningCoefficient:
+    """Bounds at any weights, by Proposition 3 of the page.
+
+    Args:
+        question: the network.
+        counted: also by circuits that are seen; else by Jacobians and fibers alone, in which no theorem about learning
+            coefficients has a part.
+    """
+    parameters, rank, fiber = question.shape.parameter_count, 0, 0
+    for more_rank, more_fiber in chain(_dimensions(question), _counted(question) if counted else ()):
+        rank, fiber = max(rank, more_rank), max(fiber, more_fiber)
+        if rank + fiber == parameters:
+            break
+    half, upper = Fraction(rank, 2), min([Fraction(parameters - fiber, 2), *_zero_blocks(question)])
+    lower = max(half, question.least) if counted else half
+    ranks = {"weights": parameters, "rank of the Jacobian": rank, "dimension of the fiber": fiber}
+    return LearningCoefficient(lower, upper, 1 if half == upper else None, f"{PAGE}, Proposition 3", "", ranks)
+
+
+def _zero_blocks(question: AtWeights) -> Iterator[Fraction]:
+    """Half of what a block of weights that are zero counts, over the degree of the function in it.
+
+    Of lightning without skip connections: what is behind `E`, or layer `i`, is of degree three in what it reads, so of
+    degree `3^(l - i)` in all values, or queries, keys, projections of the layer.
+    """
+    shape, matrices = question.shape, question.weights.matrices
+    if shape.normalization is not None or shape.skip:
+        return
+    blocks = [
+        ({letter + name for name in question.names(i)}, i) for i in range(1, shape.depth + 1) for letter in "QKVO"
+    ]
+    for names, i in [({"E"}, 0), ({"U"}, shape.depth), *blocks]:
+        block = [matrix for name, matrix in matrices.items() if name in names]
+        if block and not any(matrix.any() for matrix in block):
+            yield Fraction(sum(matrix.size for matrix in block), 2 * 3 ** (shape.depth - i))
+
+
+def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
+    """Lower bounds of the rank of the Jacobian, and of the dimension of the fiber."""
+    weights, shape, budget = question.weights, question.shape, question.budget
+    parameters = shape.parameter_count
+    near = local_dimension(weights, shape.tokens, seed=question.seed, budget=budget)
+    if near is not None:
+        yield parameters - near.upper, near.lower
+    if shape.normalization is not None or shape.heads > 1:
+        return
+    try:
+        if shape.is_plain:
+            generic = virtual_weight_variety(shape).dimension
+            yield differential_rank(weights, shape.tokens, generic, budget) or 0, 0
+        found = fiber_within(AskedFiber(weights, shape.tokens, budget, question.seed, question.memory, None)).near
+    except TooLarge:
+        return
+    if found is not None:
+        yield 0, found.lower
+
+
+def _counted(question: AtWeights) -> Iterator[tuple[int, int]]:
+    """The same by circuits: those that conditions show to be seen, and all weights with the same ones."""
+    yield 0, question.shape.parameter_count - int(2 * _factors(question).value)
+    yield rank_by_conditions(question), 0
+
+
+def _factors(question: AtWeights) -> LocalPair:
+    """A pair that is no smaller: that of all circuits that are seen, less the symmetries that are."""
+    if (seen := question.seen) is not None:
+        return seen.pair()[0].without(orbit_of_bases(question.net, seen))
+    layers = enumerate(question.net.layers, start=1)
+    heads = ([*zip(question.names(i), layer, strict=True)] for i, layer in layers)
+    groups = tuple(tuple(HeadGroup((name,), (head,)) for name, head in layer) for layer in heads)
+    both = {"E": question.net.embed, "U": question.net.unembed}
+    ends = {name: end for name, end in both.items() if name in question.weights.matrices}
+    return SeenCircuits(groups, ends).pair()[0]
