@@ -18,7 +18,7 @@ from lightning_sym.lazy import lazy_imports
 with lazy_imports(__name__):
     from lightning_sym.certificates import dimension as certificates
     from lightning_sym.certificates import dimension as model_certificates
-    from lightning_sym.dimension import answer_text, certify, transformers
+    from lightning_sym.dimension import certify, printed_formulas, transformers
     from lightning_sym.network import architecture, model_config
     from lightning_sym.whole_models import of_config
 
@@ -45,7 +45,9 @@ UPPER_BOUNDS = by_name(natural(), names={"enum": list(EVIDENCE)}).having(minProp
 
 PERMUTATIONS = group(
     field(
-        "head_permutations", optional(natural(1)), of=lambda result: answer_text.head_permutations(result.architecture)
+        "head_permutations",
+        optional(natural(1)),
+        of=lambda result: printed_formulas.head_permutations(result.architecture),
     )
 )
 

@@ -2,7 +2,7 @@ r"""The dimension of the neuromanifold, certified: a lower and an upper bound th
 
 Lower bound: the rank modulo a prime of the Jacobian at integer weights and inputs. A minor that is non-zero modulo
 $p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension. Columns that add nothing
-are not computed (`search`). With softmax the exponentials are variables of their own (`rings.free_exponentials`); other
+are not computed (`gauge`). With softmax the exponentials are variables of their own (`rings.free_exponentials`); other
 normalizations are Taylor series.
 
 Of residual softmax transformers too large for that the lower bound comes from ranks of their own matrices (`blocks`);
@@ -26,14 +26,12 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort, Need, TheoremPrice, TheoremRow, ask
-from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
 from lightning_sym.dimension.blocks import certify, residual
 from lightning_sym.dimension.layers import BY_LAYERS, NetworkByLayers
-from lightning_sym.dimension.narrow import BY_PLACES
-from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
+from lightning_sym.dimension.printed_formulas import PrintedFormula, dimension_latex, dimension_lines, printed_formula
 from lightning_sym.dimension.search import Search, bytes_needed, first_shape, gauge_columns, orders_of, primes_for
+from lightning_sym.dimension.varieties import BY_PLACES, counted_bounds
 from lightning_sym.dimension.varieties import Evidence as Evidence
-from lightning_sym.dimension.varieties import counted_bounds
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.krylov import LARGEST
