@@ -24,8 +24,8 @@ from lightning_sym.network.one_layer import (
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from lightning_sym.varieties.expansion import Difference, monomial_text
 from lightning_sym.varieties.forms_over_fields import FormRing, linear_factor
+from lightning_sym.varieties.map_recovery import Difference, monomial_text
 from lightning_sym.varieties.one_token import splittings
 from lightning_sym.varieties.realization import is_rational, row_spaces, signature
 from lightning_sym.varieties.skew_parts import layers_known, with_skew_parts

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from lightning_sym.arguments import shown
+from lightning_sym.errors import BadInput
 from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work, require_memory
 from lightning_sym.rings.arrays import exact_number
@@ -90,6 +92,31 @@ def relations_of(
             solved[last] = {distinct[j]: -c for j, c in enumerate(vector) if c and j != last}
     for key, place in zip(members, twins, strict=True):
         yield key, solved[place]
+
+
+def given_coefficients(
+    coefficients: Mapping[Any, Any], outputs: tuple[int, int], inputs: int
+) -> dict[tuple[int, int, tuple[int, ...]], Any]:
+    """Return exact coefficients by row and token of the output, from 1, and by the exponents of all inputs.
+
+    Raises:
+        BadInput: one is no exact number, or its place is none.
+    """
+    given = {}
+    for place, value in coefficients.items():
+        match place:
+            case (int(k), int(j), tuple(exponents)) if (
+                1 <= k <= outputs[0] and 1 <= j <= outputs[1] and len(exponents) == inputs
+            ):
+                given[k, j, exponents] = exact_coefficient(value)
+            case _:
+                raise BadInput(f"a coefficient must be of an output and a monomial, from 1, got {shown(place)}")
+    return given
+
+
+def combined(combinations: Mapping[Any, Mapping[int, Fraction]], values: Sequence[Fraction]) -> dict[Any, Any]:
+    """Return the coefficients that are these combinations of coordinates."""
+    return {key: sum(c * values[i] for i, c in parts.items()) for key, parts in combinations.items()}
 
 
 def exact_coefficient(value: Any) -> Any:

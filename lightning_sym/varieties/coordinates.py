@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.arguments import shown
-from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.errors import ShapeError
 from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
@@ -31,7 +30,7 @@ from lightning_sym.rings.prime_field import random_residues
 from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.rationals import as_fraction, map_entries
 from lightning_sym.rings.sizes import Price
-from lightning_sym.varieties.coefficient_relations import Key, exact_coefficient, relations_of
+from lightning_sym.varieties.coefficient_relations import Key, combined, given_coefficients, relations_of
 from lightning_sym.varieties.normal_weights import is_tied, normal_weights, smallest_network
 
 
@@ -140,20 +139,11 @@ class CoordinateSystem:
             BadInput: a coefficient is no exact number, or its place is none.
         """
         shape = self.architecture
-        t, rows, length = shape.tokens, shape.output_width, shape.input_width * shape.tokens
-        given = dict[tuple[int, int, tuple[int, ...]], Fraction]()
-        for place, value in coefficients.items():
-            match place:
-                case (int(k), int(j), tuple(exponents)) if 1 <= k <= rows and 1 <= j <= t and len(exponents) == length:
-                    if number := exact_coefficient(value):
-                        given[k - 1, j - 1, exponents] = number
-                case _:
-                    raise BadInput(f"a coefficient must be of an output and a monomial, from 1, got {shown(place)}")
-        places = [(row, t - 1, c.exponents) for c, (row, _) in zip(self.coordinates, self.keys, strict=True)]
-        values = [given.get(place, Fraction(0)) for place in places]
-        sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
-        expected = {key: number for key, number in sums.items() if number}
-        if any(expected.get(self._key(*place), 0) - number for place, number in given.items()):
+        outputs, length = (shape.output_width, shape.tokens), shape.input_width * shape.tokens
+        given = {place: c for place, c in given_coefficients(coefficients, outputs, length).items() if c}
+        values = [given.get((c.row, c.token, c.exponents), Fraction(0)) for c in self.coordinates]
+        expected = {key: number for key, number in combined(self.combinations, values).items() if number}
+        if any(expected.get(self._key(k - 1, j - 1, powers), 0) - c for (k, j, powers), c in given.items()):
             return None
         return values if sum(map(self._repetitions, expected)) == len(given) else None
 

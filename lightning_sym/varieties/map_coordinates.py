@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.exact.rational import null_space, rank, solution
 from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
@@ -27,7 +26,7 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import random_residues
 from lightning_sym.rings.rationals import as_fraction
-from lightning_sym.varieties.coefficient_relations import exact_coefficient, relations_of
+from lightning_sym.varieties.coefficient_relations import combined, given_coefficients, relations_of
 from lightning_sym.varieties.coordinates import Coordinate
 
 MOST_SCALINGS, LARGEST_WEIGHT = 5, 50
@@ -164,22 +163,10 @@ class MapCoordinates:
             BadInput: a coefficient is no exact number, or its place is none.
         """
         rows, columns = self.phi.entries.shape
-        given: dict[Key, Fraction] = {}
-        for place, value in coefficients.items():
-            match place:
-                case (int(k), int(j), tuple(exponents)) if (
-                    1 <= k <= rows and 1 <= j <= columns and len(exponents) == len(self.phi.input_names)
-                ):
-                    given[k, j, exponents] = exact_coefficient(value)
-                case _:
-                    raise BadInput(
-                        f"a coefficient must be of an output and a monomial, rows from 1, got {shown(place)}"
-                    )
+        given = given_coefficients(coefficients, (rows, columns), len(self.phi.input_names))
         values = [given.get(key, Fraction(0)) for key in self.keys] + [Fraction(1)] * (not self.is_cone)
-        sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
-        if any(sums.get(key, 0) - given.get(key, 0) for key in sums | given):
-            return None
-        return values
+        sums = combined(self.combinations, values)
+        return None if any(sums.get(key, 0) - given.get(key, 0) for key in sums | given) else values
 
 
 def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: Work | None = None) -> MapCoordinates:

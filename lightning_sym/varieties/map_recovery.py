@@ -1,22 +1,170 @@
-"""The answer to whether a polynomial map is the function of a network: weights, or why there are none."""
+r"""The answer to whether a polynomial map is the function of a network: weights, or why there are none.
+
+The polynomial map of weights over a number field, compared with a given one: the check behind every answer.
+
+What every lightning network without a mask has: $\phi(X R) = \phi(X) R$ for all orthogonal `R` of the tokens.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, labelled, latex_matrix
 from lightning_sym.errors import no_truth_value
+from lightning_sym.exact.number_field import ROOT, NumberField
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.weights import Weights
-from lightning_sym.varieties.expansion import Difference
+from lightning_sym.network.attention import attention_layer
+from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.rationals import map_entries
+
+
+class Difference(NamedTuple):
+    """A coefficient in which two maps differ.
+
+    Attributes:
+        row, token: the output, from 1.
+        monomial: in the inputs.
+        given: the coefficient of the map that was given.
+        found: that of the network.
+    """
+
+    row: int
+    token: int
+    monomial: str
+    given: str
+    found: str
+
+
+def network_layers(matrices: Mapping[str, ObjectArray]) -> list[Layer]:
+    """The layers of matrices `Q1, K1, V1, Q2, ...` in this order."""
+    listed = list(matrices.values())
+    return [Layer(*listed[i : i + 3]) for i in range(0, len(listed), 3)]
+
+
+def virtual_layers(attention: Sequence[ObjectArray], value: ObjectArray) -> list[Layer]:
+    """A network with these virtual weights, over their field."""
+    field: NumberField = value[0, 0].field
+    one = field.matrix(np.eye(value.shape[1], dtype=int))
+    last = len(attention)
+    return [Layer(a, one, value if i == last else one) for i, a in enumerate(attention, start=1)]
+
+
+def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberField) -> Difference | None:
+    """The first coefficient in which the function of the layers is not `phi`; `None` if it is `phi`.
+
+    Everything is expanded, modulo the minimal polynomial of the field, so it holds for each of its roots.
+    """
+    rational = field.degree == 1
+    names = phi.ring.names
+    ring = PolynomialRing(names if rational else [*names, ROOT])
+
+    def lift(matrix: ObjectArray) -> ObjectArray:
+        if rational:
+            return map_entries(lambda c: ring.constant(c.coefficients[0]), matrix)
+        return map_entries(lambda c: field.lifted(c, ring), matrix)
+
+    d, t = phi.architecture.widths[0], phi.architecture.tokens
+    x: Any = ring.matrix("x", d, t)
+    for layer in layers:
+        x = attention_layer(x, Layer(*map(lift, layer)))
+        if not rational:
+            x = map_entries(lambda entry: field.reduced(entry, ring), x)
+    for (k, j), given in np.ndenumerate(phi.entries):
+        terms = {tuple(map(int, m)): c for m, c in given.to_dict().items()}
+        wanted = ring.from_terms(terms if rational else {(*m, 0): c for m, c in terms.items()})
+        if x[k, j] == wanted:
+            continue
+        wrong = next(iter((wanted - x[k, j]).to_dict()))
+        monomial = tuple(map(int, wrong))[: len(names)]
+        return Difference(
+            k + 1,
+            j + 1,
+            monomial_text(names, monomial),
+            str(terms.get(monomial, 0)),
+            _coefficient(x[k, j], monomial, field),
+        )
+    return None
+
+
+def monomial_text(names: Sequence[str], exponents: Sequence[int]) -> str:
+    """A monomial as it is printed.
+
+    Example:
+        >>> monomial_text(["x", "y"], [2, 1])
+        'x^2*y'
+    """
+    return "*".join(name if e == 1 else f"{name}^{e}" for name, e in zip(names, exponents, strict=True) if e)
+
+
+def _coefficient(polynomial: Any, monomial: tuple[int, ...], field: NumberField) -> str:
+    found = {tuple(map(int, m)): c for m, c in polynomial.to_dict().items()}
+    if field.degree == 1:
+        return str(found.get(monomial, 0))
+    return str(field.element([found.get((*monomial, i), 0) for i in range(field.degree)]))
+
+
+class Unequal(NamedTuple):
+    """Where it fails: which rotation, and a coefficient of the derivative along it that is not zero."""
+
+    what: str
+    difference: Difference
+
+
+def not_equivariant(phi: PolynomialMap) -> Unequal | None:
+    r"""A coefficient that shows that the map is not that of a network, if the orthogonal group of the tokens does.
+
+    Rotations of tokens 1 and `j`: $D \phi = \phi E$ with $D = \sum_k x_{k1} \partial_{kj} - x_{kj} \partial_{k1}$ and
+    `E` the matrix with $E_{1j} = 1$, $E_{j1} = -1$; these generate the connected group. Reflections: the output of
+    token `j` is odd in token `j` and even in the others.
+
+    Example:
+        >>> from lightning_sym.network.architecture import Architecture
+        >>> from lightning_sym.network.polynomial_map import polynomial_map
+        >>> from lightning_sym.network.weights import Weights
+        >>> w = Weights.of({"Q1": [[1]], "K1": [[2]], "V1": [[3]]})
+        >>> not_equivariant(polynomial_map(w.architecture(tokens=3), w)) is None
+        True
+    """
+    d, t = phi.architecture.widths[0], phi.architecture.tokens
+    names = phi.ring.names
+    for (k, j), entry in _entries(phi):
+        for exponents in entry.monoms():
+            m = tuple(map(int, exponents))
+            odd = [token for token in range(t) if sum(m[token::t]) % 2]
+            if odd != [j]:
+                c = str(entry.to_dict()[exponents])
+                what = f"so the output of token {j + 1} must be odd in token {j + 1} and even in the others"
+                return Unequal(what, Difference(k + 1, j + 1, monomial_text(names, m), c, "0"))
+    for j in range(1, t):
+        for (k, i), entry in _entries(phi):
+            total: Any = -phi.entries[k, 0] if i == j else phi.entries[k, j] if i == 0 else entry * 0
+            for n in range(1, d + 1):
+                one, other = f"x_{n}_1", f"x_{n}_{j + 1}"
+                total += phi.ring[one] * entry.derivative(other) - phi.ring[other] * entry.derivative(one)
+            if not total.is_zero():
+                exponents, value = next(iter(total.to_dict().items()))
+                text = monomial_text(names, tuple(map(int, exponents)))
+                return Unequal(
+                    f"so D phi - phi E must vanish, the derivative along the rotation of tokens 1 and {j + 1}",
+                    Difference(k + 1, i + 1, text, str(value), "0"),
+                )
+    return None
+
+
+def _entries(phi: PolynomialMap) -> list[tuple[tuple[int, int], Any]]:
+    rows, columns = phi.entries.shape
+    return [((k, j), phi.entries[k, j]) for k in range(rows) for j in range(columns)]
 
 
 @no_truth_value("answer is Membership.WEIGHTS")

@@ -33,15 +33,16 @@ from lightning_sym.varieties.candidates import (
     not_of_one_layer,
     one_token_rows,
 )
-from lightning_sym.varieties.expansion import (
+from lightning_sym.varieties.map_input import map_from_python
+from lightning_sym.varieties.map_recovery import (
     Difference,
+    Membership,
+    Recovery,
     first_difference,
     network_layers,
     not_equivariant,
     virtual_layers,
 )
-from lightning_sym.varieties.map_input import map_from_python
-from lightning_sym.varieties.map_recovery import Membership, Recovery
 from lightning_sym.varieties.realization import actual_weights, attention_of_form, is_rational
 from lightning_sym.varieties.skew_parts import layers_known
 

@@ -27,7 +27,7 @@ from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.exact.number_field import RATIONALS
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.network.one_layer import coefficients_from_products, quadratic_monomials
-from lightning_sym.varieties import expansion, membership, realization, skew_parts
+from lightning_sym.varieties import map_recovery, membership, realization, skew_parts
 from lightning_sym.varieties.map_coefficients import input_ring
 
 
@@ -291,8 +291,8 @@ def test_an_expansion_shows_where_maps_differ() -> None:
     weights = Weights.random(architecture, seed=3, bound=3)
     phi = polynomial_map(architecture, weights)
     matrices = {name: RATIONALS.matrix(m) for name, m in weights.named().items()}
-    layers = expansion.network_layers(matrices)
-    assert expansion.first_difference(phi, layers, RATIONALS) is None
-    wrong = expansion.first_difference(changed(phi, 5), layers, RATIONALS)
+    layers = map_recovery.network_layers(matrices)
+    assert map_recovery.first_difference(phi, layers, RATIONALS) is None
+    wrong = map_recovery.first_difference(changed(phi, 5), layers, RATIONALS)
     assert wrong is not None
     assert int(wrong.given) == int(wrong.found) + 7

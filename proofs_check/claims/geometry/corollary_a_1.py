@@ -36,8 +36,17 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction, map_entries
-from proofs_check.blackboard.binary_forms import general_coefficients, quadratic_forms, six_coefficients
-from proofs_check.blackboard.step import Step, function_of, layer_of, must, rational, show
+from proofs_check.blackboard.step import (
+    Step,
+    function_of,
+    general_coefficients,
+    layer_of,
+    must,
+    quadratic_forms,
+    rational,
+    show,
+    six_coefficients,
+)
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal, spell
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 

@@ -27,7 +27,7 @@ from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.geometry.layer_function import differential, layer_function
 from lightning_sym.network.one_layer import product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.blackboard.binary_forms import sylvester
+from proofs_check.blackboard.step import sylvester
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough, expect_equal
 from proofs_check.claims.geometry import theorem_3_4_singular as theorem
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs

@@ -28,8 +28,7 @@ from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import RationalMatrix
-from proofs_check.blackboard.binary_forms import SIX, WEIGHT_ROWS, one_layer_jacobian
-from proofs_check.blackboard.step import Step, must, rational, show, table
+from proofs_check.blackboard.step import SIX, WEIGHT_ROWS, Step, must, one_layer_jacobian, rational, show, table
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs, triples

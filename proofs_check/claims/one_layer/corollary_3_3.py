@@ -13,8 +13,18 @@ from functools import partial
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.exact.rational import null_space, rank
 from proofs_check.blackboard import own_weights
-from proofs_check.blackboard.binary_forms import SIX, one_layer_jacobian
-from proofs_check.blackboard.step import Step, entry_labels, function_of, layer_of, must, rational, show, table
+from proofs_check.blackboard.step import (
+    SIX,
+    Step,
+    entry_labels,
+    function_of,
+    layer_of,
+    must,
+    one_layer_jacobian,
+    rational,
+    show,
+    table,
+)
 from proofs_check.certificates import itself, itself_by_orbit, itself_if
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, dimension_by_orbit, expect_dimension
 from proofs_check.samples import random_networks

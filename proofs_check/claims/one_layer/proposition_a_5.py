@@ -29,8 +29,17 @@ from lightning_sym.network.one_layer import (
 )
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.blackboard.binary_forms import quadratic_forms
-from proofs_check.blackboard.step import BOARD, INPUT, Step, function_of, layer_of, must, rational, show
+from proofs_check.blackboard.step import (
+    BOARD,
+    INPUT,
+    Step,
+    function_of,
+    layer_of,
+    must,
+    quadratic_forms,
+    rational,
+    show,
+)
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 

@@ -22,8 +22,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.blackboard import own_weights
-from proofs_check.blackboard.binary_forms import quadratic_forms
-from proofs_check.blackboard.step import INPUT, Step, function_of, layer_of, must, rational, show
+from proofs_check.blackboard.step import INPUT, Step, function_of, layer_of, must, quadratic_forms, rational, show
 from proofs_check.certificates import weights_if
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal, spell
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite

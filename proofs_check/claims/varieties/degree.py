@@ -29,8 +29,7 @@ from lightning_sym.exact.ideals import size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.cone_bundles import Cone, intersection_number
-from proofs_check.blackboard.binary_forms import general_coefficients
-from proofs_check.blackboard.step import Step, must, rational, show, table
+from proofs_check.blackboard.step import Step, general_coefficients, must, rational, show, table
 from proofs_check.claim import (
     Claim,
     Part,

@@ -8,16 +8,22 @@ from typing import Any
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.blackboard.binary_forms import (
+from proofs_check.blackboard.step import (
+    BOARD,
     R,
     S,
+    Step,
     discriminant,
+    function_of,
     general_coefficients,
+    layer_of,
+    must,
     quadratic_forms,
+    rational,
+    show,
     six_coefficients,
     sylvester,
 )
-from proofs_check.blackboard.step import BOARD, Step, function_of, layer_of, must, rational, show
 from proofs_check.ring_matrices import determinant
 
 

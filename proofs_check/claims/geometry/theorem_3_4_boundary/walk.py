@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from proofs_check.blackboard.binary_forms import S, discriminant, quadratic_forms, six_coefficients, sylvester
 from proofs_check.blackboard.step import (
     BOARD,
     Number,
     Polynomial,
+    S,
     Shown,
     ShownMatrix,
     Step,
+    discriminant,
     function_of,
     layer_of,
     must,
+    quadratic_forms,
     rational,
     show,
+    six_coefficients,
+    sylvester,
 )
 from proofs_check.ring_matrices import determinant
 

@@ -9,8 +9,20 @@ import numpy as np
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.blackboard.binary_forms import SIX, WEIGHT_ROWS, one_layer_jacobian
-from proofs_check.blackboard.step import Step, function_of, jacobian, layer_of, must, rational, show, table, tokens_of
+from proofs_check.blackboard.step import (
+    SIX,
+    WEIGHT_ROWS,
+    Step,
+    function_of,
+    jacobian,
+    layer_of,
+    must,
+    one_layer_jacobian,
+    rational,
+    show,
+    table,
+    tokens_of,
+)
 
 
 def walk() -> Iterator[Step]:

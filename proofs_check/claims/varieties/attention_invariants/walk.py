@@ -13,8 +13,7 @@ from lightning_sym import Layer, forward
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.blackboard.binary_forms import general_coefficients, sylvester
-from proofs_check.blackboard.step import Step, must, rational, show
+from proofs_check.blackboard.step import Step, general_coefficients, must, rational, show, sylvester
 from proofs_check.ring_matrices import array_of, determinant, minors
 
 
