@@ -20,6 +20,7 @@ def all_but_the_last(values: list[Any]) -> list[Any]:
 BAD_LAYERS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "narrow_too_low": ("narrow", (("upper_bounds.0.bound", one_less),)),
     "narrow_of_another_network": ("two_layers", (("upper_bounds", [{"kind": "narrow", "bound": 13}]),)),
+    "narrow_with_a_mask": ("lightning_masked", (("upper_bounds", [{"kind": "narrow", "bound": 6}]),)),
     "layers_one_too_many": ("layers_counted", (("dimension", one_more),)),
     "layers_and_one_more": ("layers_proved", (("layers.0.count", one_more),)),
     "layers_with_narrow_ends": ("layers_counted", (("network.unembed", 767),)),
@@ -39,7 +40,8 @@ BAD_LAYERS: dict[str, tuple[str, tuple[Any, ...]]] = {
 
 LAYER_REASONS = {
     "narrow_too_low": "the bound must be 13, it is 12",
-    "narrow_of_another_network": "the bound must be of one token, no skip",
+    "narrow_of_another_network": "the bound must be 46, it is 13",
+    "narrow_with_a_mask": "the bound must be of one token, or of no mask",
     "layers_one_too_many": "the dimension must be 103736688, it is 103736689",
     "layers_and_one_more": "the dimension must be",
     "layers_with_narrow_ends": "embed and unembed must reach the width",

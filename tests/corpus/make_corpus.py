@@ -48,6 +48,8 @@ NETWORKS = {
     "two_tokens": Architecture((4, 4, 4), (4, 4), 2, normalization=SOFTMAX, skip=True, embed=2),
     "head_forms": Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)),
     "narrow": Architecture((2, 3, 1), (1, 3), 1, heads=2, embed=3, unembed=2),
+    "narrow_with_tokens": Architecture((2, 4, 1), (1, 1), 2, heads=3),
+    "lightning_masked": Architecture((2, 1), (1,), 2, heads=2, causal=True),
     "span": Architecture((2, 2), (1,), 1, heads=2),
     "deep_softmax": Architecture((2,) * 13, (1,) * 12, 2, normalization=SOFTMAX),
     "deep_softmax_narrow": Architecture((3, *(2,) * 11, 1), (2,) * 12, 2, normalization=SOFTMAX),
