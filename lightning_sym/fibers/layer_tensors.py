@@ -171,11 +171,11 @@ class LayerTensors:
 
     # ---- (D) and (K)
 
-    def _some(self, holds: Callable[[Residues], bool]) -> bool:
-        return any(holds(self.drawn()) for _ in range(TRIES))
+    def _some(self, holds: Callable[[Residues], bool]) -> Residues | None:
+        return next((x for x in (self.drawn() for _ in range(TRIES)) if holds(x)), None)
 
-    def top_degree(self, j: int) -> bool:
-        """Whether (D) is shown for layer `j`, from 1."""
+    def top_degree(self, j: int) -> Residues | None:
+        """Return a background that shows (D) for layer `j`, from 1."""
 
         def holds(x: Residues) -> bool:
             for layer in self.layers[: j - 1]:
@@ -185,10 +185,8 @@ class LayerTensors:
 
         return self._some(holds)
 
-    def carried_on(self, i: int) -> bool:
-        """Whether (K) is shown for layer `i`, from 1."""
-        if self.ranks[i - 1] == self.shape.widths[0] or i == self.shape.depth:
-            return True
+    def carried_on(self, i: int) -> Residues | None:
+        """Return a background that shows (K) for layer `i`, from 1, of smaller rank and not the last."""
 
         def holds(x: Residues) -> bool:
             product = self.layers[i - 1].forms(x)[0]
@@ -258,11 +256,11 @@ def tensor_conditions(tensors: LayerTensors) -> Iterator[Condition]:
 
     for j in range(1, depth + 1):
         rank = tensors.ranks[j - 1]
-        yield said("(D)", j, f"rank {rank}", f"rank below {rank}", holds=tensors.top_degree(j))
+        yield said("(D)", j, f"rank {rank}", f"rank below {rank}", holds=tensors.top_degree(j) is not None)
     for i in range(1, depth):
         rank = tensors.ranks[i - 1]
         if rank < tensors.shape.widths[0]:
-            yield said("(K)", i, f"rank {rank}", f"rank below {rank}", holds=tensors.carried_on(i))
+            yield said("(K)", i, f"rank {rank}", f"rank below {rank}", holds=tensors.carried_on(i) is not None)
     for i in range(1, depth):
         for j in range(i + 1, depth + 1):
             found = tensors.without_small_factors(i, j)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bad_certificates import BAD, FIRST, TEXTS, Document, changed
-from fibers_of_networks import FIBERS
+from fibers_of_networks import FIBERS, TENSORS
 from networks_with_a_form import FORMS
 
 from lightning_sym import (
@@ -116,7 +116,7 @@ def good() -> dict[str, Document]:
     found["two_layers_undecided"] = changed(found["two_layers"], *families)
 
     found |= {name: with_a_form(*each) for name, each in FORMS.items()}
-    found |= {name: fiber_certificate(fiber(w, tokens), w) for name, (tokens, w) in FIBERS.items()}
+    found |= {name: fiber_certificate(fiber(w, tokens), w) for name, (tokens, w) in (FIBERS | TENSORS).items()}
     first = weights(FIRST)
     one = weights({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
     skew = weights({"Q1": [[1, 2], [0, 1]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
