@@ -10,7 +10,6 @@ from lightning_cli import exit_codes, options
 from lightning_cli.writing.fields import each, field, group, in_order, json_answer, natural, one_of, optional
 from lightning_cli.writing.output import progress_bar, write, write_certificate
 from lightning_cli.writing.shared_fields import MATRICES, NETWORK, TRIED, VIRTUAL_WEIGHTS
-from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
@@ -152,7 +151,7 @@ its bounds differ.""",
 @options.FORM
 @options.SEED
 @options.AT_MOST_WORK
-@options.certificate("Softmax: write the theorem and the evidence of its conditions")
+@options.certificate("Softmax, or lightning with skip: write the theorem and the evidence of its conditions")
 @options.AS_JSON
 def command(
     *,
@@ -173,8 +172,6 @@ def command(
     known one is there, and bounds the dimension of the fiber near these weights from both sides.
     """
     weights = options.load_weights(file, **form)
-    if certificate is not None and weights.form.normalization is None:
-        raise BadInput(f"a certificate of a fiber needs a softmax network, got {weights.form}")
     with progress_bar() as progress:
         result = fiber.fiber(weights, tokens, seed=seed, work=work, progress=progress)
     if certificate is not None:

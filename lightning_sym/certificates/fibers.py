@@ -9,6 +9,7 @@ from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.functions import same_proof
 from lightning_sym.certificates.limits import require_heads
 from lightning_sym.certificates.numbers import number_document, weights_document
+from lightning_sym.certificates.tensors import tensor_certificate
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.hypotheses import HYPOTHESES, RANKS, stream
@@ -41,8 +42,8 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
         weights: exact weights.
 
     Raises:
-        BadInput: it is no softmax network, or there is one token, or neither a theorem nor a condition that is known to
-            fail.
+        BadInput: it is a lightning network to which Theorem 1 of docs/deep-lightning.md does not apply, or of softmax
+            there is one token, or neither a theorem nor a condition that is known to fail.
 
     Example:
         >>> from lightning_sym.fibers.fiber import fiber
@@ -59,7 +60,7 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
     if shape != weights.architecture(shape.tokens):
         raise BadInput(f"the weights must be those of the fiber, {shape}; got {weights.architecture(shape.tokens)}")
     if shape.normalization is None:
-        raise BadInput(f"a certificate of a fiber needs a softmax network, got {shape}")
+        return tensor_certificate(found, weights)
     if shape.tokens == 1:
         raise BadInput("a certificate of a fiber needs two tokens or more: the patterns of one are 1")
     require_heads(shape)

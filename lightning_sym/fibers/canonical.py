@@ -2,7 +2,8 @@ r"""One representative for each fiber, exact over the rationals: equal functions
 
 What the function determines is written in coordinates that depend on the function alone (`normal_circuits`), attention
 and value matrices in factors of full rank, $Q$ and $V$ the reduced echelon forms. Where no theorem says that the
-function determines it, the weights are refused, with the condition that is not known to hold.
+function determines it, the weights are refused, with the condition that is not known to hold. Lightning networks with
+skip connections are written by their layer tensors (`canonical_tensors`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, labelled, latex_lines, latex_words, spelled_rows
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.canonical_tensors import THEOREM as TENSORS
+from lightning_sym.fibers.canonical_tensors import tensors_in_normal_form
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, one_head_theorem, strongest_theorem
@@ -93,7 +97,8 @@ def canonical(
     """The canonical representative of all weights with the same function.
 
     Args:
-        weights: exact weights: of a softmax network, or of a lightning network with one head and nothing added.
+        weights: exact weights: of a softmax network, or of a lightning network with one head and nothing added, or
+            with skip connections.
         tokens: $t$.
         work: seconds that exact work may take, by a rough estimate made before each step.
         memory: bytes that the residues of conditions may take.
@@ -116,9 +121,11 @@ def canonical(
     require_integer(tokens, "the number of tokens", 1)
     weights.require_numbers("the canonical form")
     budget = Work(work, progress)
-    if weights.form.normalization is None:
-        weights.require_plain("the canonical form")
+    if weights.form.normalization is None and weights.architecture(tokens).is_plain:
         found, shown = _lightning(weights, tokens, budget), False
+    elif weights.form.normalization is None:
+        circuits = tensors_in_normal_form(AskedFiber(weights, tokens, budget, 0, memory, progress))
+        found, shown = Canonical(weights_of(circuits, tokens), tokens, TENSORS), True
     elif weights.form.normalization == SOFTMAX:
         found, shown = _softmax(weights, tokens, memory, budget, progress)
     else:

@@ -4,7 +4,8 @@ One head: $(A, V)$ up to a factor, $(c A, V / c)$, and where both have rank one,
 exchange of $p$ and $w$ (Theorem 3.2 of the paper). Several heads: where the columns of all $V_h$ are independent, each
 $V_h$ has the largest rank $b \ge 2$ of its shape, their row spaces are different, and $A_h^\top x$ are independent for
 general $x$, heads are permuted and rescaled, nothing else; and likewise with $A_h^\top$ in place of $V_h$ (the
-corollary of Theorem 4 there). Else the tensor is determined, and its heads are not known to be.
+corollary of Theorem 4 there). Where minors of the $V_h x$ have no common factor, or those of the $A_h^\top x$, heads
+are mixed by $GL(H)$ (Theorem 4). Else the tensor is determined, and its heads are not known to be.
 """
 
 from __future__ import annotations
@@ -12,13 +13,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from lightning_sym.exact.line_factors import determinants_mod_p, polynomial_through
+from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.factorizations import product_fiber_dimension
+from lightning_sym.fibers.layer_tensors import LayerTensors, Residues
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.fields import Q
+
+MINORS = 4
+"""Random minors whose common factor is looked for."""
+
+MIXED = "R in GL(H), V_h' = sum R_kh V_k and A_h' = sum (R^-1)_hk A_k, of the ranks that the shape allows"
+"""What Theorem 4 leaves."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,41 @@ def separates_heads(carriers: Sequence[RationalMatrix], others: Sequence[Rationa
     return False
 
 
+def mixes_heads(carriers: Residues, others: Residues, p: int, seed: int = 0) -> bool:
+    """Whether Theorem 4 holds of `V_h` and `A_h^T` modulo `p`, or of these the other way round.
+
+    Minors with a common factor have one on a line where one of them keeps its degree, over the rationals and modulo
+    `p` (lemma of Gauss).
+
+    Args:
+        carriers: `V_h`, a stack.
+        others: `A_h^T`, a stack.
+        p: a prime.
+        seed: picks lines.
+
+    Example:
+        >>> stack = np.array([np.diag([1, 2, 3]), np.diag([1, 1, 5])])
+        >>> wide = np.array([[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]]])
+        >>> mixes_heads(wide, stack, 101), mixes_heads(stack, stack, 101)
+        (True, True)
+    """
+    heads, rows, width = carriers.shape
+    if heads >= rows:
+        return False
+    generator = np.random.default_rng(seed)
+    point, along = generator.integers(0, p, (2, width))
+    if rank_mod_p((others @ point % p).T, p) < heads:
+        return False
+    x = (point + np.arange(heads + 1)[:, None] * along) % p
+    columns = np.transpose(carriers @ x.T % p, (2, 1, 0))  # by point of the line: rows x heads
+    common, whole = polynomial_through([0], p), False
+    for _ in range(MINORS):
+        minor = determinants_mod_p(generator.integers(0, p, (heads, rows)) @ columns % p, p)
+        found = polynomial_through(minor.tolist(), p)
+        common, whole = common.gcd(found), whole or found.degree() == heads
+    return bool(whole and common.degree() == 0)
+
+
 def _factors(shape: Architecture, i: int, head: HeadCircuits) -> int:
     """The dimension of all factors of the products of one head."""
     before, behind = shape.widths[i - 1 : i + 1]
@@ -89,11 +136,16 @@ def heads_of_tensor(weights: Weights, shape: Architecture) -> list[KnownHeads]:
     """
     weights.require_numbers("the heads of layer tensors")
     shape.require("the heads of layer tensors", LIGHTNING)
-    found = []
+    found, residues = [], LayerTensors.of(weights, shape.tokens)
     for i, layer in enumerate(NetworkCircuits.of(weights).layers, start=1):
         heads = list(layer)
         known = _known(heads, shape, i)
         dimension = sum(_factors(shape, i, head) + 1 for head in heads) if known else None
+        if not known:
+            of, p = residues.layers[i - 1], residues.prime
+            values, scores = of.value, of.attention.mT
+            if mixes_heads(values, scores, p) or mixes_heads(scores, values, p):
+                known = MIXED
         found.append(KnownHeads(i, known, dimension))
     return found
 

@@ -6,10 +6,14 @@ is layer $i$ on the background, $c_{ij}$ the parts of largest degree of what lay
 
 - (D) $B_j(c_{1,j-1})^2$ has rank $\rho_j$ at some background, so that $\det(1 + B_j)$ has the largest degree possible.
 - (K) $B_l(c_{i,l-1}) \cdots B_{i+1}(c_{ii}) B_i$ has rank $\rho_i$ at some background, where $\rho_i < d$ and $i < l$.
+- (G) $P_{ii}$ and $P_{ij}$, $i < j$, have no common factor, which is weaker than
 - (F) no $P_{ij} = \det(1 + B_j) \circ F_{j-1} \circ \dots \circ F_i$, $i < j$, has a factor of a
   degree $1, \dots, 2 \rho_i$.
 
 Each is shown by ranks, or by degrees of factors on lines (`exact.line_factors`), modulo a prime, or it is not known.
+
+With one token a layer is the cubic form $C_i(y) = B_i(y) y$, its derivative $J_i$ stands for $B_i$ in all of this, and
+$\rho_i = \min(d, \sum_h b_{ih})$, as the image of $J_i$ is in that of all $V_{ih}$.
 """
 
 from __future__ import annotations
@@ -21,7 +25,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.line_factors import degrees_on_line, determinants_mod_p, has_no_small_factor
+from lightning_sym.exact.line_factors import (
+    degrees_on_line,
+    determinants_mod_p,
+    has_no_small_factor,
+    polynomial_through,
+)
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.conditions import Condition
 from lightning_sym.network.architecture import Architecture
@@ -51,6 +60,8 @@ def ranks_bounding(shape: Architecture, background: int) -> tuple[int, ...]:
     """
     shape.require("ranks of layer tensors", LIGHTNING)
     values = shape.value_ranks or shape.widths[1:]
+    if shape.tokens == 1:
+        return tuple(min(d, shape.heads * b) for b, d in zip(values, shape.widths, strict=False))
     pairs = zip(shape.attention_ranks, values, shape.widths, strict=False)
     return tuple(min(d, shape.heads * min(a, b, background)) for a, b, d in pairs)
 
@@ -60,7 +71,7 @@ def lines_price(shape: Architecture) -> float:
     shape.require("the price of layer tensors", LIGHTNING)
     width, depth = shape.widths[0], shape.depth
     total = 0.0
-    for background in range(1, min(2, shape.tokens - 1) + 1):
+    for background in range(1, max(1, min(2, shape.tokens - 1)) + 1):
         ranks = ranks_bounding(shape, background)
         for i in range(depth):
             for j in range(i + 1, depth):
@@ -84,12 +95,18 @@ class _TensorLayer:
     value: Residues
     p: int
     causal: bool
+    alone: bool
 
     def forms(self, x: Residues) -> Residues:
-        """Return `B(X)` for a stack of backgrounds."""
+        """Return `B(X)` for a stack of backgrounds, or for one token the derivative `J(x)`."""
         p = self.p
         gram = (x @ x.mT % p)[:, None]
-        forms: Residues = (self.value @ gram % p @ self.attention % p).sum(axis=1) % p
+        parts = self.value @ gram % p @ self.attention % p
+        if self.alone:
+            at = x[:, None]
+            scores = at.mT @ (self.attention @ at % p) % p
+            parts = parts + self.value @ gram % p @ self.attention.mT % p + self.value * scores % p
+        forms: Residues = parts.sum(axis=1) % p
         return forms
 
     def written(self, x: Residues) -> Residues:
@@ -139,7 +156,7 @@ class LayerTensors:
             attention, value = (
                 np.array([getattr(head, name).residues() for head in heads]) for name in ("attention", "value")
             )
-            made.append(_TensorLayer(attention, value, self.prime, self.shape.causal))
+            made.append(_TensorLayer(attention, value, self.prime, self.shape.causal, self.shape.tokens == 1))
         return made
 
     def drawn(self, count: int = 1) -> Residues:
@@ -154,11 +171,11 @@ class LayerTensors:
 
     # ---- (D) and (K)
 
-    def _some(self, holds: Callable[[Residues], bool]) -> bool:
-        return any(holds(self.drawn()) for _ in range(TRIES))
+    def _some(self, holds: Callable[[Residues], bool]) -> Residues | None:
+        return next((x for x in (self.drawn() for _ in range(TRIES)) if holds(x)), None)
 
-    def top_degree(self, j: int) -> bool:
-        """Whether (D) is shown for layer `j`, from 1."""
+    def top_degree(self, j: int) -> Residues | None:
+        """Return a background that shows (D) for layer `j`, from 1."""
 
         def holds(x: Residues) -> bool:
             for layer in self.layers[: j - 1]:
@@ -168,10 +185,8 @@ class LayerTensors:
 
         return self._some(holds)
 
-    def carried_on(self, i: int) -> bool:
-        """Whether (K) is shown for layer `i`, from 1."""
-        if self.ranks[i - 1] == self.shape.widths[0] or i == self.shape.depth:
-            return True
+    def carried_on(self, i: int) -> Residues | None:
+        """Return a background that shows (K) for layer `i`, from 1, of smaller rank and not the last."""
 
         def holds(x: Residues) -> bool:
             product = self.layers[i - 1].forms(x)[0]
@@ -217,6 +232,19 @@ class LayerTensors:
                 return list(seen.values())
         return None
 
+    # ---- (G)
+
+    def without_common_factor(self, i: int, j: int) -> bool:
+        """Whether a line shows that `P_ii` and `P_ij` have no common factor: where `P_ii` keeps its degree."""
+        if self.degree(i, j) > LARGEST_DEGREE:
+            return False
+        for _ in range(TRIES):
+            line = self.drawn(2)
+            own, other = (polynomial_through(self.on_line(i, k, *line).tolist(), self.prime) for k in (i, j))
+            if own.degree() == self.degree(i, i) and own.gcd(other).degree() == 0:
+                return True
+        return False
+
 
 def tensor_conditions(tensors: LayerTensors) -> Iterator[Condition]:
     """Yield (D), (K) and (F) in this order, the cheap ones first."""
@@ -228,11 +256,11 @@ def tensor_conditions(tensors: LayerTensors) -> Iterator[Condition]:
 
     for j in range(1, depth + 1):
         rank = tensors.ranks[j - 1]
-        yield said("(D)", j, f"rank {rank}", f"rank below {rank}", holds=tensors.top_degree(j))
+        yield said("(D)", j, f"rank {rank}", f"rank below {rank}", holds=tensors.top_degree(j) is not None)
     for i in range(1, depth):
         rank = tensors.ranks[i - 1]
         if rank < tensors.shape.widths[0]:
-            yield said("(K)", i, f"rank {rank}", f"rank below {rank}", holds=tensors.carried_on(i))
+            yield said("(K)", i, f"rank {rank}", f"rank below {rank}", holds=tensors.carried_on(i) is not None)
     for i in range(1, depth):
         for j in range(i + 1, depth + 1):
             found = tensors.without_small_factors(i, j)
@@ -240,3 +268,12 @@ def tensor_conditions(tensors: LayerTensors) -> Iterator[Condition]:
             shown = f"no factor of degree at most {least} of {tensors.degree(i, j)}, by {len(found or ())} lines"
             short = f"factors of degree at most {least} were not excluded"
             yield said(f"(F) to layer {j}", i, shown, short, holds=bool(found))
+
+
+def coprime_conditions(tensors: LayerTensors) -> Iterator[Condition]:
+    """Yield (G)."""
+    for i in range(1, tensors.shape.depth):
+        for j in range(i + 1, tensors.shape.depth + 1):
+            holds = tensors.without_common_factor(i, j) or None
+            said = "no common factor, by a line" if holds else "a common factor was not excluded"
+            yield Condition(f"(G) to layer {j}", i, holds, f"{said} modulo {tensors.prime}")

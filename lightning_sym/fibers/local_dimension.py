@@ -6,18 +6,23 @@ group, $m$ of them independent at $W$, their flows sweep out a manifold of dimen
 If the differential of the function has rank $r$ at $W$, the fiber lies near $W$ in a manifold of dimension $P - r$,
 $P$ the number of weights. **Where both meet** the fiber near $W$ is that manifold, and if the tangents of the group
 alone are as many, it is the orbit of the group (docs/fibers-near-weights.md, Proposition 1). A rank modulo a prime is
-at most the rank, which widens both bounds.
+at most the rank, which widens both bounds. **Where no rank is larger**, by a count of all functions of this shape, the
+rank is constant near $W$, and the fiber is that manifold too.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.ask import ask
+from lightning_sym.dimension.narrow import BY_PLACES
 from lightning_sym.dimension.search import series_orders
+from lightning_sym.dimension.varieties import counted_bounds
 from lightning_sym.display import notebook
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
@@ -104,6 +109,7 @@ class LocalDimension(NamedTuple):
 
 ORBIT = "orbit and differential agree"
 DIRECTIONS = "known directions and differential agree"
+GENERIC = "the differential has the generic rank"
 
 
 def local_dimension(
@@ -164,7 +170,17 @@ def local_dimension(
             lower = _with_kept(directions, lower, weights, tokens, p, budget)
     if lower > upper:
         raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for the fiber of {shape}")
+    if lower < upper and parameters - upper in _counts(shape):
+        return LocalDimension(upper, upper, orbit, GENERIC)
     return LocalDimension(lower, upper, orbit, ORBIT if orbit == upper else DIRECTIONS)
+
+
+def _counts(shape: Architecture) -> list[int]:
+    """Bounds for the rank of the differential at all weights, that need no weights."""
+    if shape.tokens == 1:
+        shape = replace(shape, causal=False)
+    place, _ = ask(shape, BY_PLACES, Work())
+    return [*counted_bounds(shape)[0].values(), *([] if place is None else [place])]
 
 
 def _orders(shape: Architecture) -> list[int | None]:

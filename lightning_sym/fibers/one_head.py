@@ -25,7 +25,7 @@ MOST_ORDERS = 256
 """Ways to place zero layers (two tokens, mask) up to which the dimension is computed."""
 
 
-def _cost(weights: Weights) -> float:
+def linear_map_cost(weights: Weights) -> float:
     """Seconds for the virtual weights and their ranks, roughly."""
     bits, shape = entry_bits(weights), weights.architecture(1)
     n, grown, total = shape.input_width, 0, 0.0
@@ -44,7 +44,7 @@ def with_one_head(asked: AskedFiber) -> Fiber:
     The theorems are about two tokens or more; of one token it is clear, and there is none.
     """
     weights, shape = asked.weights, require_softmax(asked.weights, asked.tokens)
-    asked.budget.spend(_cost(weights), "virtual weights")
+    asked.budget.spend(linear_map_cost(weights), "virtual weights")
     forms, value = circuit_virtual_weights(NetworkCircuits.of(weights))
     depth, tokens = shape.depth, shape.tokens
     if tokens == 1 or not value:

@@ -16,11 +16,10 @@ from lightning_sym.fibers.cost import (
     virtual_residues_cost,
     virtual_weights_cost,
 )
-from lightning_sym.fibers.local_dimension import LocalDimension
+from lightning_sym.fibers.local_dimension import GENERIC, LocalDimension
 from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
 
-GENERIC = "the differential has the generic rank"
 STRATUM = "weights with these ranks and the differential agree"
 
 RANKS = "the virtual weights are known up to scale, and the ranks of their factors"

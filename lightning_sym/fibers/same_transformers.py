@@ -271,7 +271,7 @@ TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
         _each(lambda s, bits: 10 * streams_cost(s, bits), "conditions of theorems", is_needed=False), _by_conditions,
     ),
     TheoremRow(
-        "", lambda pair: _is_lightning(pair) and pair.shapes[0].skip and pair.of_one_depth and pair.tokens > 1,
+        "", lambda pair: _is_lightning(pair) and pair.shapes[0].skip and pair.of_one_depth,
         _each(lambda s, bits: tensors_cost(s, bits) + lines_price(s), "conditions of theorems", is_needed=False),
         _by_tensors_of_one,
     ),

@@ -8,6 +8,8 @@ that they allow says what the fiber is; if that is not Corollary 5, another netw
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from lightning_sym.ask import TheoremRow, any_question, paid_by_steps
@@ -15,26 +17,47 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
 from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.conditions import SoftmaxConditions, require_softmax
-from lightning_sym.fibers.factorizations import product_fiber_dimension
+from lightning_sym.fibers.factorizations import chain_fiber_dimension, product_fiber_dimension
 from lightning_sym.fibers.hypotheses import ALONE, ONE_HEAD_PAGE, strongest_theorem
 from lightning_sym.fibers.observed_network import NetworkAtPoints
-from lightning_sym.fibers.one_head import with_one_head
+from lightning_sym.fibers.one_head import linear_map_cost, with_one_head
+from lightning_sym.fibers.real_components import chain_of
 from lightning_sym.fibers.second_networks import second_network
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import NetworkCircuits
 
 
 def of_one_token(asked: AskedFiber) -> Fiber:
     """The whole fiber of a softmax network at one token."""
     shape = require_softmax(asked.weights, 1)
+    total = _factors_of_one_map(asked)
     return Fiber(
         shape, ALONE, "R",
         "U C_l ... C_1 E with C_i = e + sum V_ih is determined, nothing else",
         ("all Q, K", "all else with this product"),
-        near=asked.near(),
+        near=asked.near() if total is None else None,
+        total=total,
     )  # fmt: skip
+
+
+def _factors_of_one_map(asked: AskedFiber) -> int | None:
+    """The dimension of all weights with one product `U C_l ... C_1 E`, unless `C_i - 1` has a bounded rank."""
+    shape, heads, more = asked.shape, asked.shape.heads, 0
+    if shape.skip and shape.value_ranks is not None:
+        return None
+    asked.budget.spend(linear_map_cost(asked.weights), "the product of all values")
+    net = NetworkCircuits.of(asked.weights)
+    value = net.unembed @ net.first(RationalMatrix.identity(shape.input_width))[-1]
+    if shape.value_ranks is None:  # the sum of the V_ih counts, and all but one of them are free
+        more = (heads - 1) * sum(a * b for a, b in pairwise(shape.widths))
+    # the outputs and the values of all heads, side by side, are one product
+    wider = None if shape.value_ranks is None else tuple(heads * b for b in shape.value_ranks)
+    ranks = tuple(heads * a for a in shape.attention_ranks)
+    alone = replace(shape, heads=1, skip=False, attention_ranks=ranks, value_ranks=wider)
+    return chain_fiber_dimension(chain_of(alone, [None] * shape.depth, value))[0] + more
 
 
 def by_conditions(asked: AskedFiber) -> Fiber:

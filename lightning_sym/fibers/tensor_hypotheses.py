@@ -8,7 +8,7 @@ from typing import Protocol
 
 from lightning_sym.ask import Need, TheoremNeed
 from lightning_sym.fibers.conditions import Condition
-from lightning_sym.fibers.layer_tensors import LayerTensors, tensor_conditions
+from lightning_sym.fibers.layer_tensors import LayerTensors, coprime_conditions, tensor_conditions
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 
@@ -66,6 +66,11 @@ class TensorQuestion:
         """What was tested."""
         return self.tested[1]
 
+    @cached_property
+    def near(self) -> list[Condition]:
+        """(G) in place of (F), of the same background."""
+        return list(coprime_conditions(self.tested[0]))
+
 
 class HasTensors(Protocol):
     """What asks for the hypotheses of one network."""
@@ -77,13 +82,14 @@ class HasTensors(Protocol):
 
 @dataclass(frozen=True)
 class TensorNeed:
-    """(D), (K) or (F) of Theorem 1, in all layers."""
+    """(D), (K) or (F) of Theorem 1, or (G) of Theorem 2, in all layers."""
 
     name: str
 
     def failing(self, question: HasTensors) -> str | None:
         """What is wrong where it is not shown in some layer; `None` also where it was not reached."""
-        mine = [c for c in question.tensors.conditions if c.name.startswith(self.name)]
+        asked = question.tensors
+        mine = [c for c in (asked.near if self.name == "(G)" else asked.conditions) if c.name.startswith(self.name)]
         return next((c.failing for c in mine if c.failing is not None), None)
 
 
@@ -100,6 +106,14 @@ FULL_ENDS = Need(
     lambda asked: asked.tensors.tested[0].full_ends(),
 )
 THEOREM_1: tuple[TheoremNeed, ...] = (
-    SKIP, TWO_TOKENS, NOT_TOO_WIDE, FULL_ENDS, TensorNeed("(D)"), TensorNeed("(K)"), TensorNeed("(F)"),
+    SKIP, NOT_TOO_WIDE, FULL_ENDS, TensorNeed("(D)"), TensorNeed("(K)"), TensorNeed("(F)"),
 )  # fmt: skip
 """The hypotheses of Theorem 1; those behind one that fails are not tested."""
+NEAR: tuple[TheoremNeed, ...] = (*THEOREM_1[:-1], TensorNeed("(G)"))
+"""Those of Theorem 2 (i)."""
+WIDTH_ONE = (
+    SKIP,
+    Need("width one", lambda asked: asked.shape.widths[0] == 1, lambda asked: str(asked.shape.widths[0])),
+    Need("an embedding and an unembedding that are not zero", lambda asked: asked.tensors.tested[0].full_ends()),
+)
+"""Those of the paragraph on width one in section 2."""

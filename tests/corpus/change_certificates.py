@@ -83,7 +83,7 @@ def _length(document: Document, rng: random.Random) -> None:
 def _claim(document: Document, rng: random.Random) -> None:
     """The claim and what carries it, together, so that no sum gives it away."""
     step = rng.choice((-2, -1, 1, 2))
-    if document.get("kind") in ("transformer", "layers"):
+    if document.get("kind") in ("transformer", "layers", "tensors"):
         document["dimension"] += step
     if document.get("kind") != "dimension":
         return

@@ -55,3 +55,22 @@ FIBERS: dict[str, tuple[int, Weights]] = {
     "fiber_dependent_values": _dependent(2),
     "fiber_equal_heads": _equal(2, 2),
 }
+
+
+def _lightning(tokens: int, widths: tuple[int, ...], ranks: tuple[int, ...], **options: Any) -> tuple[int, Weights]:
+    return tokens, Weights.random(Architecture(widths, ranks, tokens, skip=True, **options), seed=2, bound=3)
+
+
+TENSORS: dict[str, tuple[int, Weights]] = {
+    "tensors_determined": _lightning(2, (3, 3, 3), (1, 1), value_ranks=(2, 2), embed=3, unembed=4),
+    "tensors_of_heads": _lightning(3, (2, 2, 2), (2, 1), heads=2, causal=True),
+    "cubic_forms": _lightning(1, (2, 2, 2), (1, 1), value_ranks=(1, 1)),
+    "tensors_of_two_background": (
+        3,
+        Weights.of(
+            {"Q1": SKEW, "K1": EYE, "V1": EYE, "Q2": [[1, 2], [0, 1]], "K2": EYE, "V2": [[1, 0], [1, 1]]},
+            NetworkForm(skip=True),
+        ),
+    ),
+}
+"""Lightning networks whose layer tensors are determined."""

@@ -74,6 +74,18 @@ def fiber_is_true(document: Document) -> bool | None:
     return None if same is None or None in decided.values() else True
 
 
+def tensors_are_true(document: Document) -> bool | None:
+    """Whether Theorem 1 of docs/deep-lightning.md holds, by the program's own residues, and its dimension by them."""
+    form, t = NetworkForm.from_json(document["form"]), document["tokens"]
+    weights = Weights.of(
+        {name: [[Fraction(x) for x in row] for row in m] for name, m in document["weights"].items()}, form
+    )
+    found = fiber(weights, t)
+    if not found.complete or (found.architecture.heads == 1 and t > 1 and found.total is None):
+        return None
+    return bool(document["dimension"] == (found.total if found.architecture.heads == 1 else None))
+
+
 def _blocks(shape: Any, decided: dict[tuple[str, int], bool | None]) -> bool:
     """Whether one of the lists of Theorem 11 holds."""
     if shape.tokens < 3:

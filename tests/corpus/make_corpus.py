@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bad_certificates import BAD, FIRST, TEXTS, Document, changed
-from fibers_of_networks import FIBERS
+from fibers_of_networks import FIBERS, TENSORS
 from networks_with_a_form import FORMS
 
 from lightning_sym import (
@@ -46,6 +46,8 @@ NETWORKS = {
     "two_tokens": Architecture((4, 4, 4), (4, 4), 2, normalization=SOFTMAX, skip=True, embed=2),
     "head_forms": Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)),
     "narrow": Architecture((2, 3, 1), (1, 3), 1, heads=2, embed=3, unembed=2),
+    "narrow_with_tokens": Architecture((2, 4, 1), (1, 1), 2, heads=3),
+    "lightning_masked": Architecture((2, 1), (1,), 2, heads=2, causal=True),
     "span": Architecture((2, 2), (1,), 1, heads=2),
     "deep_softmax": Architecture((2,) * 13, (1,) * 12, 2, normalization=SOFTMAX),
     "deep_softmax_narrow": Architecture((3, *(2,) * 11, 1), (2,) * 12, 2, normalization=SOFTMAX),
@@ -112,7 +114,7 @@ def good() -> dict[str, Document]:
     found["two_layers_undecided"] = changed(found["two_layers"], *families)
 
     found |= {name: with_a_form(*each) for name, each in FORMS.items()}
-    found |= {name: fiber_certificate(fiber(w, tokens), w) for name, (tokens, w) in FIBERS.items()}
+    found |= {name: fiber_certificate(fiber(w, tokens), w) for name, (tokens, w) in (FIBERS | TENSORS).items()}
     first = weights(FIRST)
     one = weights({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
     skew = weights({"Q1": [[1, 2], [0, 1]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from change_certificates import Document, changed_text
-from judge_fibers import fiber_is_true
+from judge_fibers import fiber_is_true, tensors_are_true
 from judge_functions import are_the_same
 from rich.console import Console
 from rich.progress import track
@@ -149,6 +149,8 @@ def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | Non
             return _sum_is_true(document)
         if document["kind"] == "fiber":
             return fiber_is_true(document)
+        if document["kind"] == "tensors":
+            return tensors_are_true(document)
         if "form" in document:
             same = are_the_same(document)
             return None if same is None else same is (document["kind"] == "same")

@@ -140,7 +140,7 @@ def test_lightning_weights_that_no_theorem_decides_are_refused() -> None:
     thin = Weights.random(Architecture((8, 8, 8), (1, 2), 2), seed=1)
     with pytest.raises(BadInput, match=r"describes all of the fiber: Theorem 3\.7: it needs"):
         canonical(thin)
-    with pytest.raises(BadInput, match="is not yet decided for 2 heads"):
+    with pytest.raises(BadInput, match="it needs skip connections"):
         canonical(Weights.random(Architecture((2, 2), (1,), 2, heads=2), seed=1))
 
 

@@ -1,0 +1,64 @@
+"""Certificates of what the function of a lightning network with skip connections determines: its layer tensors."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from lightning_sym.certificates.document import Document, opening
+from lightning_sym.certificates.limits import require_heads
+from lightning_sym.certificates.numbers import weights_document
+from lightning_sym.errors import BadInput
+from lightning_sym.fibers.answer import Fiber
+from lightning_sym.fibers.layer_tensors import Residues
+from lightning_sym.fibers.tensor_hypotheses import PAGE, TensorQuestion
+from lightning_sym.network.weights import Weights
+
+
+def tensor_certificate(found: Fiber, weights: Weights) -> Document:
+    """A certificate for Theorem 1 of docs/deep-lightning.md (`docs/certificate.md`, `"kind": "tensors"`).
+
+    Args:
+        found: what `fiber` found for these weights.
+        weights: exact weights.
+
+    Raises:
+        BadInput: another theorem says what the fiber is, or none does, or residues do not show it again.
+
+    Example:
+        >>> from lightning_sym.fibers.fiber import fiber
+        >>> from lightning_sym.network.form import NetworkForm
+        >>> named = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}
+        >>> named |= {"Q2": [[1, 1]], "K2": [[1, 3]], "V2": [[1, 4], [2, 0]]}
+        >>> w = Weights.of(named, NetworkForm(skip=True))
+        >>> document = tensor_certificate(fiber(w), w)
+        >>> document["kind"], document["background"], document["dimension"]
+        ('tensors', 1, 4)
+    """
+    shape, tested = found.architecture, TensorQuestion(weights, found.architecture.tokens)
+    require_heads(shape)
+    if found.source != f"Theorem 1 of {PAGE}":
+        raise BadInput(f"a certificate of a lightning fiber needs Theorem 1 of {PAGE}, got {found.source}")
+    tensors, depth = tested.tested[0], shape.depth
+
+    def shown(evidence: Any) -> Any:
+        if evidence is None:
+            raise BadInput("a certificate needs conditions that residues show, other ones than before did not")
+        return evidence
+
+    def written(x: Residues) -> list[list[int]]:
+        return [[int(entry) for entry in token] for token in x.reshape(x.shape[-2:]).T]
+
+    smaller = [i for i in range(1, depth) if tensors.ranks[i - 1] < shape.widths[0]]
+    pairs = combinations(range(1, depth + 1), 2)
+    return opening("tensors") | {
+        "form": weights.form.to_json(),
+        "tokens": shape.tokens,
+        "weights": weights_document(weights),
+        "prime": tensors.prime,
+        "background": tensors.background,
+        "top": [written(shown(tensors.top_degree(j))) for j in range(1, depth + 1)],
+        "carried": [written(shown(tensors.carried_on(i))) for i in smaller],
+        "lines": [[[*map(written, line)] for line in shown(tensors.without_small_factors(*pair))] for pair in pairs],
+        "dimension": found.total if shape.heads == 1 else None,
+    }

@@ -1,0 +1,100 @@
+r"""The canonical form of lightning weights with skip connections: layer tensors, written by heads in one way.
+
+By Theorem 1 of docs/deep-lightning.md the function determines `E`, `U` and all layer tensors up to one change of basis
+of the stream, which is such that `E` is a reduced echelon form. A single head is $(A, V)$ up to a factor, which makes
+the first entry of $A$ one, and where both have rank one keys and values may be exchanged: the smaller pair stands.
+Several heads are written out: the coefficients of $y_j y_n z_k$, $n \ge j$, in row $m$ of $T(y; z)$ are row $n$ of the
+matrix $A$ of a head whose values take $y_j$ to row $m$. So networks with any number of heads, two at least, agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from lightning_sym.ask import failing
+from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.layer_tensors import lines_price
+from lightning_sym.fibers.tensor_hypotheses import NOT_TOO_WIDE, PAGE, SKIP, THEOREM_1, TWO_TOKENS
+from lightning_sym.network.pieces import LIGHTNING
+from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+
+COEFFICIENT = 4e-6
+"""Seconds for a product of two entries of a head."""
+
+THEOREM = f"Theorem 1 of {PAGE}"
+
+
+def tensors_in_normal_form(asked: AskedFiber) -> NetworkCircuits:
+    """A network with the same layer tensors that every network with this function has in common.
+
+    Raises:
+        BadInput: a hypothesis of Theorem 1 is not known to hold with one background token.
+        TooLarge: the estimates exceed the budget.
+    """
+    shape, d = asked.shape, asked.shape.widths[0]
+    shape.require("the canonical form", LIGHTNING)
+    if why := failing(asked, (SKIP, TWO_TOKENS, NOT_TOO_WIDE)):
+        raise BadInput(f"the canonical form of lightning weights with options needs {THEOREM}: {why}")
+    asked.budget.spend(lines_price(shape) + COEFFICIENT * shape.depth * shape.heads * d**4, "layer tensors")
+    why = failing(asked, THEOREM_1)
+    if why is None and asked.tensors.tested[0].background > 1:  # what is known of other ranks may then be incomparable
+        why = "(D), (K) and (F) are shown with two background tokens alone"
+    if why is not None:
+        raise BadInput(f"the canonical form of lightning weights with options needs {THEOREM}: {why}")
+    net = NetworkCircuits.of(asked.weights)
+    if shape.embed is not None and shape.unembed is not None:
+        net = _in_basis(net, columns_of(net.embed, row_echelon(net.embed).pivots))
+    write = _one_head if shape.heads == 1 else _coefficients
+    return replace(net, layers=[list(write(list(heads))) for heads in net.layers])
+
+
+def _in_basis(net: NetworkCircuits, basis: RationalMatrix) -> NetworkCircuits:
+    """The same function, in coordinates of the stream in this basis of it."""
+    inverse = basis.inverse()
+    if inverse is None:
+        raise ProgramError("pivot columns of an embedding of full rank must be a basis")
+    layers = [[HeadCircuits(basis.mT @ h.attention @ basis, inverse @ h.value @ basis) for h in x] for x in net.layers]
+    return replace(net, embed=inverse @ net.embed, layers=layers, unembed=net.unembed @ basis)
+
+
+def _first(matrix: RationalMatrix) -> tuple[int, int, Fraction]:
+    """The place of the first entry that is not 0, and the entry."""
+    entries = matrix.fractions()
+    row, column = next(place for place in product(*map(range, entries.shape)) if entries[place])
+    return row, column, entries[row, column]
+
+
+def _one_head(heads: Sequence[HeadCircuits]) -> Iterator[HeadCircuits]:
+    """Yield the pair that stands for `(A, V)`, neither of them zero."""
+    (head,) = heads
+    pairs = [(head.attention, head.value)]
+    if head.attention.rank() == head.value.rank() == 1:  # A = p q^T, V = w v^T: also v q^T, w p^T
+        (i, j, at), (k, m, _) = map(_first, pairs[0])
+        key, query = columns_of(head.attention, (j,)), head.attention.rows([i]).scaled(1 / at)
+        out, row = columns_of(head.value, (m,)), head.value.rows([k])
+        pairs.append((row.mT @ query, out.scaled(1 / _first(head.value)[2]) @ key.mT))
+    scaled = [(a.scaled(1 / _first(a)[2]), v.scaled(_first(a)[2])) for a, v in pairs]
+    yield HeadCircuits(*min(scaled, key=lambda pair: [m.sort_key() for m in pair]))
+
+
+def _coefficients(heads: Sequence[HeadCircuits]) -> Iterator[HeadCircuits]:
+    """Yield one head for each row that is written and each coordinate that it begins with."""
+    pairs = [(head.attention.fractions(), head.value.fractions()) for head in heads]
+    rows, size = pairs[0][1].shape
+    for m, j in product(range(rows), range(size)):
+        form = np.full((size, size), Fraction(0), dtype=object)
+        for a, v in pairs:
+            form[j:] += v[m, j] * a[j:]
+            form[j + 1 :] += np.multiply.outer(v[m, j + 1 :], a[j])
+        if form.any():
+            value = np.full((rows, size), 0, dtype=object)
+            value[m, j] = 1
+            yield HeadCircuits(RationalMatrix.of(form), RationalMatrix.of(value))

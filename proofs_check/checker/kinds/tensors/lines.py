@@ -1,0 +1,85 @@
+"""Degrees of the factors of polynomials modulo p, and which factors over the complex numbers they exclude.
+
+A polynomial is the list of its coefficients, lowest first. (docs/deep-lightning.md, section 5.)
+"""
+
+from proofs_check.checker.verify import need, spend
+
+Vector = list[int]
+
+
+def _less(f: Vector, g: Vector, p: int) -> tuple[Vector, Vector]:
+    """Return quotient and remainder by a monic polynomial."""
+    f, quotient = f[:], list[int]()
+    spend(len(g) * max(0, len(f) - len(g) + 1))
+    while len(f) >= len(g):
+        c = f.pop()
+        quotient.append(c)
+        if c:
+            at = len(f) - len(g) + 1
+            f[at:] = [(y - c * z) % p for y, z in zip(f[at:], g[:-1], strict=True)]
+    while f and not f[-1]:
+        f.pop()
+    return quotient[::-1], f
+
+
+def _monic(f: Vector, p: int) -> Vector:
+    inverse = pow(f[-1], -1, p)
+    return [x * inverse % p for x in f]
+
+
+def _common(f: Vector, g: Vector, p: int) -> Vector:
+    """Return the greatest common divisor, f being monic."""
+    while g:
+        g = _monic(g, p)
+        f, g = g, _less(f, g, p)[1]
+    return f
+
+
+def _power(h: Vector, f: Vector, p: int) -> Vector:
+    """Return h^p modulo f."""
+
+    def times(a: Vector, b: Vector) -> Vector:
+        spend(len(a) * len(b))
+        product = [0] * (len(a) + len(b))
+        for k, x in enumerate(a):
+            for m, y in enumerate(b):
+                product[k + m] += x * y
+        product = [x % p for x in product]
+        return _less(product, f, p)[1]
+
+    found = [1]
+    for bit in bin(p)[2:]:
+        found = times(found, found)
+        found = times(found, h) if bit == "1" else found
+    return found
+
+
+def degrees(f: Vector, degree: int, p: int) -> list[int]:
+    """Return the degrees of the irreducible factors, each once."""
+    need(len(f) == degree + 1 and f[-1], "on a line a polynomial must keep its degree")
+    f = _monic(f, p)
+    slope = [k * x % p for k, x in enumerate(f)][1:]
+    need(len(_common(f, _less(slope, f, p)[1], p)) == 1, "on a line a polynomial must have no double factor")
+    found, h, k = list[int](), [0, 1], 0
+    while len(f) - 1 > 2 * k + 1:
+        k += 1
+        h = _power(h, f, p)
+        apart = [*h, *[0] * (2 - len(h))]
+        apart[1] = (apart[1] - 1) % p
+        g = _common(f, _less(apart, [*[0] * len(apart), 1], p)[1], p)
+        found += [k] * ((len(g) - 1) // k)
+        f = _less(f, g, p)[0]
+        h = _less(h, f, p)[1]
+    return [*found, len(f) - 1] if len(f) > 1 else found
+
+
+def excluded(lines: list[list[int]], e: int, r: int) -> bool:
+    """Whether on some line no factors of degrees divisible by r have degree r e together."""
+    for known in lines:
+        sums = 1
+        for degree in known:
+            sums |= sums << degree if degree % r == 0 else 0
+        if not sums >> r * e & 1:
+            return True
+    return False
