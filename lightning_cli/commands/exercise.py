@@ -74,9 +74,7 @@ Exit codes: 0 asked, written, graded, or answered rightly; 1 not the right answe
 )
 @click.argument("number", type=Integer(), required=False, metavar="[N]")
 @click.option("--seed", type=Integer(), help="Draw the numbers, for one student; without it everybody has the same.")
-@click.option(
-    "--answer", metavar="ANSWER", help="A number, a shape, or weights, as JSON or in a file: the exercise says which."
-)
+@click.option("--answer", metavar="ANSWER", help="A number, a shape, weights as JSON or in a file: see the exercise.")
 @options.output(
     "a sheet", "--sheet", help="Write all of them to print, on two pages: .html or .tex.", endings=(".html", ".tex")
 )
