@@ -9,6 +9,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: check test test-long test-all lint docs pages wheels kernel test-kernel lock benchmark clean
 
+check: export PYTHONDONTWRITEBYTECODE =
 check: $(INSTALLED)
 	$(BIN)/lightning-sym check --quick
 
@@ -65,12 +66,13 @@ test-kernel: kernel
 benchmark: $(ALL)
 	$(BIN)/python benchmarks/peers.py --all
 
+# Python compiles what is imported, when it is: half of SymPy never is, and that was half of the time of an installation.
 # The lock comes first, with hashes; then the project alone, built by the locked backend.
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 14) else "error: Python must be 3.11 to 3.14, got %d.%d; name another one with PYTHON=..." % v)'
 	@echo "first use: ten packages, 0.2 GB, are installed into .venv; this takes about half a minute" >&2
 	@$(PYTHON) -m venv .venv
-	@$(INSTALL) --require-hashes -r requirements.lock
+	@$(INSTALL) --no-compile --require-hashes -r requirements.lock
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 

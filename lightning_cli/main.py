@@ -7,6 +7,7 @@ import gc
 import io
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -72,6 +73,16 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = module_of(cmd_name).command
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Return the command that is called, or refuse its name with those that are spelled like it.
+
+        Raises:
+            click.UsageError: there is no such command.
+        """
+        if args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS)) and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(map(len, COMMANDS))

@@ -29,6 +29,8 @@ class Integer(click.IntRange):
         least, most: the range; both belong to it.
     """
 
+    name = "n"
+
     def __init__(self, least: int = 0, most: int = 2**63 - 1) -> None:
         super().__init__(least, most)
         self.least, self.most = least, most
@@ -58,6 +60,8 @@ class Amount(click.FloatRange):
         zero: whether 0 is allowed too.
         endless: whether `inf` is.
     """
+
+    name = "number"
 
     def __init__(self, what: str, below: float = inf, *, zero: bool = False, endless: bool = False) -> None:
         super().__init__(min=0, min_open=not zero)

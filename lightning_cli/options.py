@@ -53,12 +53,11 @@ def together(*options: Option, make: Callable[..., dict[str, Any]] | None = None
 
     return decorated_and_made
 
-    return decorated
-
 
 def output(what: str, *names: str, help: str, endings: tuple[str, ...] = (), **more: Any) -> Option:  # noqa: A002
     """Return an option for a file that is written: what it is, its names, and the endings that it may have."""
-    return click.option(*names, type=OutputFile(what, endings), help=help, **{"metavar": "FILE"} | more)
+    short = ["-o"] if "--output" in names else []
+    return click.option(*short, *names, type=OutputFile(what, endings), help=help, **{"metavar": "FILE"} | more)
 
 
 def certificate(what: str) -> Option:
@@ -193,7 +192,7 @@ WRITTEN_CHECKPOINT: Option = together(
         type=click.Path(),
         required=True,
         metavar="OUT",
-        help="Where it is written: a folder; with `convert --layout gguf` a .gguf file.",
+        help="Where it is written.",
     ),
     click.option(
         "--stored",

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 
 from click.testing import CliRunner
 
@@ -21,6 +23,9 @@ from lightning_cli.output_file import write_file
 
 WIDE, HIGH, EDGE = 8.43, 22, 20
 """Of a letter of 14 pixels in a font of one width, of a line, and of the margin."""
+
+_WRAP = partial(wrap, width=66, subsequent_indent=" " * 13, break_on_hyphens=False)
+"""A line in parts that can be read on a phone, those below the first behind the label."""
 
 _STYLE = """
 text { font: 14px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #24211d;
@@ -34,11 +39,13 @@ rect { fill: #fdfcf9; stroke: #ccc5b8; } .asked { fill: #6c6862; } .label { font
 
 def picture(asked: str, lines: list[str], words: list[str]) -> str:
     """Return the picture of a command and of lines that it prints."""
-    shown = [f"$ {asked}", *lines]
+    shown = [part for line in (f"$ {asked}", *lines) for part in _WRAP(line)]
     width, height = EDGE * 2 + WIDE * max(map(len, shown)), EDGE * 2 + HIGH * len(shown) - 6
-    rows = [f'<tspan class="asked">{escape(shown[0])}</tspan>', *(_row(line, words) for line in lines)]
+    asks = len(_WRAP(f"$ {asked}"))
+    rows = [f'<tspan class="asked">{escape(line)}</tspan>' for line in shown[:asks]]
+    rows += [_row(line, words) for line in shown[asks:]]
     texts = "\n".join(f'<text x="{EDGE}" y="{EDGE + 14 + HIGH * i}">{row}</text>' for i, row in enumerate(rows))
-    said = escape("; ".join(shown), quote=True)
+    said = escape("; ".join((f"$ {asked}", *lines)), quote=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
         f'height="{height}" role="img" aria-label="{said}">\n<style>{_STYLE}</style>\n'

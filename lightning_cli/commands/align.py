@@ -71,7 +71,8 @@ def command(
     Heads and neurons are matched, the residual stream is turned, matrices, turns and scales are fitted; each half of a
     layer keeps what leaves least. So two fine-tunes of one base can be averaged, or compared number by number, though
     one was rewritten. The distances before and after are told for each tensor; nothing proves that no member is nearer.
-    Each tensor keeps its type; numbers are rounded to it once, unless only orders and signs changed.
+    Each tensor keeps its type; numbers are rounded to it once, unless only orders and signs changed. OUT is a folder as
+    the transformers library has it.
     """
     require_directory("a checkpoint", output)
     with progress_bar() as progress:

@@ -53,7 +53,7 @@ def command(
     """Write the checkpoint that a symmetry makes of CHECKPOINT: other weights, the same function.
 
     SYMMETRY is a file that `lightning-sym same --output` wrote. CHECKPOINT is a folder as the transformers library,
-    Meta, MLX or Megatron write it, or a .gguf file; what is written is a folder as the transformers library has it. The
+    Meta, MLX or Megatron write it, or a .gguf file; OUT is a folder as the transformers library has it. The
     symmetry is applied over the rationals, one layer at a time; each tensor keeps the type that it is stored in, and
     where a number is not of that type nothing is written. What is no symmetry of this checkpoint is refused, with what
     must be true.

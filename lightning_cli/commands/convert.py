@@ -64,7 +64,8 @@ def command(
     CHECKPOINT is a folder as the transformers library, Meta, MLX or Megatron write it, or a .gguf file. Each tensor
     keeps its type, bit by bit, unless --stored rounds it; quantised tensors of a .gguf file become the floats that they
     mean. A .gguf file holds epsilon, and other numbers of the configuration, in float32: where one of them is not that
-    number, the answer says that it was rounded. Configurations and weights are written, tokenizers are not.
+    number, the answer says that it was rounded. Configurations and weights are written, tokenizers are not. OUT is a
+    folder; with --layout gguf it is a file, and ends in .gguf.
     """
     if layout == "gguf":
         require_output_file("a checkpoint", output)

@@ -66,6 +66,7 @@ Examples:
   lightning-sym exercise
   lightning-sym exercise 6 --answer 6
   lightning-sym exercise 3 --seed 17 --answer mine.json
+  lightning-sym exercise 3 --answer '{"Q1": [[2, 1]], "K1": [[1, "1/2"]], "V1": [[1, 3]]}'
   lightning-sym exercise --sheet sheet.html --seed 17
   lightning-sym exercise --grade examples/answers.json
 
@@ -73,7 +74,7 @@ Exit codes: 0 asked, written, graded, or answered rightly; 1 not the right answe
 )
 @click.argument("number", type=Integer(), required=False, metavar="[N]")
 @click.option("--seed", type=Integer(), help="Draw the numbers, for one student; without it everybody has the same.")
-@click.option("--answer", metavar="ANSWER", help="A number, a shape or a file of weights: the exercise says which.")
+@click.option("--answer", metavar="ANSWER", help="A number, a shape, weights as JSON or in a file: see the exercise.")
 @options.output(
     "a sheet", "--sheet", help="Write all of them to print, on two pages: .html or .tex.", endings=(".html", ".tex")
 )

@@ -194,9 +194,7 @@ Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
     help="With --ask: how long one answer may take.  [default: 60]",
 )
 @options.shape_if_given()
-@options.output(
-    "weights", "-o", "--output", help="Write the weights, if they are rational, into FILE.", endings=WEIGHTS
-)
+@options.output("weights", "--output", help="Write the weights, if they are rational, into FILE.", endings=WEIGHTS)
 @options.MEMORY
 @options.AT_MOST_WORK
 @options.AS_JSON

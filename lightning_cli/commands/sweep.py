@@ -67,7 +67,7 @@ A sweep that was ended in any way goes on where it was when it is called again.
 Exit codes: 0 all certified, 1 the conjecture is refuted, 2 bad input, 3 some network undecided or refused.""",
 )
 @click.argument("spec", type=click.Path(), required=False)
-@options.output("an atlas", "-o", "--output", required=True, help="The atlas, an SQLite file.")
+@options.output("an atlas", "--output", required=True, help="The atlas, an SQLite file.")
 @click.option("--depth", metavar="SIZES", help=f"Layers; {_SIZES}.")
 @click.option("--widths", metavar="SIZES", help="What each width may be.")
 @click.option("--ranks", metavar="SIZES", help="What each query/key width may be.")
@@ -84,7 +84,7 @@ Exit codes: 0 all certified, 1 the conjecture is refuted, 2 bad input, 3 some ne
 @click.option("--uniform", is_flag=True, default=None, help="Equal widths and ranks in all layers.")
 @click.option("--largest", type=Size(), help="Leave out networks with more parameters.")
 @click.option("--count", type=Size(), help="Draw so many networks at random.")
-@click.option("--seed", type=Integer(), help="Picks what is drawn, and the points of each network; 0.")
+@click.option("--seed", type=Integer(), help="Picks what is drawn, and the points of each network; 0 unless said.")
 @options.MEMORY
 @click.option("--certificates", is_flag=True, help="Keep a certificate of each certified dimension in the atlas.")
 @click.option("--workers", type=Integer(1, 1000), help="Processes; as many as cores unless said.")

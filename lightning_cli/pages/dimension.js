@@ -130,6 +130,7 @@ const Dimension = (() => {
   // ---- the second bound from above, piece by piece
 
   const determinantal = (rows, columns, rank) => { const r = Math.min(rank, rows, columns); return r * (rows + columns - r); };
+  const low = (n) => [...`${n}`].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
   const symmetric = (size, rank) => { const r = Math.min(rank, size); return r * size - r * (r - 1) / 2; };
 
   function variety({ widths, ranks, tokens }) {
@@ -137,15 +138,15 @@ const Dimension = (() => {
     const alpha = ranks.map((a, i) => Math.min(a, r[i])), pieces = [];
     let single = tokens === 1;
     alpha.forEach((a, i) => {
-      const [what, count] = single ? ["symmetric part of Ã", symmetric(r[i], 2 * a)] : ["Ã", determinantal(r[i], r[i], a)];
-      pieces.push([`${what} ${i + 1}, rank at most ${a}, on F ${i}`, count]);
+      const [what, count] = single ? ["symmetric part of ", symmetric(r[i], 2 * a)] : ["", determinantal(r[i], r[i], a)];
+      pieces.push([`${what}Ã${low(i + 1)}, rank at most ${a}, on F${low(i)}`, count]);
       single = single || a === 1;
     });
-    pieces.push([`Ṽ, rank at most ${r[l]}, on F ${l - 1}`, determinantal(widths[l], r[l - 1], r[l])]);
+    pieces.push([`Ṽ, rank at most ${r[l]}, on F${low(l - 1)}`, determinantal(widths[l], r[l - 1], r[l])]);
     for (let i = l - 1, used = r[l]; i > 0; i--) {
       used = Math.min(r[i], used + 2 * alpha[i]);
       const count = used * (r[i - 1] - r[i]);
-      if (count) pieces.push([`the used part of F ${i}, of dimension at most ${used}, in F ${i - 1}`, count]);
+      if (count) pieces.push([`the used part of F${low(i)}, of dimension at most ${used}, in F${low(i - 1)}`, count]);
     }
     pieces.push(["rescalings of virtual weights", -l]);
     return pieces;

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BOARD_STYLE = """
 .board { display: flex; flex-wrap: wrap; gap: .6rem 2rem; align-items: center; }
-.board > div { overflow: auto hidden; max-width: 100%; padding: .25rem 0; }
+.board > div { overflow: auto hidden; max-width: 100%; padding: .25rem 0; scrollbar-width: thin; }
 .board math { font-size: 1.12em; }
 .polynomial { line-height: 2; }
 .answer td:first-child { white-space: nowrap; color: var(--faint); }
@@ -40,7 +40,7 @@ def _thing(shown: Shown) -> str:
         for term in others:  # a sign in front of a formula would stand close, as if it were that of a number
             terms += " " + mathml(term, "inline").replace("<mo>", '<mo form="infix">', 1)
         return f'<div class="polynomial">{terms}</div>'
-    return f"<div>{mathml(shown_latex(shown))}</div>"
+    return f'<div tabindex="0">{mathml(shown_latex(shown))}</div>'
 
 
 def page_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
@@ -57,7 +57,7 @@ def _body(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
     yield "<main>"
     yield f"<h1>{escape(claim.source)}</h1><p class='summary'>{escape(claim.title[0].upper() + claim.title[1:])}.</p>"
     lines = "".join(mathml(line) for line in formula_lines(claim.statement))
-    yield f'<div class="statement">{lines}</div><p>{sentences(claim.hypotheses)}</p>'
+    yield f'<div class="statement" tabindex="0">{lines}</div><p>{sentences(claim.hypotheses)}</p>'
     yield from step_lines(intro, steps)
     yield from part_lines(claim)
     yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main>"

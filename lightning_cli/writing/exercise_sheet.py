@@ -29,7 +29,10 @@ FIRST_PAGE = 5
 """Exercises on it; the others are on the second."""
 
 FILE = '{"Q1": [[1, "-2/3"]], "K1": [[0, 1]], "V1": [[2, 1]]}'
-"""A file of weights, as the sheet shows one."""
+"""Weights, as the sheet shows some."""
+
+
+_CHECK = "Check a number, a shape (widths / ranks, such as 2,2,2 / 2,2), or weights, pasted or in a file, such as"
 
 
 def question_text(exercise: Exercise) -> str:
@@ -63,7 +66,7 @@ header .lines { display: flex; gap: 2rem; margin: 1rem 0; }
 h2 { margin: 0 0 .3rem; font-size: 1.15rem; }
 .given { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem 1.6rem; overflow-x: auto; padding: .3rem 0; }
 .exercise { padding: 1rem 0 4rem; border-top: 1px solid var(--line); } .exercise p { margin: .2rem 0; }
-.solution { color: var(--good); } .intro { font-size: .95rem; } pre { margin: .4rem 0; overflow-x: auto;
+.solution { color: var(--good); } .intro { font-size: .95rem; } pre { margin: .4rem 0; white-space: pre-wrap;
   font: .8rem/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 math { font-family: "STIX Two Math", "Cambria Math", "Latin Modern Math", math; }
 @page { margin: 14mm 16mm; }
@@ -111,7 +114,7 @@ def _html_body(exercises: Sequence[Exercise], seed: int | None, *, solutions: bo
             yield from _html_exercise(number, exercise, solutions=solutions)
         yield "</div>" if i + 1 < len(halves) else ""
     of_number, of_file = map(escape, _check(seed))
-    yield f"<footer class='intro'><p>Check a number, or a file such as <code>{escape(FILE)}</code>:</p>"
+    yield f"<footer class='intro'><p>{_CHECK} <code>{escape(FILE)}</code>:</p>"
     yield f"<pre>{of_number}\n{of_file}</pre></footer></div></main>"
 
 
@@ -160,7 +163,7 @@ def latex_lines(exercises: Sequence[Exercise], seed: int | None, *, solutions: b
         if number == FIRST_PAGE + 1:
             yield r"\newpage"
         yield from _latex_exercise(number, exercise, solutions=solutions)
-    yield rf"\hrule\medskip {{\small Check a number, or a file such as \texttt{{{latex_text(FILE)}}}:\par"
+    yield rf"\hrule\medskip {{\small {_CHECK} \texttt{{{latex_text(FILE)}}}:\par"
     yield from (rf"\texttt{{{latex_text(line)}}}\par" for line in _check(seed))
     yield r"}\end{document}"
 

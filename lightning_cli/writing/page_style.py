@@ -12,7 +12,8 @@ STYLE = """
   --card: #201e1b; --link: #8fb8ee; --good: #7ecb95; --bad: #f0938a; --open: #e3b65a; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
-body { margin: 0 auto; padding: 2.5rem 1.25rem 5rem; max-width: 50rem; background: var(--paper); color: var(--ink);
+body { margin: 0 auto; padding: 2.5rem 1.25rem 5rem; max-width: 50rem; background: var(--paper);
+  color: var(--ink); overflow-wrap: break-word;
   font: 1.0625rem/1.6 Charter, "Bitstream Charter", "Iowan Old Style", Palatino, Georgia, serif; }
 h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .4rem; text-wrap: balance; }
 h2 { font-size: 1.4rem; line-height: 1.3; margin: 3.5rem 0 .8rem; }

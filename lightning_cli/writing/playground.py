@@ -108,7 +108,8 @@ INCIDENTS = (
     ),
     Incident(
         3, "A recipe folds the gains and turns the stream. Small models with a shared embedding break.",
-        "The last gain went into the head, and stayed in its norm as well.",
+        "The last gain went into the head, and stayed in its norm as well. One of the two has it once too often: the "
+        "picture shows the norm, and same names the head. Either answer is right.",
         "Tencent/AngelSlim#319", "gain-folded-twice", {"turn": 8, "gains": 1, "ups": -1},
     ),
     Incident(

@@ -13,7 +13,7 @@ from lightning_sym import NetworkForm, Weights, load_weights
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
 from lightning_sym.network.form import LIGHTNING_FORM
-from lightning_sym.network.readers.exact_json import ExactNumbers
+from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 from lightning_sym.network.readers.json_file import contents_of
 from lightning_sym.rings.rationals import as_fraction
 
@@ -159,4 +159,11 @@ def _weights_of_json(value: object) -> Weights:
     return _by_hand(Weights.of(contents.matrices, form))
 
 
-WEIGHTS = AnswerKind("a file of weights", lambda text: _by_hand(load_weights(Path(text))), _weights_of_json)
+def _typed_weights(text: str) -> Weights:
+    """Return the weights of a file, or of the text itself where it is what would stand in one."""
+    if text.lstrip().startswith("{"):
+        return _weights_of_json(parse(text.encode(), ExactNumbers()))
+    return _by_hand(load_weights(Path(text)))
+
+
+WEIGHTS = AnswerKind("weights as JSON, or a file of them", _typed_weights, _weights_of_json)

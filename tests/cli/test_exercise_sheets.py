@@ -71,7 +71,7 @@ def test_the_lesson_answers_none() -> None:
     shapes = [words for words in commands if "--widths" in words]
     assert shapes
     for number, each in enumerate(EXERCISES, start=1):
-        for file in files if each.takes == "a file of weights" else ():
+        for file in files if each.takes.startswith("weights") else ():
             try:
                 assert not each.judge(str(ROOT / file))[0], (number, file)
             except BadInput:

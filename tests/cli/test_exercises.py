@@ -72,6 +72,11 @@ def test_a_right_answer(number: int, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert out.startswith("right: ")
 
 
+def test_weights_may_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
+    for answer, code in ((SCALED, 1), (EXCHANGED, 0)):
+        assert run(capsys, "exercise", "3", "--answer", f" {json.dumps(answer)}")[::2] == (code, "")
+
+
 @pytest.mark.parametrize(("number", "answer", "why"), WRONG)
 def test_a_wrong_answer(number: int, answer: Any, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "exercise", str(number), "--answer", said(answer, tmp_path))
@@ -91,6 +96,8 @@ def test_every_exercise_is_tried() -> None:
         (0, "1", "one of 1 to 10"), (11, "1", "one of 1 to 10"), (6, "four", "an integer"), (7, "2", "widths / ranks"),
         (3, {**EXCHANGED, "V1": [[10**20, 3]]}, "at most 20 digits"),
         (7, "9,9 / 9", "at most 4"), (3, "nowhere.json", "it must be a readable file"), (3, BASIS, "must be weights"),
+        (3, '{"Q1": [[1, 2]', "must be JSON"), (3, '{"Q1": "mine.json"}', "Q1 must be a list of rows"),
+        (3, '{"Q1": [[1]], "Q1": [[2]]}', "not repeat"), (3, json.dumps({**EXCHANGED, "V1": [[1e99, 3]]}), "20 digits"),
         (2, {"Q1": [[1] * 5], "K1": [[1] * 5], "V1": [[1] * 5]}, "at most 4 rows and columns"),
     ],
 )  # fmt: skip
