@@ -15,6 +15,7 @@ from lightning_sym.whole_models.images import (
     Neurons,
     P,
     Residues,
+    behind_head_norms,
     constants_of,
     integers,
     of,
@@ -97,13 +98,14 @@ def _heads(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) -> I
     for name in ("query", "key") if rotary else ("query",):
         own = constants_of(maps[name], residues_or_zero(block.norm1_bias, form.width), getattr(block, f"{name}_bias"))
         made[name] = reduce_mod(made[name] + times(own[..., None], read.beside), P)
+    made["query"], made["key"], lengths = behind_head_norms(block, made["query"], made["key"])
     share, count = form.heads // form.groups, read.vectors.shape[1]
     left = np.repeat(made["query"], count, axis=2)
     right = np.tile(np.repeat(made["key"], share, axis=0), (1, 1, count))
     outputs = product(maps["output"].swapaxes(-1, -2), read.against)
     sums = product(outputs.swapaxes(-1, -2), np.repeat(made["value"], share, axis=0))
     forms = rotary_forms(left, right, rotary=rotary)
-    return np.concatenate([forms, integers(sums).reshape(len(forms), -1)], axis=1)
+    return np.concatenate([forms, lengths, integers(sums).reshape(len(forms), -1)], axis=1)
 
 
 def _added(block: Block, form: CheckpointForm, read: Read) -> Integers:

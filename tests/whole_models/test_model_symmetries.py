@@ -259,7 +259,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert sum(row["dimension"] for row in told["groups"]) == told["dimension"]
     assert run(capsys, "apply", str(tmp_path / "s.json"), str(tmp_path / "one"), "-o", two, "--rounded")[0] == 0
     assert json.loads(run(capsys, "same", str(tmp_path / "one"), two, "--json")[1])["answer"] == "rounding"
-    save_checkpoint(small_checkpoint("qwen3"), tmp_path / "other")
+    save_checkpoint(small_checkpoint("smollm3"), tmp_path / "other")
     assert run(capsys, "symmetries", str(tmp_path / "other"))[0] == 3
     assert run(capsys, "symmetries", str(tmp_path / "none"))[0] == 2
 
