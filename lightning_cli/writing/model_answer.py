@@ -35,12 +35,25 @@ CERTIFIED = group(
 )
 
 
-WHOLE = group(
+_WHOLE = (
     field("parameters", natural(1), "of all parts"),
     field("group", natural(), "the dimension of its known symmetries, at almost all weights"),
     field("dimension", optional(natural()), "of the set of its functions, null where it is not proved"),
     field("upper", natural(), "a proved upper bound of it"),
     field("proof", str, "what proves it, and on which inputs; or what is missing"),
+)
+WHOLE = group(*_WHOLE)
+
+ATTENTION = in_order(field("parameters", natural(1)), field("dimension", natural()))
+
+WHOLE_MODEL = json_answer(
+    "whole-model",
+    field("config", str, "the file"),
+    *_WHOLE,
+    field("reason", optional(str), "what keeps the upper bound from being the dimension; null where it is"),
+    field("attention", optional(ATTENTION), "of the attention alone; null where no theorem has it"),
+    said="`lightning-sym dimension --config FILE --json`, of a model with MLPs.",
+    title="dimension --config, all parts",
 )
 
 

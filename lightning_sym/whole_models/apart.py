@@ -76,7 +76,7 @@ def apart_by_theorem(
 
 
 STEP_1 = "Step 1 of Theorem 1"
-BOUNDED = PROVED | BEHIND | {"unturned", "rotary_width", "parallel"}
+BOUNDED = PROVED | BEHIND | {"rotary_width", "parallel"}
 """Parts with which halves are continuous and bounded."""
 
 
@@ -135,7 +135,7 @@ def _differences(
     constants = [_constant_logits(each) for each in ends]
     if (constants[0] != constants[1]).any():
         yield _Unlike(None, "what the final norm's bias adds to logits")
-    if only_ends or (scale != 1 and form.head_norms):  # of norms of queries the epsilon is not taken up
+    if only_ends:
         return
     beside = random_residues(source, (1, VECTORS), P).entries
     reads = [Read(vectors, beside, divided) for vectors, divided in zip(both, against, strict=True)]

@@ -92,9 +92,11 @@ def components(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) 
 
 def _heads(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) -> Integers:
     """Return the rows of heads: forms of queries with keys, and what outputs make of values, on all pairs."""
-    first = times(read.vectors, of(block.norm1_gain)[:, None])
+    gain = of(block.norm1_gain)[:, None]
+    asked = read.against if form.head_norms else read.vectors  # their norms have the same epsilon as the others
+    first = dict.fromkeys(("query", "key"), times(asked, gain)) | {"value": times(read.vectors, gain)}
     maps = {name: of(getattr(block, name)) for name in ("query", "key", "value", "output")}
-    made = {name: product(maps[name], first) for name in ("query", "key", "value")}
+    made = {name: product(maps[name], first[name]) for name in ("query", "key", "value")}
     for name in ("query", "key") if rotary else ("query",):
         own = constants_of(maps[name], residues_or_zero(block.norm1_bias, form.width), getattr(block, f"{name}_bias"))
         made[name] = reduce_mod(made[name] + times(own[..., None], read.beside), P)

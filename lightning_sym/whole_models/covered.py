@@ -60,7 +60,7 @@ def has_algebraic_frequencies(form: CheckpointForm) -> bool:
 
 PROVED = frozenset((
     "gated", "scaling", "window", "local", "score_width", "embedding_square", "residual", "logit_divisor", "logit_cap",
-    "head_norms", "norms_behind",
+    "head_norms", "norms_behind", "unturned",
 ))  # fmt: skip
 """Parts that the theorems allow: constant factors are taken up by weights, caps on logits are injective, and windows of
 three tokens let the proofs through, which look at three."""
@@ -116,6 +116,13 @@ NEEDS = (
         lambda form: f"theta {form.theta}, head width {form.head_width}",
     ),
     Need(
+        "rotary frequencies that are algebraic, and no gains or norms behind, where layers have no rotary positions",
+        lambda form: (
+            form.unturned is None or (has_algebraic_frequencies(form) and not form.head_norms and not form.norms_behind)
+        ),
+        lambda form: f"theta {form.theta}",
+    ),
+    Need(
         "RMSNorm, gates and rotary positions where norms stand behind",
         lambda form: not form.norms_behind or (form.norm == "rms" and form.has_gate and form.theta is not None),
         lambda form: f"{form.norm}, theta {form.theta}",
@@ -152,10 +159,10 @@ def not_covered(form: CheckpointForm, parts: Collection[str] = ()) -> str | None
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> not_covered(small_checkpoint("llama").form)
-        >>> not_covered(small_checkpoint("smollm3").form)
-        'it needs no part that it does not know, got layers without rotary positions'
+        >>> not_covered(small_checkpoint("opt").form)
+        'it needs an activation with infinitely many poles, SiLU or GELU with tanh, got relu'
     """
     require_form(form, Walker.GROUPS)
-    told = ("query_bias", "key_bias") if form.head_norms else ()
+    told = ("query_bias", "key_bias") if form.head_norms else ("key_bias",) * bool(form.unturned)
     biases = [name for name in parts if name in told or (form.norms_behind and name.endswith("_bias"))]
     return failing(form, NEEDS) or (f"it needs no {biases[0]} in such networks" if biases else None)

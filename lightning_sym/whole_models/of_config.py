@@ -33,6 +33,7 @@ class WholeModel(Result):
         group: the dimension of the known symmetries at almost all weights.
         upper: no set of such functions has more dimensions.
         reason: why that is not shown to be the dimension; `None` where it is.
+        attention: parameters and dimension of the attention alone, if they were asked for.
     """
 
     form: CheckpointForm
@@ -40,6 +41,7 @@ class WholeModel(Result):
     group: int
     upper: int
     reason: str | None
+    attention: tuple[int, int] | None = None
 
     @property
     def dimension(self) -> int | None:
@@ -59,7 +61,11 @@ class WholeModel(Result):
         """As `dimension --config` prints it."""
         said = f"{self.upper:,}" if self.reason is None else f"at most {self.upper:,}"
         whole = f"{self.parameters:,} parameters, a group of dimension {self.group:,}, functions of dimension {said}"
-        return [("whole model", form_line(self.form)), ("", whole), ("", self.proof)]
+        lines = [("whole model", form_line(self.form)), ("", whole), ("", self.proof)]
+        if self.attention is not None:
+            count, dimension = self.attention
+            lines.append(("attention", f"alone {count:,} parameters, functions of dimension {dimension:,}"))
+        return lines
 
     def _latex(self) -> str:
         return latex_words("; ".join(said for _, said in self.lines()))
