@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +27,12 @@ from lightning_sym.whole_models.apart import apart_by_theorem
 from proofs_check.claims.models.decoders import Decoder, jacobian_rank
 
 GPT_2 = frozenset({"norm", "query", "key", "value", "output", "up", "down", "positions"})
-KINDS = ("llama", "llama biases", "mistral", "qwen2", "gemma", "gpt2")
+KINDS = ("llama", "llama biases", "mistral", "qwen2", "gemma", "gpt2", "qwen3", "smollm3", "gemma2", "gemma3_text")
 
 
-def drawn(source: np.random.Generator) -> tuple[str, dict[str, Any]]:
+def drawn(source: np.random.Generator, kinds: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """A kind and sizes for `small_checkpoint`, small ones."""
-    kind = str(source.choice(KINDS))
+    kind = str(source.choice(kinds))
     groups = int(source.integers(1, 3))
     heads = groups * int(source.integers(1, 3)) if kind != "gpt2" else int(source.integers(2, 4))
     width = 2 if heads > 2 or (source.random() < 0.5 and heads > 1) else 4
@@ -43,6 +44,8 @@ def drawn(source: np.random.Generator) -> tuple[str, dict[str, Any]]:
         "vocabulary": heads * width + int(source.integers(0, 2)),
         "tied": True if kind == "gemma" else bool(source.random() < 0.4),
     }  # fmt: skip
+    if "gemma" in kind and kind != "gemma":  # more neurons than the stream is wide
+        sizes |= {"layers": 1, "inner": heads * width + int(source.integers(1, 3))}
     if heads * width < 4:
         sizes["head_width"], sizes["vocabulary"] = 4, heads * 4
     return kind, sizes
@@ -62,15 +65,16 @@ def decoder_of(one: MadeCheckpoint) -> Decoder:
         m=form.inner, tokens=form.context if old else 3, layer_norm=old, gated=form.has_gate,
         rotary=form.theta is not None, gains=True, tied=form.tied,
         biases=GPT_2 if old else frozenset(there), activation=form.activation,
+        head_norms=bool(form.head_norms), behind=bool(form.norms_behind), unturned=frozenset(form.unturned or ()),
     )  # fmt: skip
 
 
-def shapes(count: int, source: np.random.Generator) -> Counter[str]:
+def shapes(count: int, source: np.random.Generator, kinds: Sequence[str]) -> Counter[str]:
     """Dimensions against ranks."""
     told: Counter[str] = Counter()
     seen: set[str] = set()
     while len(seen) < count:
-        kind, sizes = drawn(source)
+        kind, sizes = drawn(source, kinds)
         one = made(kind, sizes, int(source.integers(10**6)))
         decoder = decoder_of(one)
         if repr(decoder) in seen or decoder.parameters > 420:
@@ -129,11 +133,11 @@ def changed(one: MadeCheckpoint, source: np.random.Generator) -> tuple[str, Made
     return f"one number of {name}", with_block(one, layer, **{name: array})
 
 
-def pairs(count: int, source: np.random.Generator) -> Counter[str]:
+def pairs(count: int, source: np.random.Generator, kinds: Sequence[str]) -> Counter[str]:
     """Rewritten pairs, and changed ones."""
     told: Counter[str] = Counter()
     while sum(told.values()) < count:
-        kind, sizes = drawn(source)
+        kind, sizes = drawn(source, kinds)
         one = made(kind, sizes | {"inner": sizes["inner"] + 1}, int(source.integers(10**6)))
         two = apply(random_symmetry(one, seed=int(source.integers(10**6))), one)
         conditions = symmetries_of(one)
@@ -155,10 +159,11 @@ def main() -> None:
     parser.add_argument("--shapes", type=int, default=1000)
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", default=",".join(KINDS), help="of models, with commas between")
     asked = parser.parse_args()
     for name, run, count in (("shapes", shapes, asked.shapes), ("pairs", pairs, asked.pairs)):
         start = time.process_time()
-        told = run(count, np.random.default_rng(asked.seed))
+        told = run(count, np.random.default_rng(asked.seed), asked.kinds.split(","))
         print(f"{name}: {sum(told.values())} in {time.process_time() - start:.0f} s of the processor")
         for what, number in sorted(told.items()):
             print(f"  {number:6} {what}", flush=True)

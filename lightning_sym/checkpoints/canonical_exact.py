@@ -78,10 +78,10 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     parts: dict[str, Any] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
         parts["gain_factors"] = _factors(block)
-    elif form.theta is None:
-        parts["queries"] = np.stack([_inverse(_one_a_row(rows)).T for rows in block.key])
-    else:
-        parts["turns"] = np.stack([_quarter_turns(rows) for rows in block.key])
+    if form.head_norms is None and form.turned < form.head_width:
+        parts["queries"] = np.stack([_inverse(_one_a_row(rows[form.turned :])).T for rows in block.key])
+    if form.head_norms is None and form.turned:
+        parts["turns"] = np.stack([_quarter_turns(rows[: form.turned]) for rows in block.key])
     if block.gate is not None:
         parts["ups"] = first_signs(block.up) * unit_powers(block.up)
     return parts

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -107,12 +107,18 @@ def _rows(
     for rule in rules.rules:
         touched = _names(each.tensor for each in rule.touched)
         found = ModelGroup(rule.space, rule.group, rule.dimension, rule.proof, tensors=touched)
+        if rule.space == "query-key" and form.head_norms:
+            found = replace(found, group=rule.group + QUARTERS, proof=f"{rule.proof}; docs/whole-models.md, Theorem 2")
         rows.append(
             _of_equal_gains(found, form, equal)
             if rule.space == "stream" and form.tied and not form.norms_behind
             else found
         )
     return (*rows, *_shifts(form, parts, seen_values))
+
+
+QUARTERS = "; -1 of a frequency in one group; quarter turns of it in all groups, its two gains exchanged"
+"""What Theorem 2 has besides numbers and signs of rows."""
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:

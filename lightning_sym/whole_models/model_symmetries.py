@@ -6,11 +6,13 @@ import os
 from dataclasses import dataclass
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.canonical_checkpoint import CanonicalCheckpoint
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.folders import open_checkpoint
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.whole_models.condition import ModelCondition
 from lightning_sym.whole_models.conditions import at_weights
@@ -119,6 +121,43 @@ class ModelSymmetries(Result):
 
     def _latex(self) -> str:
         return latex_words(f"{self.parameters:,} parameters, a group of dimension {self.dimension:,}; {self.proof}")
+
+
+def one_form(
+    made: CanonicalCheckpoint, original: Checkpoint, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
+) -> tuple[bool, str]:
+    """Whether a canonical form is one for each function, up to rounding, and what proves it or stands in the way.
+
+    Args:
+        made: the form.
+        original: the checkpoint that it was made of.
+        memory: bytes that may be used for the conditions.
+        progress: told of each layer.
+
+    Example:
+        >>> from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama", tied=False)
+        >>> one_form(canonical_checkpoint(one), one)[0]
+        True
+    """
+    short = "one form for the listed symmetries; not shown to be one for each function: "
+    for there, why in (
+        (made.exact, "only orders, signs, powers of two and gains are brought into one form"),
+        (bool(made.left), "something was left as it was"),
+        (made.closest == 0, "two lengths by which something was ordered are equal"),
+        (bool(original.form.head_norms), "quarter turns of queries and keys are not brought into one form"),
+    ):
+        if there:
+            return False, short + why
+    try:
+        found = symmetries_of(original, memory=memory, progress=progress)
+    except BadInput as error:
+        return False, short + str(error)
+    if not found.complete:
+        return False, short + found.proof
+    tested = ", ".join(condition.name for condition in found.conditions)
+    return True, f"one form for each function, up to rounding; {found.proof}; tested: {tested}"
 
 
 def symmetries_of(

@@ -42,6 +42,7 @@ class Decoder:
     head_norms: bool = False
     behind: bool = False
     activation: str = "silu"
+    unturned: frozenset[int] = frozenset()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of all weights, by name: `layer.piece`."""
@@ -209,9 +210,9 @@ class _Pass:
         y = _product(x, _composed(_root_series(self.order), square))
         return self.plus(_product(self.part(gain), y) if gain in self.parts else y, bias)
 
-    def turned(self, x: Residues) -> Residues:
+    def turned(self, x: Residues, layer: int) -> Residues:
         """Turn the rows of each frequency by the angle of each token's position."""
-        if not self.one.rotary:
+        if not self.one.rotary or layer in self.one.unturned:
             return x
         half = x.shape[3] // 2
         below = 1 + self.circle * self.circle
@@ -240,7 +241,7 @@ class _Pass:
             query, key = (self.affine(f"{layer}.{x}", y, k) for x, k in (("query", head), ("key", group)))
             if one.head_norms:
                 query, key = (self.norm(x, f"{layer}.{name} gain") for x, name in ((query, "query"), (key, "key")))
-            scores = _product(np.swapaxes(self.turned(key), 3, 4), self.turned(query), np.matmul)
+            scores = _product(np.swapaxes(self.turned(key, layer), 3, 4), self.turned(query, layer), np.matmul)
             grown = _composed(_exponential(self.order), scores) * seen % P
             below = grown.sum(axis=3, keepdims=True) * inverse % P
             below[0, :, 0] -= 1
