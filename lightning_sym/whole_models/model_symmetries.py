@@ -70,7 +70,13 @@ class ModelSymmetries(Result):
     def complete(self) -> bool:
         """Whether there are no others at all: Theorems 1 and 2, and Corollary 2."""
         known = self.complete_near and all(c.holds for c in self.conditions)
-        return known and not (self.form.tied and self.form.norm == "layer")
+        return known and not self._only_near
+
+    @property
+    def _only_near(self) -> str:
+        """What keeps proofs near the weights, if anything."""
+        entire = "GELU, whose layers are not known to be in order" * (self.form.activation == "gelu")
+        return entire or "LayerNorm with tied embeddings" * (self.form.tied and self.form.norm == "layer")
 
     @property
     def functions(self) -> int | None:
@@ -98,10 +104,9 @@ class ModelSymmetries(Result):
                 theorem = f"{theorem}, Corollary 2" if self.form.head_norms else "Corollary 2"
             return f"complete: {PAGE}, {theorem}"
         if self.complete_near:
-            more = "" if self.first_unknown is None else f"; elsewhere there may be others: {self.first_unknown}"
-            if self.form.tied and self.form.norm == "layer" and self.first_unknown is None:
-                more = "; elsewhere there may be others: LayerNorm with tied embeddings"
-            return f"complete near these weights: {PAGE}, Corollary 5{more}"
+            where = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
+            more = self.first_unknown or self._only_near
+            return f"complete near these weights: {PAGE}, {where}; elsewhere there may be others: {more}"
         if self.almost_all:
             return f"complete at almost all weights: {PAGE}, {theorem}; at these: {self.first_unknown}"
         return f"a list of symmetries; that there are no others is not proved: {self.first_unknown}"

@@ -53,7 +53,8 @@ class WholeModel(Result):
         """What proves it, or the bound."""
         if self.reason is None:
             theorem = theorem_of(self.form)
-            where = "Corollary 5" if theorem == 1 else f"Theorem {theorem}"
+            near = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
+            where = near if theorem == 1 else f"Theorem {theorem}"
             return f"{PAGE}, {where}, on real combinations of token embeddings"
         return f"known symmetries; that there are no others is not proved: {self.reason}"
 

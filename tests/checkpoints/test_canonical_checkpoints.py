@@ -151,7 +151,7 @@ def test_one_form_for_each_function_is_said_where_it_is_proved() -> None:
     others = {
         "powers of two": (one, True),
         "layer 0, neuron 3": (less, False),
-        "poles": (opt, False),
+        "SiLU or GELU": (opt, False),
         "quarter turns": (small_checkpoint("qwen3"), False),
         "left as it was": (few, False),
     }

@@ -144,6 +144,15 @@ def test_nothing_is_said_where_no_condition_holds_or_no_theorem() -> None:
     assert apart_by_theorem(one, small_checkpoint("llama", tied=False, **SMALL | {"inner": 6})) is None
 
 
+def test_with_gelu_layers_are_compared_together() -> None:
+    one = small_checkpoint("llama", seed=3, tied=False, config={"hidden_act": "gelu"}, **SMALL)
+    assert apart_by_theorem(one, apply(random_symmetry(one, seed=1), one)) is None
+    assert apart_by_theorem(one, replace(one, blocks=one.blocks[::-1])) is None
+    found = apart_by_theorem(one, moved(one, 1, "gate"))
+    assert found is not None
+    assert "Steps 1 to 4" in found.proof
+
+
 @pytest.fixture(scope="module")
 def last_position() -> tuple[MadeCheckpoint, MadeCheckpoint]:
     """Two models whose difference stands behind all prompts that are tried."""

@@ -11,6 +11,7 @@ ones, and a rank that is found there is one of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ class Decoder:
     behind: bool = False
     activation: str = "silu"
     unturned: frozenset[int] = frozenset()
+    cap: int | None = None
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of all weights, by name: `layer.piece`."""
@@ -107,12 +109,26 @@ def _exponential(order: int) -> list[int]:
     return found
 
 
+def cap_series(cap: int, order: int) -> list[int]:
+    """The coefficients of $t \\tanh(z / t)$ at 0, by its differential equation."""
+    found = [0] * order
+    for k in range(1, order):
+        square = _in_one_letter(found, found)[k - 1]
+        found[k] = _over((k == 1) - square * pow(cap, -2, P), k) % P
+    return found
+
+
 GELU_SLOPE = 1234567
 """Stands for $(8/\\pi)^{1/2}$, which is transcendental: any residue is a specialization of it."""
 
 
 def activation_series(name: str, order: int) -> list[int]:
-    """The coefficients of an activation at 0: SiLU, or GELU with tanh."""
+    """The coefficients at 0 of SiLU, of GELU, whose density at 0 is transcendental too, or of the latter with tanh."""
+    if name == "gelu":
+        whole = [0, _over(1, 2)] + [0] * order
+        for k in range(order // 2):
+            whole[2 * k + 2] = GELU_SLOPE * _over((-1) ** k, factorial(k) * 2**k * (2 * k + 1)) % P
+        return whole[:order]
     half = [_over(1, 2)] + [0] * (order - 1)
     inner = [0] * order
     if name == "silu":
@@ -242,6 +258,8 @@ class _Pass:
             if one.head_norms:
                 query, key = (self.norm(x, f"{layer}.{name} gain") for x, name in ((query, "query"), (key, "key")))
             scores = _product(np.swapaxes(self.turned(key, layer), 3, 4), self.turned(query, layer), np.matmul)
+            if one.cap is not None:
+                scores = _composed(cap_series(one.cap, self.order), scores)
             grown = _composed(_exponential(self.order), scores) * seen % P
             below = grown.sum(axis=3, keepdims=True) * inverse % P
             below[0, :, 0] -= 1
