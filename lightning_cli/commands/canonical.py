@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ with lazy_imports(__name__):
     from lightning_sym.fibers import canonical
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weight_files
+    from lightning_sym.whole_models import model_symmetries
 
 WEIGHTS_BY_NAME = JsonKind(
     {
@@ -53,6 +55,8 @@ CHECKPOINT = written_checkpoint(
     field("closest", FINITE, "the least relative distance of two lengths by which something was ordered; 1 if exact"),
     field("left", [str], "what was left as it was, and why"),
     field("symmetry", optional(str), "the file that the symmetry was written into; null where none was"),
+    field("one_form", bool, "whether it is proved that all models with this function have this form, up to rounding"),
+    field("proof", str, "what proves it, with the conditions that were tested, or what stands in the way"),
     said="`lightning-sym canonical --json` of a checkpoint.",
 )
 
@@ -170,10 +174,13 @@ def _of_checkpoint(
         if symmetry is not None:
             symmetry_files.require_output(symmetry, original.form, memory)
         found = canonical_checkpoint.canonical_checkpoint(original, exact=exact, progress=progress)
+        one, proof = model_symmetries.one_form(found, original, memory=memory, progress=progress)
         kept = edited.Retyped(found.checkpoint, original, wider=True)
         writing.save_checkpoint(kept, output, stored, rounded=not exact, progress=progress)
         if symmetry is not None:
             symmetry_files.save_symmetry(found.symmetry, symmetry)
     told = {"exact": found.exact, "closest": found.closest, "left": found.left, "symmetry": symmetry}
+    told |= {"one_form": one, "proof": proof}
+    found = dataclasses.replace(found, proof=proof)
     write_written(CHECKPOINT, folders.open_checkpoint(output, memory), found, as_json=as_json, **told)
     return exit_codes.AS_EXPECTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import textwrap
 from typing import Any
 
@@ -107,12 +108,25 @@ CERTIFIED = group(
 )
 
 
-WHOLE = group(
+_WHOLE = (
     field("parameters", natural(1), "of all parts"),
     field("group", natural(), "the dimension of its known symmetries, at almost all weights"),
     field("dimension", optional(natural()), "of the set of its functions, null where it is not proved"),
     field("upper", natural(), "a proved upper bound of it"),
     field("proof", str, "what proves it, and on which inputs; or what is missing"),
+)
+WHOLE = group(*_WHOLE)
+
+ATTENTION = in_order(field("parameters", natural(1)), field("dimension", natural()))
+
+WHOLE_MODEL = json_answer(
+    "whole-model",
+    field("config", str, "the file"),
+    *_WHOLE,
+    field("reason", optional(str), "what keeps the upper bound from being the dimension; null where it is"),
+    field("attention", optional(ATTENTION), "of the attention alone; null where no theorem has it"),
+    said="`lightning-sym dimension --config FILE --json`, of a model with MLPs.",
+    title="dimension --config, all parts",
 )
 
 
@@ -163,7 +177,7 @@ MODEL = json_answer(
 )
 
 
-ANSWERS = (ANSWER, MODEL)
+ANSWERS = (ANSWER, MODEL, WHOLE_MODEL)
 
 
 ALONE, *OTHERS = model_config.MODEL_TYPES
@@ -171,10 +185,10 @@ CONFIG = textwrap.fill(
     f"""--config reads model_type, hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and where given
 head_dim, v_head_dim, num_key_value_heads, tie_word_embeddings and is_decoder (or the names that GPT-2 and
 others have for them). model_type is one of {", ".join(OTHERS)}, or {ALONE} for embedding, residual layers of softmax
-attention, unembedding and no more. A model that has more (MLPs, layer norms, positions, rotary positions,
-biases), by a key or because its type implies it, or a key not understood, is refused; with --attention-only
-these parts are left out and listed, and what is known of the whole model stands beside. Tied embeddings and
-shared keys and values are counted as they are.""",
+attention, unembedding and no more. Of a model that has more (MLPs, layer norms, positions, biases) all parts
+are counted where its checkpoints are read here, or bounds are given with the reason; others are refused.
+With --attention-only these parts are left out and listed. Tied embeddings and shared keys and values are
+counted as they are.""",
     width=98,
     break_on_hyphens=False,
 )
@@ -189,6 +203,7 @@ Examples:
   lightning-sym dimension --widths 3,3,3 --ranks 1 --value-ranks 1 --tokens 2 --heads 2 --skip \\
       --mask causal --normalization softmax --embed 4 --unembed 4
   lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3 --certificate dimension.json
+  lightning-sym dimension --config config.json
   lightning-sym dimension --config config.json --attention-only --certificate dimension.json
 
 \b
@@ -233,15 +248,21 @@ def command(
         result = _certified(options.network_of(**shape), seed, memory, certificate)
         return write(ANSWER, result, "dimension", as_json=as_json, holds=_is_known(result))
     options.require_no_shape("--config", shape)
-    model = model_config.model_of(model_config.read(config_file), attention_only=attention_only)
+    config, whole = model_config.read(config_file), _whole(config_file)
+    if whole is not None and not attention_only:
+        if certificate is not None:
+            raise BadInput("--certificate is for attention alone: give --attention-only too")
+        found = dataclasses.replace(whole, attention=_attention(config))
+        holds = None if found.dimension is None else True
+        return write(WHOLE_MODEL, found, "whole model", as_json=as_json, holds=holds, config=config_file)
+    model = model_config.model_of(config, attention_only=attention_only)
     if certificate is not None:
         document = model_certificates.transformer_certificate(transformers.shape_of(model))
     with progress_bar() as progress:
-        found = transformers.model_dimension(model, seed=seed, memory=memory, progress=progress)
+        alone = transformers.model_dimension(model, seed=seed, memory=memory, progress=progress)
     if certificate is not None:
         write_certificate(certificate, document)
-    whole = _whole(config_file)
-    code = write(MODEL, found, "dimension", as_json=as_json, holds=_is_known(found), config=config_file, whole=whole)
+    code = write(MODEL, alone, "dimension", as_json=as_json, holds=_is_known(alone), config=config_file, whole=whole)
     if whole is not None and not as_json:
         write_answer(whole)
     return code
@@ -251,6 +272,15 @@ def _whole(config_file: str) -> of_config.WholeModel | None:
     """Return what is known of the whole model; nothing where checkpoints of this kind are not read."""
     try:
         return of_config.whole_model(config_file)
+    except BadInput:
+        return None
+
+
+def _attention(config: dict[str, Any]) -> tuple[int, int] | None:
+    """Return parameters and dimension of the attention alone; nothing where no theorem has them."""
+    try:
+        model = model_config.model_of(config, attention_only=True)
+        return model.parameters, transformers.shape_of(model).dimension
     except BadInput:
         return None
 

@@ -122,6 +122,6 @@ def command(
         found,
         "functions",
         as_json=as_json,
-        holds=True if found.complete_near else None,
+        holds=None if found.functions is None else True,
         output=output,
     )

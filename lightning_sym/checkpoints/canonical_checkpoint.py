@@ -50,6 +50,7 @@ class CanonicalCheckpoint(Result):
         closest: the least relative distance of two lengths by which something was ordered; 1 where it is `exact`.
             What rounding changes by more may stand in another order.
         left: what was left as it was, and why.
+        proof: whether it is one form for each function, if that was asked.
     """
 
     checkpoint: Rewritten
@@ -57,6 +58,7 @@ class CanonicalCheckpoint(Result):
     exact: bool
     closest: float
     left: tuple[str, ...] = ()
+    proof: str = ""
 
     sentences = (
         ("form", lambda c: "orders, signs, powers of two and gains, exactly" if c.exact else EVERY),
@@ -65,6 +67,7 @@ class CanonicalCheckpoint(Result):
             lambda c: None if c.exact else f"by lengths; the nearest two differ by {c.closest:.1g} of themselves",
         ),
         ("left", lambda c: c.left),
+        ("proof", lambda c: c.proof or None),
     )
 
     def _latex(self) -> str:
@@ -92,22 +95,6 @@ class _Way(NamedTuple):
 
 EXACT = _Way(Exact(), exact_stream, exact_gauge, exact_keys)
 ROUNDED = _Way(Rounded(), balanced_stream, balanced_gauge, balanced_keys)
-
-
-def _require_one_form(form: CheckpointForm, *, exact: bool) -> None:
-    """Refuse networks whose orbits are not brought into one form.
-
-    Raises:
-        BadInput: with the part that stands in the way.
-    """
-    for part, there in (
-        ("rotary positions of a part of a head", form.theta is not None and form.turned != form.head_width),
-        ("layers without rotary positions", bool(form.unturned)),
-        ("norms behind attention and MLPs", form.norms_behind is not None),
-        ("LayerNorm with tied embeddings", not exact and form.tied and form.norm == "layer"),
-    ):
-        if there:
-            raise BadInput(f"one form for all members of an orbit is not known for networks with {part}")
 
 
 def canonical_checkpoint(
@@ -146,15 +133,18 @@ def canonical_checkpoint(
     require_checkpoint(checkpoint)
     form, tell = checkpoint.form, progress or unheard
     require_form(form, Walker.REWRITING)
-    _require_one_form(form, exact=exact)
+    if form.tied and form.norm == "layer" and not exact:
+        raise BadInput("one form for all members of an orbit is not known for LayerNorm with tied embeddings")
     way, left = EXACT if exact else ROUNDED, list[str]()
     tell("the residual stream", 0, form.layers + 1)
     parts = _whole(checkpoint, way, left)
     prepared = apply(Symmetry((LayerSymmetry(),) * form.layers, **parts), checkpoint, exact=exact)
     layers, closest = list[LayerSymmetry](), 1.0
+    if not exact and "order" in parts:
+        closest = _nearest(np.linalg.norm(np.asarray(ends_of(prepared, Walker.REWRITING).embedding, float), axis=0))
     for layer in range(form.layers):
         tell(f"layer {layer}", layer + 1, form.layers + 1)
-        norms, kept = _norms(block_of(checkpoint, layer, Walker.REWRITING), form, way)
+        norms, kept = _norms(block_of(checkpoint, layer, Walker.REWRITING), form.at(layer), way)
         left += [f"layer {layer}: {each}" for each in kept]
         found, near = _layer(_with(prepared, layer, norms), prepared.form.at(layer), way)
         layers.append(LayerSymmetry(**norms, **found))
@@ -245,7 +235,9 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
             parts[f"bias{number}"] = np.zeros(len(bias))
     for name, taken in () if way is EXACT else (("key_bias", block.key_bias), ("value_bias", block.output_bias)):
         if allowed(name, form) and taken is not None and (bias := getattr(block, name)) is not None:
-            parts[name] = np.zeros(bias.shape)
+            parts[name] = np.zeros(bias.shape) if name != "key_bias" else np.zeros(bias[:, form.turned :].shape)
+    if way is ROUNDED and form.parallel and block.output_bias is not None:
+        parts["attention_bias"] = np.zeros(form.width)  # the MLP beside it has it
     return parts, left
 
 
@@ -262,10 +254,14 @@ def _layer(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
     share = form.heads // form.groups
     flat = block if form.norm == "rms" or way is EXACT else _centred(block)
     gauge = way.gauge(flat, form)
-    groups, heads, neurons = way.keys(changed(flat, form, way.ring, **gauge), share)
+    for name in ("behind1", "behind2"):
+        if (gain := getattr(flat, f"{name}_gain")) is not None:
+            gauge[name] = np.where(np.asarray(gain) < 0, -1.0, 1.0)
+    made = changed(flat, form, way.ring, **gauge)
+    groups, heads, neurons = way.keys(made, share)
     order = ordered(groups)
-    inside = [group * share + ordered(heads[group * share : (group + 1) * share]) for group in order]
-    found = {"heads": np.concatenate(inside), "neurons": ordered(neurons)}
+    places = [group * share + ordered(heads[group * share : (group + 1) * share]) for group in order]
+    found = {"heads": np.concatenate(places), "neurons": ordered(neurons)}
     moved = {"values": order, "queries": order, "turns": order, "ups": found["neurons"]}
     found |= {name: part[moved[name]] if name in moved else part for name, part in gauge.items()}
     if way is EXACT:
@@ -273,7 +269,9 @@ def _layer(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
     if form.norm == "layer":
         found |= _shifts(changed(block, form, way.ring, **found))
     ways = (groups, neurons, *(heads[group * share : (group + 1) * share] for group in range(form.groups)))
-    return found, min(_nearest(each[:, 0]) for each in ways)
+    inside = [made.value] * ("values" in gauge) + [made.key[:, form.turned :]] * ("queries" in gauge)
+    rows = (np.linalg.norm(group, axis=1) for part in inside for group in part)  # singular values stand in order
+    return found, min(map(_nearest, (*(each[:, 0] for each in ways), *rows)))
 
 
 def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, **parts: Any) -> Block:

@@ -91,10 +91,10 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     parts: dict[str, Any] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
         parts["gain_factors"] = _exact_factors(block)
-    elif form.theta is None:
-        parts["queries"] = np.stack([_inverse(_one_a_row(rows)).T for rows in block.key])
-    else:
-        parts["turns"] = np.stack([_quarter_turns(rows) for rows in block.key])
+    if form.head_norms is None and form.turned < form.head_width:
+        parts["queries"] = np.stack([_inverse(_one_a_row(rows[form.turned :])).T for rows in block.key])
+    if form.head_norms is None and form.turned:
+        parts["turns"] = np.stack([_quarter_turns(rows[: form.turned]) for rows in block.key])
     if block.gate is not None:
         parts["ups"] = first_signs(block.up) * unit_powers(block.up)
     return parts
@@ -159,8 +159,12 @@ def cube_signs(rows: Any) -> Floats:
 
 
 def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
-    """The rotation of the stream; nothing where token ids do not fill it."""
+    """The rotation of the stream, or order and signs if it has no others; nothing where token ids do not fill it."""
     width, rows = form.width, ends.embedding
+    if form.norms_behind is not None:
+        columns = np.asarray(rows, dtype=np.float64).T
+        order = np.argsort(-np.linalg.norm(columns, axis=1), kind="stable")
+        return {"order": order, "signs": cube_signs(columns)[order]}
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=len(rows))
     mean = np.mean(rows, axis=0, dtype=np.float64) if form.theta is None else 0.0
     sums = np.zeros((width, width))
@@ -184,14 +188,15 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     found: dict[str, Any] = {"values": _all(zip(block.value, writers, strict=True))}
     if form.head_norms is not None:
         found["gain_factors"] = _balanced_factors(block)
-    elif form.theta is not None:
-        found["turns"] = np.stack([
-            _turns(block.query[group * share : (group + 1) * share], keys) for group, keys in enumerate(block.key)
-        ])  # fmt: skip
-    else:
-        queries = block.query.reshape(form.groups, share, form.head_width, -1).swapaxes(1, 2)
-        sides = zip(queries.reshape(form.groups, form.head_width, -1), block.key, strict=True)
-        found["queries"] = _all((query, key.T) for query, key in sides)
+    if form.head_norms is None and form.turned:
+        queries, keys = (part[:, : form.turned] for part in (block.query, block.key))
+        by_group = queries.reshape(form.groups, share, *queries.shape[1:])
+        found["turns"] = np.stack([_turns(rows, key) for rows, key in zip(by_group, keys, strict=True)])
+    if form.head_norms is None and form.turned < form.head_width:
+        queries, keys = (part[:, form.turned :] for part in (block.query, block.key))
+        sides = queries.reshape(form.groups, share, *queries.shape[1:]).swapaxes(1, 2)
+        pairs = zip(sides.reshape(*keys.shape[:2], -1), keys, strict=True)
+        found["queries"] = _all((query, key.T) for query, key in pairs)
     if form.scales_neurons:
         up, down = (np.sqrt((x * x).sum(axis=1)) for x in (block.up, block.down.T))
         told = (up > 0) & (down > 0)

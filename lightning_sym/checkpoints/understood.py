@@ -152,8 +152,10 @@ def _coded(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Any:
 
 
 def knows_all(form: CheckpointForm, walker: Walker) -> bool:
-    """Whether a walker knows every piece that models of a form have."""
-    return walker in FOLLOWS or all(walker in NAMED.get(name, ()) for name in table(form).names())
+    """Whether a walker knows every part of a form, and every piece that such models have."""
+    parts = (FEATURES.get(name, ("", ()))[1] for name, _ in form.features())
+    pieces = (NAMED.get(name, ()) for name in table(form).names())
+    return walker in FOLLOWS or all(walker in walkers for walkers in (*parts, *pieces))
 
 
 def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:

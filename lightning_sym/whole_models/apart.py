@@ -27,8 +27,8 @@ from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, u
 from lightning_sym.rings.prime_field import random_residues, reduce_mod
 from lightning_sym.rings.rationals import rational_root
 from lightning_sym.whole_models.components import Components, Read, components
-from lightning_sym.whole_models.conditions import at_weights
-from lightning_sym.whole_models.covered import not_covered, seen_width
+from lightning_sym.whole_models.conditions import at_weights, ends_condition
+from lightning_sym.whole_models.covered import BEHIND, PROVED, not_covered, seen_width, theorem_of
 from lightning_sym.whole_models.images import Integers, P, Residues, integers, of, product, shown_vectors, times
 
 SEED, VECTORS = 20261126, 3
@@ -67,19 +67,14 @@ def apart_by_theorem(
         >>> apart_by_theorem(one, one)
     """
     forms = first.form, second.form
-    if _common(forms[0]) != _common(forms[1]):
+    if _common(forms[0]) != _common(forms[1]) or not all(knows_all(form, Walker.GROUPS) for form in forms):
         return None
-    if any(not_covered(form) is not None or not knows_all(form, Walker.GROUPS) for form in forms):
-        return None
+    tell = progress or unheard
     for one, other in ((first, second), (second, first)):
-        held = {c.name for c in at_weights(one, Work(work, progress), memory, progress).conditions if c.holds}
-        if held >= BY_ENDS:
-            strict = held >= BY_LAYERS
-            found = next(_differences(one, other, progress or unheard, strict=strict), None)
-            if found is None:
-                return None
-            steps = "Corollary 3" if strict else "Steps 1 to 4 of Theorem 1"
-            return ApartByTheorem(found.layer, found.what, INPUTS, f"{PAGE}, {steps}, modulo {P}")
+        steps, held = _known(one, Work(work, progress), memory, progress)
+        if steps:
+            found = next(_differences(one, other, tell, only_ends=steps == STEP_1, strict=held >= BY_LAYERS), None)
+            return found and ApartByTheorem(found.layer, found.what, INPUTS, f"{PAGE}, {steps}, modulo {P}")
     return None
 
 
@@ -115,6 +110,30 @@ def told_by_theorem(
     return found if theorem is None else replace(found, answer=CheckpointAnswer.DIFFERENT, theorem=theorem)
 
 
+STEP_1 = "Step 1 of Theorem 1"
+BOUNDED = PROVED | BEHIND | {"rotary_width", "parallel"}
+"""Parts with which halves are continuous and bounded."""
+
+
+def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) -> tuple[str, frozenset[str]]:
+    """Return what is proved of all models with the function of this one, if anything, and the conditions that hold.
+
+    That both ends agree needs halves that are bounded and continuous, whatever they are, and (C1).
+    """
+    form = one.form
+    parts = [name for name, _ in block_of(one, 0, Walker.GROUPS).present()]
+    if form.norms_behind or not_covered(form, parts) is not None:
+        bounded = form.epsilon > 0 and BOUNDED.issuperset(name for name, _ in form.features())
+        there = bounded and ends_condition(ends_of(one, Walker.GROUPS), form).holds
+        return STEP_1 if there else "", frozenset()
+    held = frozenset(c.name for c in at_weights(one, work, memory, progress).conditions if c.holds)
+    if form.activation == "gelu":  # the order of layers is not known then
+        held -= {"(C3)"}
+    theorem = f"Theorem {theorem_of(form)}"
+    steps = "Corollary 3" if theorem == "Theorem 1" else f"{theorem} and Corollary 3"
+    return (steps if held >= BY_LAYERS else f"Steps 1 to 4 of {theorem}") * (held >= BY_ENDS), held
+
+
 def _common(form: CheckpointForm) -> CheckpointForm:
     """Return what two forms must have in common."""
     return replace(form, family="", tied=False, context=3, epsilon=Fraction(1))
@@ -125,7 +144,9 @@ class _Unlike(NamedTuple):
     what: str
 
 
-def _differences(one: Checkpoint, other: Checkpoint, tell: Progress, *, strict: bool) -> Iterator[_Unlike]:
+def _differences(
+    one: Checkpoint, other: Checkpoint, tell: Progress, *, only_ends: bool, strict: bool
+) -> Iterator[_Unlike]:
     """Yield what differs between a model with the conditions and another one: the ends, then layer by layer."""
     form, ends = one.form, [ends_of(each, Walker.GROUPS) for each in (one, other)]
     source = np.random.default_rng(SEED)
@@ -141,6 +162,8 @@ def _differences(one: Checkpoint, other: Checkpoint, tell: Progress, *, strict: 
     against = ours, reduce_mod(theirs * float(scale.denominator * pow(scale.numerator, -1, P) % P), P)
     if (integers(product(ours.T, ours)) != integers(product(theirs.T, theirs))).any():
         yield _Unlike(None, "scalar products in the stream")
+    if only_ends:
+        ends = [replace(each, positions=None) for each in ends]
     entered = [_entered(each, vectors, strict=strict) for each, vectors in zip(ends, against, strict=True)]
     for name, shown, other_shown in zip(("embedding", "positions"), *entered, strict=True):
         count = min(len(shown), len(other_shown))
@@ -149,6 +172,8 @@ def _differences(one: Checkpoint, other: Checkpoint, tell: Progress, *, strict: 
     constants = [_constant_logits(each) for each in ends]
     if (constants[0] != constants[1]).any():
         yield _Unlike(None, "what the final norm's bias adds to logits")
+    if only_ends:
+        return
     beside = random_residues(source, (1, VECTORS), P).entries
     reads = [Read(vectors, beside, divided) for vectors, divided in zip(both, against, strict=True)]
     pooled: Counter[bytes] = Counter()

@@ -15,6 +15,7 @@ from lightning_sym.whole_models.images import (
     Neurons,
     P,
     Residues,
+    behind_head_norms,
     constants_of,
     integers,
     of,
@@ -91,19 +92,22 @@ def components(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) 
 
 def _heads(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) -> Integers:
     """Return the rows of heads: forms of queries with keys, and what outputs make of values, on all pairs."""
-    first = times(read.vectors, of(block.norm1_gain)[:, None])
+    gain = of(block.norm1_gain)[:, None]
+    asked = read.against if form.head_norms else read.vectors  # their norms have the same epsilon as the others
+    first = dict.fromkeys(("query", "key"), times(asked, gain)) | {"value": times(read.vectors, gain)}
     maps = {name: of(getattr(block, name)) for name in ("query", "key", "value", "output")}
-    made = {name: product(maps[name], first) for name in ("query", "key", "value")}
+    made = {name: product(maps[name], first[name]) for name in ("query", "key", "value")}
     for name in ("query", "key") if rotary else ("query",):
         own = constants_of(maps[name], residues_or_zero(block.norm1_bias, form.width), getattr(block, f"{name}_bias"))
         made[name] = reduce_mod(made[name] + times(own[..., None], read.beside), P)
+    made["query"], made["key"], lengths = behind_head_norms(block, made["query"], made["key"])
     share, count = form.heads // form.groups, read.vectors.shape[1]
     left = np.repeat(made["query"], count, axis=2)
     right = np.tile(np.repeat(made["key"], share, axis=0), (1, 1, count))
     outputs = product(maps["output"].swapaxes(-1, -2), read.against)
     sums = product(outputs.swapaxes(-1, -2), np.repeat(made["value"], share, axis=0))
     forms = rotary_forms(left, right, rotary=rotary)
-    return np.concatenate([forms, integers(sums).reshape(len(forms), -1)], axis=1)
+    return np.concatenate([forms, lengths, integers(sums).reshape(len(forms), -1)], axis=1)
 
 
 def _added(block: Block, form: CheckpointForm, read: Read) -> Integers:

@@ -33,8 +33,9 @@ MUST = {
     "(C2)": "no column and no factor of a neuron is 0, and each layer has a gate that is independent of any two others",
     "(C3)": "no set of neurons writes what is constant on the sphere if its gates are left out",
     "(C4)": "any two heads of the model have different forms",
-    "(C5), ranks": "queries, keys, values and outputs of each head have its width as rank",
+    "(C5), ranks": "queries, keys, values and outputs of each head have its width as rank, gains on them included",
     "(C5), groups": "groups of a layer with two heads or more differ in what values read, or in keys up to their basis",
+    "(P1) to (P5)": "no product of lengths behind halves is a square, halves do not commute, gains and heads differ",
     "(T)": "tied with LayerNorm: the embedding has rank d, and the final gains turn it in one way only",
     "(N)": "gains are not 0, and biases lie so that they can move",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from lightning_sym.whole_models.forms_in_balls import first_forms
 from lightning_sym.whole_models.groups import fixed_biases
 from lightning_sym.whole_models.images import (
     GATES,
+    PAIRS,
     Integers,
     LayerImage,
     P,
@@ -258,7 +260,7 @@ def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progre
     vectors = Vectors.draw(form, SEED)
     ends = ends_of(checkpoint, Walker.GROUPS)
     images, norms, special = [], [], list(special_ends(checkpoint, ends))
-    algebraic, values = has_algebraic_frequencies(form), list[Ball]()
+    algebraic, values = form.head_norms or has_algebraic_frequencies(form), list[Ball]()
     for layer in range(form.layers):
         told("conditions", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.GROUPS)
@@ -266,6 +268,11 @@ def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progre
         norms.append(norms_of(block, form))
         values += [] if algebraic else first_forms(block, form)
         special += special_layer(layer, block, form, images[-1])
+    if form.norms_behind:
+        why = "not tested at given weights; they hold at almost all"
+        return ConditionsHere((ends_condition(ends, form), unknown("(P1) to (P5)", why)), tuple(special))
+    if form.head_norms and not has_algebraic_frequencies(form):  # then lengths alone must tell heads apart
+        images = [replace(each, forms=each.forms[:, -2 * PAIRS :]) for each in images]
     tied = (tied_condition(ends, form),) if form.tied and form.norm == "layer" else ()
     found = (
         ends_condition(ends, form),

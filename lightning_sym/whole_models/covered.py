@@ -1,8 +1,9 @@
-"""Which networks Theorem 1 of docs/whole-models.md is about: what it needs of everything that is no weight."""
+"""Which networks Theorems 1 to 3 of docs/whole-models.md are about: what they need of everything that is no weight."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -40,9 +41,12 @@ def frequencies(form: CheckpointForm) -> list[Ball]:
 
 
 def frequencies_differ(form: CheckpointForm) -> bool:
-    """Whether the rotary frequencies, if there are any, are shown to be different and between 0 and 3."""
-    if form.theta is None:
-        return True
+    """Whether the rotary frequencies of each layer, if it has any, are shown to be different and between 0 and 3."""
+    bases = {form.rotation_of(layer) for layer in range(form.layers)} - {None}
+    return all(_differ(replace(form, theta=base[0], scaling=base[1])) for base in bases if base is not None)
+
+
+def _differ(form: CheckpointForm) -> bool:
     with precision(BITS):
         found = frequencies(form)
         found.sort(key=lambda ball: float(ball.mid()))
@@ -56,14 +60,26 @@ def has_algebraic_frequencies(form: CheckpointForm) -> bool:
 
 PROVED = frozenset((
     "gated", "scaling", "window", "local", "score_width", "embedding_square", "residual", "logit_divisor", "logit_cap",
+    "head_norms", "norms_behind", "unturned",
 ))  # fmt: skip
-"""Parts that the theorem allows: constant factors are taken up by weights, caps on logits are injective, and windows of
-three tokens let the proof through, which looks at three."""
+"""Parts that the theorems allow: constant factors are taken up by weights, caps on logits are injective, and windows of
+three tokens let the proofs through, which look at three."""
+
+BEHIND = frozenset(("score_cap", "local_theta"))
+"""What Theorem 3 allows besides, as it compares heads inside of a layer."""
 
 
 def unproved(form: CheckpointForm) -> str | None:
     """What the network has and the theorem does not know, in words."""
-    return next((FEATURES[name][0] for name, _ in form.features() if name not in PROVED), None)
+    known = PROVED | BEHIND if form.norms_behind else PROVED
+    if form.head_norms and form.score_cap is not None:
+        return f"{FEATURES['score_cap'][0]} beside {FEATURES['head_norms'][0]}"
+    return next((FEATURES[name][0] for name, _ in form.features() if name not in known), None)
+
+
+def read_at_one_token(form: CheckpointForm) -> int:
+    """The rank that the map of the attention of a layer to one token has at almost all weights."""
+    return min(form.width, form.groups * form.head_width)
 
 
 NEEDS = (
@@ -75,8 +91,8 @@ NEEDS = (
     Need("room for 3 tokens or more", lambda form: form.context >= 3, lambda form: f"{form.context}"),
     Need("heads of width 2 or more", lambda form: form.head_width >= 2, lambda form: f"{form.head_width}"),
     Need(
-        "an activation with infinitely many poles, SiLU or GELU with tanh",
-        lambda form: form.activation in ("silu", "gelu_new"),
+        "SiLU or GELU, that with tanh where norms stand behind",
+        lambda form: form.activation != "relu" and not (form.activation == "gelu" and form.norms_behind),
         lambda form: form.activation,
     ),
     Need("an epsilon above 0", lambda form: form.epsilon > 0, lambda form: f"{form.epsilon}"),
@@ -91,12 +107,51 @@ NEEDS = (
         frequencies_differ,
         lambda form: f"theta {form.theta}",
     ),
+    Need(
+        "rotary positions and heads narrower than the stream where queries and keys have gains",
+        lambda form: (
+            not form.head_norms
+            or (form.head_norms == "head" and form.theta is not None and form.head_width < seen_width(form))
+        ),
+        lambda form: f"theta {form.theta}, head width {form.head_width}",
+    ),
+    Need(
+        "rotary frequencies that are algebraic, and no gains or norms behind, where layers have no rotary positions",
+        lambda form: (
+            form.unturned is None or (has_algebraic_frequencies(form) and not form.head_norms and not form.norms_behind)
+        ),
+        lambda form: f"theta {form.theta}",
+    ),
+    Need(
+        "RMSNorm, gates and rotary positions where norms stand behind",
+        lambda form: not form.norms_behind or (form.norm == "rms" and form.has_gate and form.theta is not None),
+        lambda form: f"{form.norm}, theta {form.theta}",
+    ),
+    Need(
+        "more neurons than the stream is wide where norms stand behind",
+        lambda form: not form.norms_behind or form.inner > form.width,
+        lambda form: f"{form.inner} of {form.width}",
+    ),
+    Need(
+        "values of rank k with k (k + 1) / 2 no less than the width where norms stand behind",
+        lambda form: not form.norms_behind or (k := read_at_one_token(form)) * (k + 1) // 2 >= form.width,
+        lambda form: f"k = {read_at_one_token(form)}, width {form.width}",
+    ),
 )
-"""What the theorem needs of a form; weights have conditions besides."""
+"""What the theorems need of a form; weights have conditions besides."""
 
 
-def not_covered(form: CheckpointForm) -> str | None:
+def theorem_of(form: CheckpointForm) -> int:
+    """Which theorem of the page is about such networks: 2 with gains on queries and keys, 3 with norms behind."""
+    return 3 if form.norms_behind else 2 if form.head_norms else 1
+
+
+def not_covered(form: CheckpointForm, parts: Collection[str] = ()) -> str | None:
     """The first thing that the theorem needs of a form and that is not so; `None` where it is about these networks.
+
+    Args:
+        form: of the network.
+        parts: the pieces of its layers; biases are looked for.
 
     Raises:
         BadInput: a part of the form is not known here at all.
@@ -104,8 +159,10 @@ def not_covered(form: CheckpointForm) -> str | None:
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> not_covered(small_checkpoint("llama").form)
-        >>> not_covered(small_checkpoint("qwen3").form)
-        'it needs no part that it does not know, got gains on queries and keys'
+        >>> not_covered(small_checkpoint("opt").form)
+        'it needs SiLU or GELU, that with tanh where norms stand behind, got relu'
     """
     require_form(form, Walker.GROUPS)
-    return failing(form, NEEDS)
+    told = ("query_bias", "key_bias") if form.head_norms else ("key_bias",) * bool(form.unturned)
+    biases = [name for name in parts if name in told or (form.norms_behind and name.endswith("_bias"))]
+    return failing(form, NEEDS) or (f"it needs no {biases[0]} in such networks" if biases else None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.prime_field import reduce_mod
 from lightning_sym.whole_models.covered import seen_width
-from lightning_sym.whole_models.images import P, of, seen
+from lightning_sym.whole_models.images import Integers, P, of, seen
 
 PAGE = "docs/checkpoints.md"
 
@@ -63,7 +63,21 @@ def model_groups(checkpoint: Checkpoint) -> tuple[ModelGroup, ...]:
     if "value_bias" in parts and "output_bias" not in parts:
         seen_values = sum(_seen_of_values(checkpoint, layer) for layer in range(form.layers))
     equal = equal_gains(checkpoint) if form.tied else ()
-    return _rows(form, parts, symmetry_table(checkpoint), equal, seen_values)
+    rows = _rows(form, parts, symmetry_table(checkpoint), equal, seen_values)
+    if not form.head_norms:
+        return rows
+    blocks = (block_of(checkpoint, layer, Walker.GROUPS) for layer in range(form.layers))
+    free = form.groups * sum(len(equal_pairs(block)) for block in blocks)
+    where, names = "docs/whole-models.md, Theorem 2", tensor_names(form)
+    called = tuple(names[f"{name}{end}"] for end in ("", "_norm_gain") for name in ("query", "key"))
+    said = "an angle for each group, where both rows of a frequency have equal gains"
+    return (*rows, *(ModelGroup("query-key", said, free, where, free, called),) * (free > 0))
+
+
+def equal_pairs(block: Block) -> Integers:
+    """The frequencies of a layer whose two rows have gains of one size, on queries and on keys."""
+    gains = np.stack([np.abs(np.asarray(gain)) for gain in (block.query_norm_gain, block.key_norm_gain)])
+    return np.nonzero(np.equal(*np.split(gains, 2, axis=1)).all(axis=0))[0]
 
 
 def groups_of_form(form: CheckpointForm, parts: Collection[str], rules: SymmetryTable) -> tuple[ModelGroup, ...]:
@@ -93,8 +107,18 @@ def _rows(
     for rule in rules.rules:
         touched = _names(each.tensor for each in rule.touched)
         found = ModelGroup(rule.space, rule.group, rule.dimension, rule.proof, tensors=touched)
-        rows.append(_of_equal_gains(found, form, equal) if rule.space == "stream" and form.tied else found)
+        if rule.space == "query-key" and form.head_norms:
+            found = replace(found, group=rule.group + QUARTERS, proof=f"{rule.proof}; docs/whole-models.md, Theorem 2")
+        rows.append(
+            _of_equal_gains(found, form, equal)
+            if rule.space == "stream" and form.tied and not form.norms_behind
+            else found
+        )
     return (*rows, *_shifts(form, parts, seen_values))
+
+
+QUARTERS = "; -1 of a frequency in one group; quarter turns of it in all groups, its two gains exchanged"
+"""What Theorem 2 has besides numbers and signs of rows."""
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:

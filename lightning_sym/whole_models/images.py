@@ -94,7 +94,8 @@ class LayerImage:
     Attributes:
         gates: what gates are on the vectors, `(m, n)`.
         alive: whether the column and the factor of each neuron are shown not to be 0.
-        forms: of each head what its forms are on the pairs; with rotary positions two numbers a frequency.
+        forms: of each head what its forms are on the pairs; with rotary positions two numbers a frequency. Behind them
+            the squares of the lengths of queries and keys, where norms divide by them.
         short: the maps of heads whose rank is not shown to be the head's width.
         alike: pairs of groups that are not shown to read or to be asked differently.
     """
@@ -115,7 +116,10 @@ def image(block: Block, form: CheckpointForm, vectors: Vectors, *, rotary: bool)
     queries = product(heads["query"], times(vectors.left, gain[:, None]))
     queries = reduce_mod(queries + times(constant[..., None], vectors.constants), P)
     keys = product(heads["key"], times(vectors.right, gain[:, None]))
+    queries, keys, lengths = behind_head_norms(block, queries, keys)
     each = form.heads // form.groups
+    for name in ("query", "key") if form.head_norms else ():
+        heads[name] = times(heads[name], of(getattr(block, f"{name}_norm_gain"))[:, None])
     folded = {name: seen(times(heads[name], gain), form) for name in ("query", "key", "value")}
     folded["query"] = np.concatenate([folded["query"], constant[..., None]], axis=-1)
     folded["output"] = seen(heads["output"].swapaxes(-1, -2), form)
@@ -128,9 +132,9 @@ def image(block: Block, form: CheckpointForm, vectors: Vectors, *, rotary: bool)
     return LayerImage(
         product(neurons.gates, times(vectors.gates, neurons.gain[:, None])),
         neurons.alive(vectors),
-        rotary_forms(queries, np.repeat(keys, each, axis=0), rotary=rotary),
+        np.concatenate([rotary_forms(queries, np.repeat(keys, each, axis=0), rotary=rotary), lengths], axis=1),
         short,
-        _alike(folded["value"], folded["key"], each, rotary=rotary),
+        _alike(folded["value"], folded["key"], lengths[::each, PAIRS:], each, rotary=rotary),
     )
 
 
@@ -176,6 +180,18 @@ def constants_of(maps: Residues, norm_bias: Residues, bias: Any) -> Residues:
     return found if bias is None else reduce_mod(found + of(bias), P)
 
 
+def behind_head_norms(block: Block, queries: Residues, keys: Residues) -> tuple[Residues, Residues, Integers]:
+    """Queries and keys times the gains of their norms, and of each head the squares of lengths that these divide by."""
+    if block.query_norm_gain is None or block.key_norm_gain is None:
+        return queries, keys, np.zeros((len(queries), 0), dtype=np.int64)
+    of_heads = queries, np.repeat(keys, len(queries) // len(keys), axis=0)
+    lengths = [integers(reduce_mod(times(rows, rows).sum(axis=1), P)) for rows in of_heads]
+    queries, keys = (
+        times(rows, of(gain)[:, None]) for rows, gain in ((queries, block.query_norm_gain), (keys, block.key_norm_gain))
+    )
+    return queries, keys, np.concatenate(lengths, axis=1)
+
+
 def rotary_forms(queries: Residues, keys: Residues, *, rotary: bool) -> Integers:
     """A row a head, its form on each pair; with rotary positions both forms of each frequency."""
     if not rotary:
@@ -187,8 +203,13 @@ def rotary_forms(queries: Residues, keys: Residues, *, rotary: bool) -> Integers
     return integers(np.concatenate([along, across], axis=1).reshape(len(queries), -1))
 
 
-def _alike(values: Residues, keys: Residues, each: int, *, rotary: bool) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of groups for which (C5) is not shown; with one head a group nothing is asked."""
+def _alike(
+    values: Residues, keys: Residues, lengths: Integers, each: int, *, rotary: bool
+) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of groups for which (C5) is not shown; with one head a group nothing is asked.
+
+    Behind norms keys are known up to what is orthogonal: their lengths on some vectors must differ, if there are any.
+    """
     if each == 1:
         return ()
     found = []
@@ -197,7 +218,9 @@ def _alike(values: Residues, keys: Residues, each: int, *, rotary: bool) -> tupl
         for second in range(first):
             if rank_mod_p(np.concatenate([values[first], values[second]]), P) > width:
                 continue
-            if not _another_basis(keys[first], keys[second], rotary=rotary):
+            if lengths.size and (lengths[first] != lengths[second]).any():
+                continue
+            if lengths.size or not _another_basis(keys[first], keys[second], rotary=rotary):
                 found.append((second, first))
     return tuple(found)
 

@@ -6,16 +6,19 @@ import os
 from dataclasses import dataclass
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.canonical_checkpoint import CanonicalCheckpoint
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.folders import open_checkpoint
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.whole_models.condition import ModelCondition
 from lightning_sym.whole_models.conditions import at_weights
-from lightning_sym.whole_models.covered import not_covered
+from lightning_sym.whole_models.covered import not_covered, theorem_of
 from lightning_sym.whole_models.groups import ModelGroup, model_groups, parameters
+from lightning_sym.whole_models.of_config import at_almost_all
 from lightning_sym.whole_models.special import SpecialWeights
 
 PAGE = "docs/whole-models.md"
@@ -41,6 +44,7 @@ class ModelSymmetries(Result):
         special: what is special at these weights, with the symmetry that it brings.
         conditions: of the theorem, at these weights; none where it is not about such networks.
         not_covered: what the theorem needs of such networks and that is not so, if anything.
+        almost_all: whether the group is known to be all at almost all weights of such networks.
     """
 
     name: str
@@ -50,6 +54,7 @@ class ModelSymmetries(Result):
     special: tuple[SpecialWeights, ...]
     conditions: tuple[ModelCondition, ...]
     not_covered: str | None
+    almost_all: bool = False
 
     @property
     def dimension(self) -> int:
@@ -63,9 +68,15 @@ class ModelSymmetries(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether there are no others at all: Theorem 1 and its Corollary 2."""
+        """Whether there are no others at all: Theorems 1 and 2, and Corollary 2."""
         known = self.complete_near and all(c.holds for c in self.conditions)
-        return known and not (self.form.tied and self.form.norm == "layer")
+        return known and not self._only_near
+
+    @property
+    def _only_near(self) -> str:
+        """What keeps proofs near the weights, if anything."""
+        entire = "GELU, whose layers are not known to be in order" * (self.form.activation == "gelu")
+        return entire or "LayerNorm with tied embeddings" * (self.form.tied and self.form.norm == "layer")
 
     @property
     def functions(self) -> int | None:
@@ -75,7 +86,7 @@ class ModelSymmetries(Result):
         unless something is special here.
         """
         usual = self.dimension - sum(row.only_here for row in self.groups)
-        return self.parameters - usual if self.complete_near else None
+        return self.parameters - usual if self.complete_near or self.almost_all else None
 
     @property
     def first_unknown(self) -> str | None:
@@ -87,13 +98,17 @@ class ModelSymmetries(Result):
     @property
     def proof(self) -> str:
         """What is proved, with its place."""
+        theorem = f"Theorem {theorem_of(self.form)}"
         if self.complete:
-            return f"complete: {PAGE}, {'Corollary 2' if self.form.tied else 'Theorem 1'}"
+            if self.form.tied:
+                theorem = f"{theorem}, Corollary 2" if self.form.head_norms else "Corollary 2"
+            return f"complete: {PAGE}, {theorem}"
         if self.complete_near:
-            more = "" if self.first_unknown is None else f"; elsewhere there may be others: {self.first_unknown}"
-            if self.form.tied and self.form.norm == "layer" and self.first_unknown is None:
-                more = "; elsewhere there may be others: LayerNorm with tied embeddings"
-            return f"complete near these weights: {PAGE}, Corollary 5{more}"
+            where = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
+            more = self.first_unknown or self._only_near
+            return f"complete near these weights: {PAGE}, {where}; elsewhere there may be others: {more}"
+        if self.almost_all:
+            return f"complete at almost all weights: {PAGE}, {theorem}; at these: {self.first_unknown}"
         return f"a list of symmetries; that there are no others is not proved: {self.first_unknown}"
 
     def lines(self) -> Lines:
@@ -111,6 +126,43 @@ class ModelSymmetries(Result):
 
     def _latex(self) -> str:
         return latex_words(f"{self.parameters:,} parameters, a group of dimension {self.dimension:,}; {self.proof}")
+
+
+def one_form(
+    made: CanonicalCheckpoint, original: Checkpoint, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
+) -> tuple[bool, str]:
+    """Whether a canonical form is one for each function, up to rounding, and what proves it or stands in the way.
+
+    Args:
+        made: the form.
+        original: the checkpoint that it was made of.
+        memory: bytes that may be used for the conditions.
+        progress: told of each layer.
+
+    Example:
+        >>> from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama", tied=False)
+        >>> one_form(canonical_checkpoint(one), one)[0]
+        True
+    """
+    short = "one form for the listed symmetries; not shown to be one for each function: "
+    for there, why in (
+        (made.exact, "only orders, signs, powers of two and gains are brought into one form"),
+        (bool(made.left), "something was left as it was"),
+        (made.closest == 0, "two lengths by which something was ordered are equal"),
+        (bool(original.form.head_norms), "quarter turns of queries and keys are not brought into one form"),
+    ):
+        if there:
+            return False, short + why
+    try:
+        found = symmetries_of(original, memory=memory, progress=progress)
+    except BadInput as error:
+        return False, short + str(error)
+    if not found.complete:
+        return False, short + found.proof
+    tested = ", ".join(condition.name for condition in found.conditions)
+    return True, f"one form for each function, up to rounding; {found.proof}; tested: {tested}"
 
 
 def symmetries_of(
@@ -143,13 +195,14 @@ def symmetries_of(
     checkpoint = open_checkpoint(model, memory) if isinstance(model, (str, os.PathLike)) else model
     require_checkpoint(checkpoint)
     form = checkpoint.form
-    why = not_covered(form)
     block = block_of(checkpoint, 0, Walker.GROUPS)
-    count = parameters(form, [name for name, _ in block.present()])
+    parts = [name for name, _ in block.present()]
+    why, count = not_covered(form, parts), parameters(form, parts)
     largest = max(sum(array.size for _, array in block.present()), form.vocabulary * form.width)
     require_memory(32 * largest, memory, "the largest layer, or the embedding, modulo a prime")
     groups = model_groups(checkpoint)
     if why is not None:
         return ModelSymmetries(checkpoint.name, form, count, groups, (), (), why)
     found = at_weights(checkpoint, Work(work, progress), memory, progress)
-    return ModelSymmetries(checkpoint.name, form, count, groups, found.special, found.conditions, None)
+    generic = bool(form.norms_behind) and at_almost_all(form, parts) is None
+    return ModelSymmetries(checkpoint.name, form, count, groups, found.special, found.conditions, None, generic)

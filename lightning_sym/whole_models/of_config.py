@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry_table import symmetry_table
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.whole_models.conditions import rank_of_gains
-from lightning_sym.whole_models.covered import not_covered, seen_width
+from lightning_sym.whole_models.covered import not_covered, seen_width, theorem_of
 from lightning_sym.whole_models.groups import groups_of_form, parameters
 
 PAGE = "docs/whole-models.md"
@@ -31,6 +33,7 @@ class WholeModel(Result):
         group: the dimension of the known symmetries at almost all weights.
         upper: no set of such functions has more dimensions.
         reason: why that is not shown to be the dimension; `None` where it is.
+        attention: parameters and dimension of the attention alone, if they were asked for.
     """
 
     form: CheckpointForm
@@ -38,6 +41,7 @@ class WholeModel(Result):
     group: int
     upper: int
     reason: str | None
+    attention: tuple[int, int] | None = None
 
     @property
     def dimension(self) -> int | None:
@@ -48,23 +52,24 @@ class WholeModel(Result):
     def proof(self) -> str:
         """What proves it, or the bound."""
         if self.reason is None:
-            return f"{PAGE}, Corollary 5, on real combinations of token embeddings"
+            theorem = theorem_of(self.form)
+            near = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
+            where = near if theorem == 1 else f"Theorem {theorem}"
+            return f"{PAGE}, {where}, on real combinations of token embeddings"
         return f"known symmetries; that there are no others is not proved: {self.reason}"
 
     def lines(self) -> Lines:
         """As `dimension --config` prints it."""
         said = f"{self.upper:,}" if self.reason is None else f"at most {self.upper:,}"
         whole = f"{self.parameters:,} parameters, a group of dimension {self.group:,}, functions of dimension {said}"
-        return [("whole model", form_line(self.form)), ("", whole), ("", self.proof)]
+        lines = [("whole model", form_line(self.form)), ("", whole), ("", self.proof)]
+        if self.attention is not None:
+            count, dimension = self.attention
+            lines.append(("attention", f"alone {count:,} parameters, functions of dimension {dimension:,}"))
+        return lines
 
     def _latex(self) -> str:
         return latex_words("; ".join(said for _, said in self.lines()))
-
-
-def _biases_are_known(form: CheckpointForm, parts: frozenset[str]) -> bool:
-    """Whether Proposition 6 counts biases: with LayerNorm all maps have them."""
-    maps = {"query", "key", "value", "output", "up", "down"} | ({"gate"} if form.has_gate else set())
-    return form.norm == "rms" or all(f"{name}_bias" in parts for name in maps)
 
 
 def whole_model(config: str | os.PathLike[str]) -> WholeModel:
@@ -90,16 +95,19 @@ def whole_model(config: str | os.PathLike[str]) -> WholeModel:
     family, form, biases = read_configuration(config)
     parts = family.parts(form, biases)
     count = parameters(form, parts)
-    needs = (
-        Need("as many token ids as the stream has dimensions", lambda f: f.vocabulary >= _ids_needed(f), _ids),
-        Need("heads no wider than the stream", lambda f: f.head_width <= seen_width(f), lambda f: f"{f.head_width}"),
-        Need("biases of all maps beside LayerNorm", lambda f: _biases_are_known(f, parts), lambda f: "others"),
-        Need("final gains that hold the stream", _gains_hold, lambda f: f"tied, width {f.width}"),
-    )
     group = sum(row.dimension for row in groups_of_form(form, parts, symmetry_table(config)))
-    finite = failing(form, needs) is None  # then no one-parameter group of moves does nothing
-    upper = count - group if finite else count
-    return WholeModel(form, count, group, upper, not_covered(form) or failing(form, needs))
+    short = failing((form, parts), NEEDS)  # else no one-parameter group of moves does nothing
+    return WholeModel(form, count, group, count - group * (short is None), at_almost_all(form, parts))
+
+
+def at_almost_all(form: CheckpointForm, parts: Collection[str]) -> str | None:
+    """What keeps the known symmetries from being all at almost all weights of a form; `None` where they are.
+
+    Args:
+        form: of the network.
+        parts: the pieces of its layers.
+    """
+    return not_covered(form, parts) or failing((form, parts), NEEDS)
 
 
 def _ids_needed(form: CheckpointForm) -> int:
@@ -116,3 +124,28 @@ def _gains_hold(form: CheckpointForm) -> bool:
     if not form.tied or form.norm == "rms":
         return True
     return rank_of_gains(np.arange(1, form.width + 1, dtype=np.int64) ** 2) == 3
+
+
+def _biases_are_known(form: CheckpointForm, parts: Collection[str]) -> bool:
+    """Whether Proposition 6 counts biases: with LayerNorm all maps have them."""
+    maps = {"query", "key", "value", "output", "up", "down"} | ({"gate"} if form.has_gate else set())
+    return form.norm == "rms" or all(f"{name}_bias" in parts for name in maps)
+
+
+def _first(holds: Callable[[CheckpointForm], Any]) -> Callable[[Any], Any]:
+    return lambda question: holds(question[0])
+
+
+NEEDS = (
+    Need(
+        "as many token ids as the stream has dimensions", _first(lambda f: f.vocabulary >= _ids_needed(f)), _first(_ids)
+    ),
+    Need(
+        "heads no wider than the stream",
+        _first(lambda f: f.head_width <= seen_width(f)),
+        _first(lambda f: str(f.head_width)),
+    ),
+    Need("biases of all maps beside LayerNorm", lambda both: _biases_are_known(*both), lambda both: "others"),
+    Need("final gains that hold the stream", _first(_gains_hold), _first(lambda f: f"tied, width {f.width}")),
+)
+"""What dimensions need of a form and of the pieces of its layers, besides the theorem."""

@@ -13,7 +13,7 @@ from lightning_sym.checkpoints.configurations import alive
 from lightning_sym.checkpoints.exact_arrays import to_objects
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.exact.rational import rank
-from lightning_sym.whole_models.groups import equal_gains
+from lightning_sym.whole_models.groups import equal_gains, equal_pairs
 from lightning_sym.whole_models.images import LayerImage, integers
 
 MOST_LISTED = 8
@@ -82,6 +82,9 @@ def special_layer(layer: int, block: Block, form: CheckpointForm, image: LayerIm
         yield from _named("neurons with one gate", layer, places, mixed)
     for places in _equal_heads(block, form, image):
         yield from _named("heads with equal queries and keys", layer, places, "only the sum of what they write is seen")
+    if form.head_norms:
+        turned = "the angle of each group is free at these frequencies"
+        yield from _named("equal gains on both rows of a frequency", layer, equal_pairs(block), turned)
     for name in ("query", "key", "value", "output"):
         short = [number for number in range(len(getattr(block, name))) if f"{name} {number}" in image.short]
         less = [number for number in short if _is_short(block, form, name, number)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +20,7 @@ from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
+from lightning_sym.whole_models.model_symmetries import one_form
 
 FAMILIES = ("gpt2", "llama", "qwen2", "qwen3")
 SMALL: dict[str, Any] = {"layers": 1, "vocabulary": 24, "inner": 6}
@@ -88,9 +90,9 @@ def replaced_scale(symmetry: Symmetry) -> Symmetry:
     return Symmetry(symmetry.layers, order=symmetry.order, signs=symmetry.signs)
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, "opt"])
+@pytest.mark.parametrize("family", [*FAMILIES, "opt", "gpt_neox", "gemma2", "gemma3_text"])
 def test_each_kind_of_symmetry_is_taken_out(family: str) -> None:
-    one = small_checkpoint(family, tied=False, biases=True, **SMALL)
+    one = small_checkpoint(family, tied=False, biases="gemma" not in family, **SMALL)
     form = canonical_checkpoint(one)
     seen = 0
     for kind in (*KINDS, None):
@@ -119,9 +121,6 @@ def test_it_is_a_member_and_another_function_has_another_form(family: str) -> No
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
-    "rotary positions of a part of a head": ("gpt_neox", {}),
-    "layers without rotary positions": ("smollm3", {}),
-    "norms behind attention and MLPs": ("gemma2", {}),
     "LayerNorm with tied embeddings": ("gpt2", {"tied": True}),
 }
 
@@ -131,6 +130,33 @@ def test_networks_whose_orbits_have_no_one_form_are_refused_by_name(part: str) -
     family, sizes = REFUSED[part]
     with pytest.raises(BadInput, match=part):
         canonical_checkpoint(small_checkpoint(family, **sizes))
+
+
+@pytest.mark.parametrize("biases", [False, True])
+def test_layers_without_rotary_positions_have_matrices_and_free_key_biases(*, biases: bool) -> None:
+    one = small_checkpoint("smollm3", vocabulary=24, inner=6, biases=biases)
+    forms = [canonical_checkpoint(each) for each in (one, apply(random_symmetry(one, seed=2), one))]
+    assert distance(forms[0].checkpoint, forms[1].checkpoint) < 1e-10
+    assert forms[0].symmetry.layers[1].queries is not None
+
+
+def test_one_form_for_each_function_is_said_where_it_is_proved() -> None:
+    one = small_checkpoint("llama", layers=1, tied=False)
+    assert one_form(canonical_checkpoint(one), one)[0]
+    dead = np.array(one.blocks[0].down)
+    dead[:, 3] = 0
+    less = replace(one, blocks=(replace(one.blocks[0], down=dead),))
+    opt, few = small_checkpoint("opt", tied=False), small_checkpoint("llama", vocabulary=3)
+    others = {
+        "powers of two": (one, True),
+        "layer 0, neuron 3": (less, False),
+        "SiLU or GELU": (opt, False),
+        "quarter turns": (small_checkpoint("qwen3"), False),
+        "left as it was": (few, False),
+    }
+    for why, (checkpoint, exact) in others.items():
+        said = one_form(canonical_checkpoint(checkpoint, exact=exact), checkpoint)
+        assert (said[0], why in said[1]) == (False, True), said
 
 
 def test_what_has_no_form_is_left_and_named() -> None:

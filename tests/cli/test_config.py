@@ -49,7 +49,7 @@ def test_a_plain_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert document["certified"]["lower"] == document["dimension"]
 
 
-def test_gpt2_is_refused_and_then_cut_to_its_attention(
+def test_gpt2_is_counted_whole_and_then_cut_to_its_attention(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = model_of(GPT2, attention_only=True)
@@ -57,9 +57,16 @@ def test_gpt2_is_refused_and_then_cut_to_its_attention(
     monkeypatch.setattr(transformers, "model_dimension", lambda given, **options: found[given == model])
     file = write(tmp_path, GPT2)
     code, out, err = run(capsys, "dimension", "--config", file)
+    assert (code, err) == (0, "")
+    for words in ("124,439,808 parameters", "functions of dimension 123,093,224", "functions of dimension 65,434,752"):
+        assert words in out.replace("\n               ", " ")
+    assert run(capsys, "dimension", "--config", file, "--certificate", str(tmp_path / "none.json"))[0] == 2
+    no_layout = write(tmp_path, {**GPT2, "model_type": "bert"})
+    code, out, err = run(capsys, "dimension", "--config", no_layout)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    for key in ("activation_function", "layer_norm_epsilon", "n_positions", "--attention-only"):
+    for key in ("activation_function", "layer_norm_epsilon", "--attention-only"):
         assert key in err
+    file = write(tmp_path, GPT2)
     code, out, err = run(capsys, "dimension", "--config", file, "--attention-only")
     assert (code, err) == (0, "")
     for words in (

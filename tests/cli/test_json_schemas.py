@@ -73,6 +73,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("coefficient", ("coefficient", "--of", "x^2*y - z^2")),
     ("coefficient", ("coefficient", "--linear-attention", "4,8", "--teacher", "1")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
+    ("whole-model", ("dimension", "--config", "examples/checkpoints/model/config.json")),
     ("convert", ("convert", "{llama}", "--layout", "meta", "-o", "{written}")),
     ("degree", ("degree", *SHAPE)),
     ("degree", ("degree", "--widths", "2,2", "--ranks", "1", "--tokens", "1", "--heads", "2")),
@@ -216,6 +217,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         "recover-softmax",
         "same-checkpoints",
         "version",
+        "whole-model",
         "singular-ideal",
     } == set(SCHEMAS)
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)

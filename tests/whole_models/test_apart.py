@@ -23,6 +23,8 @@ MODELS = {
     "biases": small_checkpoint("llama", seed=4, tied=False, biases=True, **SMALL),
     "gpt2": small_checkpoint("gpt2", seed=3, tied=False, **SMALL),
     "tied": small_checkpoint("gpt2", seed=5, tied=True, **SMALL),
+    "qwen3": small_checkpoint("qwen3", seed=3, tied=False, **SMALL),
+    "smollm3": small_checkpoint("smollm3", seed=3, tied=True, **SMALL),
 }
 
 
@@ -47,7 +49,7 @@ def test_rewritings_are_not_told_apart(name: str) -> None:
         assert apart_by_theorem(two, one) is None
 
 
-UNSEEN = {"llama": set(), "biases": set(), "gpt2": {"key_bias"}, "tied": {"key_bias"}}
+UNSEEN = {"llama": set(), "biases": set(), "gpt2": {"key_bias"}, "tied": {"key_bias"}, "qwen3": set(), "smollm3": set()}
 """Without rotary positions biases of keys are free."""
 
 
@@ -92,6 +94,44 @@ def test_without_signs_one_vector_added_to_all_positions_is_not_told() -> None:
     assert last.what.startswith("positions")
 
 
+def quarter_turned(one: MadeCheckpoint, groups: list[int], *, gains: bool = True) -> MadeCheckpoint:
+    """With rows of queries and keys of the first frequency turned in some groups, and their gains exchanged."""
+    block = one.blocks[0]
+    half = one.form.head_width // 2
+    parts = {name: np.array(getattr(block, name)) for name in ("query", "key", "query_norm_gain", "key_norm_gain")}
+    for name in ("query", "key"):
+        rows = parts[name][groups]
+        rows[:, [0, half]] = rows[:, [half, 0]] * np.array([[-1], [1]])
+        parts[name][groups] = rows
+        if gains:
+            parts[f"{name}_norm_gain"][[0, half]] = parts[f"{name}_norm_gain"][[half, 0]]
+    return replace(one, blocks=(replace(block, **parts), *one.blocks[1:]))
+
+
+def test_behind_norms_of_queries_quarter_turns_are_made_in_all_groups_at_once() -> None:
+    one = small_checkpoint("qwen3", seed=3, tied=False, groups=2, **SMALL)
+    assert apart_by_theorem(one, quarter_turned(one, [0, 1])) is None
+    assert same_checkpoints(one, quarter_turned(one, [0, 1])).answer is not CheckpointAnswer.DIFFERENT
+    for other in (quarter_turned(one, [0]), quarter_turned(one, [0, 1], gains=False)):
+        found = apart_by_theorem(one, other)
+        assert found is not None
+        assert "Theorem 2" in found.proof
+    query = np.array(one.blocks[0].query)
+    query[0] *= 2
+    assert apart_by_theorem(one, replace(one, blocks=(replace(one.blocks[0], query=query), one.blocks[1]))) is not None
+
+
+@pytest.mark.parametrize("family", ["gemma2", "gpt_neox", "opt"])
+def test_of_other_networks_the_ends_are_compared(family: str) -> None:
+    one = small_checkpoint(family, seed=3, **SMALL)
+    two = apply(random_symmetry(one, seed=1), one)
+    assert apart_by_theorem(one, two) is None
+    found = apart_by_theorem(two, moved(one, None, "embedding"))
+    assert found is not None
+    assert "Step 1" in found.proof
+    assert apart_by_theorem(two, moved(one, 1, "query")) is None  # no theorem is about these
+
+
 def test_nothing_is_said_where_no_condition_holds_or_no_theorem() -> None:
     one = MODELS["llama"]
     no_gates = replace(one, blocks=tuple(replace(b, gate=0 * np.asarray(b.gate)) for b in one.blocks))
@@ -101,6 +141,15 @@ def test_nothing_is_said_where_no_condition_holds_or_no_theorem() -> None:
     assert apart_by_theorem(other, moved(other, 1, "query")) is None
     assert apart_by_theorem(one, MODELS["biases"]) is not None
     assert apart_by_theorem(one, small_checkpoint("llama", tied=False, **SMALL | {"inner": 6})) is None
+
+
+def test_with_gelu_layers_are_compared_together() -> None:
+    one = small_checkpoint("llama", seed=3, tied=False, config={"hidden_act": "gelu"}, **SMALL)
+    assert apart_by_theorem(one, apply(random_symmetry(one, seed=1), one)) is None
+    assert apart_by_theorem(one, replace(one, blocks=one.blocks[::-1])) is None
+    found = apart_by_theorem(one, moved(one, 1, "gate"))
+    assert found is not None
+    assert "Steps 1 to 4" in found.proof
 
 
 @pytest.fixture(scope="module")

@@ -88,6 +88,7 @@ def with_signs(count: int) -> Callable[[Any], Any]:
 
 
 LLAMA, GPT = small_checkpoint("llama", seed=3, tied=False), small_checkpoint("gpt2", seed=3, tied=False)
+QWEN = small_checkpoint("qwen3", seed=3, tied=False)
 BROKEN: dict[str, tuple[MadeCheckpoint, str, str]] = {
     "no column": (changed(LLAMA, 1, down=without(slice(None), 5)), "(C2)", "dead neurons"),
     "no factor": (changed(LLAMA, 1, up=without(5)), "(C2)", "dead neurons"),
@@ -106,6 +107,13 @@ BROKEN: dict[str, tuple[MadeCheckpoint, str, str]] = {
     "without gates, one column and opposite maps": (
         changed(GPT, 0, up=with_copy(0, 1, -1), down=lambda d: np.stack([d[:, 0], d[:, 0], *d.T[2:]], axis=1)),
         "(C3)",
+        "",
+    ),
+    "no gain on keys": (changed(QWEN, 1, key_norm_gain=without(2)), "(C5), ranks", ""),
+    "heads alike behind norms": (changed(QWEN, 0, query=with_copy(0, 1)), "(C4)", "heads with equal queries and keys"),
+    "groups that norms do not tell apart": (
+        changed(QWEN, 0, key=lambda k: np.stack([k[0], -k[0]]), value=with_copy(0, 1)),
+        "(C5), groups",
         "",
     ),
     "no token more than coordinates": (
@@ -141,6 +149,33 @@ def test_equal_final_gains_are_a_symmetry_here_and_not_nearby() -> None:
     found = symmetries_of(replace(one, outer=replace(one.outer, final_gain=gain)))
     assert found.dimension == symmetries_of(one).dimension + 6  # O(4)
     assert found.functions == symmetries_of(one).functions
+
+
+def test_equal_gains_of_a_frequency_free_an_angle_of_each_group_here() -> None:
+    gains = np.array([2.0, 3.0, -2.0, 5.0])
+    found = symmetries_of(
+        changed(QWEN, 1, query_norm_gain=lambda _: gains, key_norm_gain=lambda _: gains[[0, 1, 0, 2]])
+    )
+    assert [(row.dimension, row.only_here) for row in found.groups if "angle" in row.group] == [(2, 2)]
+    assert [special.what for special in found.special] == ["equal gains on both rows of a frequency"]
+    assert (found.functions, found.complete) == (symmetries_of(QWEN).functions, True)
+    alone = symmetries_of(changed(QWEN, 1, query_norm_gain=lambda _: gains))  # those of keys stay different
+    assert alone.dimension == symmetries_of(QWEN).dimension
+
+
+def test_norms_behind_are_proved_at_almost_all_weights() -> None:
+    found = symmetries_of(small_checkpoint("gemma2"))
+    assert (found.complete, found.complete_near) == (False, False)
+    assert found.functions == found.parameters - found.dimension
+    assert "Theorem 3" in found.proof
+    for sizes in ({"inner": 16}, {"heads": 8, "groups": 1, "head_width": 2}, {"vocabulary": 12}):
+        assert symmetries_of(small_checkpoint("gemma2", **sizes)).functions is None
+
+
+def test_with_gelu_there_are_no_others_near_these_weights() -> None:
+    found = symmetries_of(small_checkpoint("llama", tied=False, config={"hidden_act": "gelu", "mlp_bias": True}))
+    assert (found.complete, found.complete_near, found.functions is None) == (False, True, False)
+    assert "Proposition 9" in found.proof
 
 
 def test_bias_over_gain_of_the_final_norm_must_not_add_up_to_nothing() -> None:
@@ -204,7 +239,6 @@ def test_each_family_is_covered_or_says_why(family: str) -> None:
     [
         ({"context": 2}, "3 tokens"),
         ({"head_width": 2, "heads": 1, "groups": 1}, "4 dimensions"),
-        ({"config": {"hidden_act": "gelu"}}, "poles"),
         ({"config": {"rope_theta": Fraction(1)}}, "different"),
     ],
 )
@@ -259,7 +293,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert sum(row["dimension"] for row in told["groups"]) == told["dimension"]
     assert run(capsys, "apply", str(tmp_path / "s.json"), str(tmp_path / "one"), "-o", two, "--rounded")[0] == 0
     assert json.loads(run(capsys, "same", str(tmp_path / "one"), two, "--json")[1])["answer"] == "rounding"
-    save_checkpoint(small_checkpoint("qwen3"), tmp_path / "other")
+    save_checkpoint(small_checkpoint("opt"), tmp_path / "other")
     assert run(capsys, "symmetries", str(tmp_path / "other"))[0] == 3
     assert run(capsys, "symmetries", str(tmp_path / "none"))[0] == 2
 

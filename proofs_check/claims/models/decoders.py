@@ -11,6 +11,7 @@ ones, and a rank that is found there is one of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ class Decoder:
     head_norms: bool = False
     behind: bool = False
     activation: str = "silu"
+    unturned: frozenset[int] = frozenset()
+    cap: int | None = None
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of all weights, by name: `layer.piece`."""
@@ -106,12 +109,26 @@ def _exponential(order: int) -> list[int]:
     return found
 
 
+def cap_series(cap: int, order: int) -> list[int]:
+    """The coefficients of $t \\tanh(z / t)$ at 0, by its differential equation."""
+    found = [0] * order
+    for k in range(1, order):
+        square = _in_one_letter(found, found)[k - 1]
+        found[k] = _over((k == 1) - square * pow(cap, -2, P), k) % P
+    return found
+
+
 GELU_SLOPE = 1234567
 """Stands for $(8/\\pi)^{1/2}$, which is transcendental: any residue is a specialization of it."""
 
 
 def activation_series(name: str, order: int) -> list[int]:
-    """The coefficients of an activation at 0: SiLU, or GELU with tanh."""
+    """The coefficients at 0 of SiLU, of GELU, whose density at 0 is transcendental too, or of the latter with tanh."""
+    if name == "gelu":
+        whole = [0, _over(1, 2)] + [0] * order
+        for k in range(order // 2):
+            whole[2 * k + 2] = GELU_SLOPE * _over((-1) ** k, factorial(k) * 2**k * (2 * k + 1)) % P
+        return whole[:order]
     half = [_over(1, 2)] + [0] * (order - 1)
     inner = [0] * order
     if name == "silu":
@@ -209,9 +226,9 @@ class _Pass:
         y = _product(x, _composed(_root_series(self.order), square))
         return self.plus(_product(self.part(gain), y) if gain in self.parts else y, bias)
 
-    def turned(self, x: Residues) -> Residues:
+    def turned(self, x: Residues, layer: int) -> Residues:
         """Turn the rows of each frequency by the angle of each token's position."""
-        if not self.one.rotary:
+        if not self.one.rotary or layer in self.one.unturned:
             return x
         half = x.shape[3] // 2
         below = 1 + self.circle * self.circle
@@ -240,7 +257,9 @@ class _Pass:
             query, key = (self.affine(f"{layer}.{x}", y, k) for x, k in (("query", head), ("key", group)))
             if one.head_norms:
                 query, key = (self.norm(x, f"{layer}.{name} gain") for x, name in ((query, "query"), (key, "key")))
-            scores = _product(np.swapaxes(self.turned(key), 3, 4), self.turned(query), np.matmul)
+            scores = _product(np.swapaxes(self.turned(key, layer), 3, 4), self.turned(query, layer), np.matmul)
+            if one.cap is not None:
+                scores = _composed(cap_series(one.cap, self.order), scores)
             grown = _composed(_exponential(self.order), scores) * seen % P
             below = grown.sum(axis=3, keepdims=True) * inverse % P
             below[0, :, 0] -= 1
