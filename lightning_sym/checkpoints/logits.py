@@ -145,7 +145,7 @@ class LogitComparison(Result):
     sentences = (
         ("token ids read", lambda found: "; ".join(" ".join(map(str, prompt)) for prompt in found.prompts)),
         ("logits differ by at most", lambda found: scientific(found.bound)),
-        ("", lambda found: found.apart and found.apart.lines()[1:]),
+        ("", lambda found: None if found.apart is None else found.apart.lines()[1:]),
     )
 
     def _latex(self) -> str:
