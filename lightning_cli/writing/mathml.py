@@ -33,7 +33,7 @@ def formula_lines(latex: str) -> list[str]:
     return lines
 
 
-def _cut(latex: str, at: Sequence[str], keep: bool) -> list[str]:
+def _cut(latex: str, at: Sequence[str], *, keep: bool) -> list[str]:
     """Return a formula in pieces, cut at the outermost of some macros, which stay with what follows or go."""
     lines, depth = [""], 0
     for token in _TOKENS.findall(latex):

@@ -49,7 +49,7 @@ class FoundStream:
     prepared: Rewritten
 
 
-def best_stream(first: Checkpoint, second: Checkpoint, orders: bool) -> FoundStream:
+def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> FoundStream:
     """What is done to the stream, and the gain of the final norm, that leaves least of both ends."""
     theirs: Any = pieces_of(second, None, Walker.REWRITING)
     scale, width = scale_between(first.form.epsilon, second.form.epsilon), first.form.width
@@ -112,7 +112,7 @@ def scale_between(first: Fraction, second: Fraction) -> Fraction:
     return rational_root(second / first) or Fraction(1)
 
 
-def best_layer(found: FoundStream, second: Checkpoint, layer: int, orders: bool) -> LayerSymmetry:
+def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bool) -> LayerSymmetry:
     """What is done inside a layer, each half by itself: what leaves least of it."""
     theirs: Any = pieces_of(second, layer, Walker.REWRITING)
     mine: Any = pieces_of(found.prepared.original, layer, Walker.REWRITING)
@@ -304,11 +304,11 @@ def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progre
     _require_alike(first, second)
     tell: Progress = progress or unheard
     tell("the residual stream", 0, first.form.layers + 1)
-    found = best_stream(first, second, orders)
+    found = best_stream(first, second, orders=orders)
     layers = list[LayerSymmetry]()
     for layer in range(first.form.layers):
         tell(f"layer {layer}", layer + 1, first.form.layers + 1)
-        layers.append(best_layer(found, second, layer, orders))
+        layers.append(best_layer(found, second, layer, orders=orders))
     symmetry = replace(found.prepared.symmetry, layers=tuple(layers))
     result = _measured(first, second, symmetry)
     if result.after <= result.before:
