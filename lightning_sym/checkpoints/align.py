@@ -261,7 +261,7 @@ class Aligned(Result):
     before: float
     after: float
 
-    sentences = (
+    _sentences = (
         ("distance", "{0.before:.3g} before, {0.after:.3g} after, of the length of all weights"),
         ("done", lambda a: ", ".join(dict.fromkeys(p.rpartition(".")[2] for p in a.symmetry.parts())) or "nothing"),
         (
@@ -272,7 +272,7 @@ class Aligned(Result):
         ),
         ("farthest", lambda a: map(str, sorted(a.pieces, key=lambda each: -each.after)[:SHOWN])),
     )
-    in_words = "{0.before:.3g} before, {0.after:.3g} after"
+    _in_words = "{0.before:.3g} before, {0.after:.3g} after"
 
 
 def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progress: Progress | None = None) -> Aligned:

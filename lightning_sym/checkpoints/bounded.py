@@ -48,9 +48,9 @@ class Balls(Result):
         if not (np.isfinite(self.middle).all() and np.isfinite(self.radius).all()):
             raise BadInput("weights must be so small that products of them are floats of 64 bits, got larger ones")
 
-    sentences = (("middle", lambda balls: one_line(balls.middle)), ("radius", lambda balls: one_line(balls.radius)))
+    _sentences = (("middle", lambda balls: one_line(balls.middle)), ("radius", lambda balls: one_line(balls.radius)))
 
-    in_words = "{0}"
+    _in_words = "{0}"
 
     def lower(self) -> Floats:
         """Lower bounds, rounded down."""

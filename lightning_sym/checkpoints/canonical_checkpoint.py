@@ -58,7 +58,7 @@ class CanonicalCheckpoint(Result):
     closest: float
     left: tuple[str, ...] = ()
 
-    sentences = (
+    _sentences = (
         ("form", lambda c: "orders, signs, powers of two and gains, exactly" if c.exact else EVERY),
         (
             "ordered",
