@@ -1,4 +1,4 @@
-"""LaTeX statements as MathML that browsers show, cut into lines that fit a page."""
+"""Mathematics on pages: LaTeX as MathML, cut into lines that fit, and what the program writes in plain text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`check --report DIR`: the results as a web page that needs nothing else, and as a LaTeX table."""
+"""`check --report DIR`: the results as a web page that needs nothing else, and as a LaTeX table.
+
+The page is an atlas of statements: each with verdict, scope, what it rests on, walk-through and certificate.
+"""
 
 from __future__ import annotations
 

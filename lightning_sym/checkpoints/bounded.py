@@ -1,4 +1,4 @@
-"""Matrices of floats with a bound on what they are off by, and singular values with bounds.
+"""Matrices of floats with a bound on what they are off by; singular values, and cosines of products, with bounds.
 
 The bound is one number a matrix, in the Frobenius norm. It counts what was not exact in the entries, and all rounding:
 a sum of `n` products in float64 is off by at most `n u / (1 - n u)` times the sum of their sizes, in any order,

@@ -1,4 +1,4 @@
-"""One function in several configurations: tied or not, groups written out, neurons that do nothing.
+"""One function in several configurations: tied or not, groups written out, norms folded, neurons that do nothing.
 
 `docs/checkpoints.md`, Proposition 12, proves that it is one.
 """

@@ -1,4 +1,4 @@
-"""What was found, as the `Symmetry` that `apply` takes: the numbers of the guesses, and those to be had by the second.
+"""What was found, as the `Symmetry` that `apply` takes, and in words: numbers of the guesses, and those of the second.
 
 Gains and biases are the second's own wherever they are not the first's, carried along, and so are neurons that do
 nothing.

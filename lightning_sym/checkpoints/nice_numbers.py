@@ -1,4 +1,4 @@
-"""Exact numbers near floats: guesses, which an exact comparison confirms or not."""
+"""Exact numbers near floats, as integers over denominators: guesses, which an exact comparison confirms or not."""
 
 from __future__ import annotations
 
