@@ -229,7 +229,7 @@ class Result:
     """What answers have in common, for dataclasses with `repr=False, eq=False`.
 
     `repr` is one line that could be typed, with the fields that are not at their default; `str` is what the command
-    prints, its `sentences`; a notebook shows `in_words`, or `_latex`; two answers are equal if all their fields are.
+    prints, its `_sentences`; a notebook shows `_in_words`, or `_latex`; two answers are equal if all their fields are.
     """
 
     def __repr__(self) -> str:
@@ -250,14 +250,14 @@ class Result:
     def __hash__(self) -> int:
         return hash(repr(self))
 
-    sentences: ClassVar[tuple[Sentence, ...]] = ()
-    in_words: ClassVar[str] = ""
+    _sentences: ClassVar[tuple[Sentence, ...]] = ()
+    _in_words: ClassVar[str] = ""
     """What a notebook shows where that is words alone: text with its fields in it, as in sentences."""
 
     def lines(self) -> Lines:
         """The answer line by line, as its command prints it: label and text."""
         found: Lines = []
-        for label, said in self.sentences:
+        for label, said in self._sentences:
             text: Any = said(self) if callable(said) else said.format(self)
             found += labelled(label, [text] if isinstance(text, str) else text or ()) if label else text or ()
         return found
@@ -267,8 +267,8 @@ class Result:
 
     def _latex(self) -> str:
         """Return the answer as a formula, or in words; where a class has none, its first lines."""
-        if self.in_words:
-            return latex_words(self.in_words.format(self))
+        if self._in_words:
+            return latex_words(self._in_words.format(self))
         return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:MOST_LINES])
 
     def _repr_latex_(self) -> str:

@@ -6,9 +6,9 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import require_directory
+from lightning_cli.writing.checkpoint_answer import write_written, written_checkpoint
 from lightning_cli.writing.fields import FINITE, field, in_order, optional
 from lightning_cli.writing.output import progress_bar
-from lightning_cli.writing.written_checkpoint import write_written, written_checkpoint
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):

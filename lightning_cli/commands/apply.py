@@ -6,8 +6,8 @@ import click
 
 from lightning_cli import options
 from lightning_cli.output_file import require_directory
+from lightning_cli.writing.checkpoint_answer import written_checkpoint
 from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.written_checkpoint import written_checkpoint
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):

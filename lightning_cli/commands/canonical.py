@@ -10,10 +10,10 @@ import click
 from lightning_cli import exit_codes, options
 from lightning_cli.given_path import is_checkpoint, names_checkpoint
 from lightning_cli.output_file import WEIGHTS, OutputFileOrFolder, require_directory
+from lightning_cli.writing.checkpoint_answer import write_written, written_checkpoint
 from lightning_cli.writing.fields import FINITE, TEXT, JsonKind, field, json_answer, kind_of, natural, optional
 from lightning_cli.writing.output import progress_bar, write
 from lightning_cli.writing.shared_fields import ARCHITECTURE, MATRICES, MATRIX, TRIED
-from lightning_cli.writing.written_checkpoint import write_written, written_checkpoint
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 

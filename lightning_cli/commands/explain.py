@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.writing.board_answer import STEP
-from lightning_cli.writing.check_answer import HYPOTHESES, SCOPES
+from lightning_cli.writing.check_answer import HYPOTHESES, SCOPES, STEP
 from lightning_cli.writing.fields import each, field, group, json_answer
 from lightning_cli.writing.output import console, write_json
 from lightning_sym.errors import BadInput

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.writing.board_answer import STEP
+from lightning_cli.writing.check_answer import STEP
 from lightning_cli.writing.checkpoint_answer import EXPLAINED, HOLDS
 from lightning_cli.writing.fields import each, field, json_answer, one_of
 from lightning_cli.writing.output import console, progress_bar, write_json

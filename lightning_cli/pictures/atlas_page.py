@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightning_cli.output_file import write_file
 from lightning_cli.pictures.drawing import grey_legend, image, plain_axes
-from lightning_cli.writing.page_style import page
+from lightning_cli.writing.board_page import page
 from lightning_sym.version import __version__
 
 if TYPE_CHECKING:

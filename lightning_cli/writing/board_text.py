@@ -41,18 +41,18 @@ def _pad(text: str, width: int) -> str:
 
 
 def _terms(polynomial: Polynomial, *, unicode: bool) -> list[str]:
-    return [plain(term, unicode) for term in terms_latex(polynomial)]
+    return [plain(term, unicode=unicode) for term in terms_latex(polynomial)]
 
 
-def _entry(value: Number, unicode: bool) -> str:
+def _entry(value: Number, *, unicode: bool) -> str:
     return str(value) if isinstance(value, Fraction) else " ".join(_terms(value, unicode=unicode))
 
 
-def matrix_lines(matrix: ShownMatrix, unicode: bool) -> Block:
+def matrix_lines(matrix: ShownMatrix, *, unicode: bool) -> Block:
     """Return a matrix in brackets, entries right-aligned, with its labels outside."""
-    cells = [[_entry(entry, unicode) for entry in row] for row in matrix.rows]
-    heads = [plain(label, unicode) for label in matrix.column_labels]
-    sides = [plain(label, unicode) for label in matrix.row_labels]
+    cells = [[_entry(entry, unicode=unicode) for entry in row] for row in matrix.rows]
+    heads = [plain(label, unicode=unicode) for label in matrix.column_labels]
+    sides = [plain(label, unicode=unicode) for label in matrix.row_labels]
     widths = [max(map(len, column)) for column in zip(*([heads] if heads else []), *cells, strict=True)]
     side = max(map(len, sides), default=-1) + 1
 
@@ -68,12 +68,12 @@ def matrix_lines(matrix: ShownMatrix, unicode: bool) -> Block:
     return lines
 
 
-def shown_lines(shown: Shown, unicode: bool, width: int) -> Block:
+def shown_lines(shown: Shown, *, unicode: bool, width: int) -> Block:
     """Return `label = value` as a block of lines."""
-    name = plain(shown.label, unicode)
+    name = plain(shown.label, unicode=unicode)
     head = f"{name} = " if name else ""
     if isinstance(shown.value, ShownMatrix):
-        lines = matrix_lines(shown.value, unicode)
+        lines = matrix_lines(shown.value, unicode=unicode)
         top = int(bool(shown.value.column_labels))  # the head line is not part of the matrix
         middle = top + (len(lines) - top - 1) // 2
         block = [(head if i == middle else " " * _size(head)) + line for i, line in enumerate(lines)]
@@ -84,7 +84,7 @@ def shown_lines(shown: Shown, unicode: bool, width: int) -> Block:
         terms = [term.replace(" ", NO_BREAK) for term in _terms(shown.value, unicode=unicode)]
         text = " ".join(terms)
     else:
-        text = str(shown.value) if isinstance(shown.value, Fraction) else plain(shown.value, unicode)
+        text = str(shown.value) if isinstance(shown.value, Fraction) else plain(shown.value, unicode=unicode)
     lines = textwrap.wrap(text, max(width - _size(head), 20), break_long_words=False, break_on_hyphens=False)
     return [(head if i == 0 else " " * _size(head)) + line.replace(NO_BREAK, " ") for i, line in enumerate(lines)]
 
@@ -154,9 +154,9 @@ def print_steps(intro: str, steps: Sequence[Step], out: Console, between: Callab
         if between is not None:
             between()
         out.print()
-        out.print(Text(f"{number}. {prose(step.heading, unicode)}".replace(NO_BREAK, " "), "bold cyan"))
+        out.print(Text(f"{number}. {prose(step.heading, unicode=unicode)}".replace(NO_BREAK, " "), "bold cyan"))
         _paragraph(step.prose, out)
-        blocks = [shown_lines(shown, unicode, width - 4) for shown in step.shown]
+        blocks = [shown_lines(shown, unicode=unicode, width=width - 4) for shown in step.shown]
         for block in side_by_side(blocks, width - 4):
             out.print()
             for line in block:
@@ -173,5 +173,5 @@ def _unicode(out: Console) -> bool:
 
 def _paragraph(text: str, out: Console, style: str = "") -> None:
     """Print prose, wrapped."""
-    for line in textwrap.wrap(prose(text, _unicode(out)), min(out.width, WIDTH), break_on_hyphens=False):
+    for line in textwrap.wrap(prose(text, unicode=_unicode(out)), min(out.width, WIDTH), break_on_hyphens=False):
         out.print(Text(line.replace(NO_BREAK, " "), style))

@@ -1,4 +1,4 @@
-"""Two checkpoints compared by `lightning-sym same`: the answer, as text or JSON."""
+"""What commands say of checkpoints, as text or JSON: of two that were compared, and of one that was written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from lightning_cli.writing.fields import (
     FINITE,
     SPELLED,
+    JsonAnswer,
+    JsonField,
     JsonKind,
     field,
     group,
@@ -16,9 +18,12 @@ from lightning_cli.writing.fields import (
     one_of,
     optional,
 )
+from lightning_cli.writing.output import HasLines, write_answer, write_json
+from lightning_sym.display import Lines
 
 if TYPE_CHECKING:
     from lightning_sym.checkpoints.comparison import CheckpointComparison
+    from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 
 HOLDS = {"same": True, "rounding": True, "different": False, "undecided": None}
 """What each answer means, of weights or of checkpoints; unless it is asked for exactly."""
@@ -190,3 +195,49 @@ CHECKPOINTS = json_answer(
     version=2,
     said="`lightning-sym same --json` of two checkpoints.",
 )
+
+
+def written_checkpoint(name: str, *more: JsonField, said: str = "") -> JsonAnswer:
+    """Return the fields of the answer of a command that writes a checkpoint, and says more of it."""
+    return json_answer(
+        name,
+        field("checkpoint", str, "what was written", "name"),
+        field("family", str, "what the configuration calls it", "form.family"),
+        field("layout", str, "how its pieces are named and ordered"),
+        field("layers", natural(1), "how many there are", "form.layers"),
+        field("width", natural(1), "of the residual stream", "form.width"),
+        field("vocabulary", natural(1), "token ids", "form.vocabulary"),
+        field("tied", bool, "whether the unembedding is the embedding", "form.tied"),
+        field("stored", {str: natural(1)}, "how many tensors are stored in each type", "types"),
+        *more,
+        said=said,
+    )
+
+
+class _Joined:
+    """Text of several answers, one behind the other."""
+
+    def __init__(self, *told: HasLines) -> None:
+        self._told = told
+
+    def lines(self) -> Lines:
+        """Return those of all of them."""
+        return [line for each in self._told for line in each.lines()]
+
+
+def write_written(
+    answer: JsonAnswer, written: StoredCheckpoint, found: HasLines, *, as_json: bool, **given: object
+) -> None:
+    """Write what stands in a checkpoint that was written, read back, and how it was found.
+
+    Args:
+        answer: the fields.
+        written: the checkpoint.
+        found: what more is said of it.
+        as_json: whether JSON is asked for.
+        given: values of fields that do not stand in what was written.
+    """
+    if as_json:
+        write_json(answer.document(written, **given))
+    else:
+        write_answer(_Joined(written, found))

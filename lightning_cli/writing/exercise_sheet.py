@@ -14,7 +14,7 @@ from lightning_sym.network.weight_names import split
 from proofs_check.exercises.exercise import Exercise, Solution
 
 with lazy_imports(__name__):
-    from lightning_cli.writing import board_page, mathml, page_style
+    from lightning_cli.writing import board_page, mathml
 
 TITLE = "The geometry of attention: exercises"
 
@@ -99,7 +99,7 @@ def _html_exercise(number: int, exercise: Exercise, *, solutions: bool) -> Itera
 
 def html_lines(exercises: Sequence[Exercise], seed: int | None, *, solutions: bool) -> Iterator[str]:
     """Yield the sheet as a page, which prints on two sides of paper."""
-    return page_style.page(TITLE, _html_body(exercises, seed, solutions=solutions), _STYLE)
+    return board_page.page(TITLE, _html_body(exercises, seed, solutions=solutions), _STYLE)
 
 
 def _html_body(exercises: Sequence[Exercise], seed: int | None, *, solutions: bool) -> Iterator[str]:

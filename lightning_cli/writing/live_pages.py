@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from lightning_cli.writing.board_page import STYLE
 from lightning_cli.writing.mathml import mathml
-from lightning_cli.writing.page_style import STYLE
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports

@@ -32,7 +32,7 @@ _ACCENTS = {
 }  # fmt: skip
 
 
-def plain(latex: str, unicode: bool = True) -> str:
+def plain(latex: str, *, unicode: bool = True) -> str:
     r"""Return a formula as a line of text.
 
     Example:
@@ -66,11 +66,11 @@ def plain(latex: str, unicode: bool = True) -> str:
     return re.sub(r" +", " ", text).strip().replace("\2", "  ")
 
 
-def prose(text: str, unicode: bool = True) -> str:
+def prose(text: str, *, unicode: bool = True) -> str:
     """Return sentences with `$formulas$` as plain text; short formulas are kept together by no-break spaces."""
     pieces = text.split("$")
     for i in range(1, len(pieces), 2):
-        formula = plain(pieces[i], unicode)
+        formula = plain(pieces[i], unicode=unicode)
         pieces[i] = formula.replace(" ", NO_BREAK) if len(formula) <= 24 else formula
     return "".join(pieces)
 

@@ -1,4 +1,4 @@
-"""LaTeX statements as MathML that browsers show, cut into lines that fit a page."""
+"""Mathematics on pages: LaTeX as MathML, cut into lines that fit, and what the program writes in plain text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def formula_lines(latex: str) -> list[str]:
     return lines
 
 
-def _cut(latex: str, at: Sequence[str], keep: bool) -> list[str]:
+def _cut(latex: str, at: Sequence[str], *, keep: bool) -> list[str]:
     """Return a formula in pieces, cut at the outermost of some macros, which stay with what follows or go."""
     lines, depth = [""], 0
     for token in _TOKENS.findall(latex):

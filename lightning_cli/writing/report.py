@@ -1,4 +1,7 @@
-"""`check --report DIR`: the results as a web page that needs nothing else, and as a LaTeX table."""
+"""`check --report DIR`: the results as a web page that needs nothing else, and as a LaTeX table.
+
+The page is an atlas of statements: each with verdict, scope, what it rests on, walk-through and certificate.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightning_cli.output_file import require_directory, write_files
-from lightning_cli.writing.board_page import BOARD_STYLE, sentences, step_lines
+from lightning_cli.writing.board_page import BOARD_STYLE, page, sentences, step_lines
 from lightning_cli.writing.math_text import latex_text
 from lightning_cli.writing.mathml import converter, formula_lines, mathml, typeset
 from lightning_cli.writing.outcomes import Outcome, command, findings_by_weight, outcome, parts, summary
-from lightning_cli.writing.page_style import page
 from lightning_sym.errors import BadInput
 from lightning_sym.version import __version__
 from proofs_check.instances import reach

@@ -113,7 +113,7 @@ class Sweep(Result):
     known: int
     counts: dict[str, int]
 
-    sentences = (
+    _sentences = (
         (
             "sweep",
             lambda s: f"{s.measured:,} networks measured" + (f", {s.known:,} known before" if s.known else ""),

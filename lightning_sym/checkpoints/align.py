@@ -49,7 +49,7 @@ class FoundStream:
     prepared: Rewritten
 
 
-def best_stream(first: Checkpoint, second: Checkpoint, orders: bool) -> FoundStream:
+def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> FoundStream:
     """What is done to the stream, and the gain of the final norm, that leaves least of both ends."""
     theirs: Any = pieces_of(second, None, Walker.REWRITING)
     scale, width = scale_between(first.form.epsilon, second.form.epsilon), first.form.width
@@ -112,7 +112,7 @@ def scale_between(first: Fraction, second: Fraction) -> Fraction:
     return rational_root(second / first) or Fraction(1)
 
 
-def best_layer(found: FoundStream, second: Checkpoint, layer: int, orders: bool) -> LayerSymmetry:
+def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bool) -> LayerSymmetry:
     """What is done inside a layer, each half by itself: what leaves least of it."""
     theirs: Any = pieces_of(second, layer, Walker.REWRITING)
     mine: Any = pieces_of(found.prepared.original, layer, Walker.REWRITING)
@@ -261,7 +261,7 @@ class Aligned(Result):
     before: float
     after: float
 
-    sentences = (
+    _sentences = (
         ("distance", "{0.before:.3g} before, {0.after:.3g} after, of the length of all weights"),
         ("done", lambda a: ", ".join(dict.fromkeys(p.rpartition(".")[2] for p in a.symmetry.parts())) or "nothing"),
         (
@@ -272,7 +272,7 @@ class Aligned(Result):
         ),
         ("farthest", lambda a: map(str, sorted(a.pieces, key=lambda each: -each.after)[:SHOWN])),
     )
-    in_words = "{0.before:.3g} before, {0.after:.3g} after"
+    _in_words = "{0.before:.3g} before, {0.after:.3g} after"
 
 
 def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progress: Progress | None = None) -> Aligned:
@@ -304,11 +304,11 @@ def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progre
     _require_alike(first, second)
     tell: Progress = progress or unheard
     tell("the residual stream", 0, first.form.layers + 1)
-    found = best_stream(first, second, orders)
+    found = best_stream(first, second, orders=orders)
     layers = list[LayerSymmetry]()
     for layer in range(first.form.layers):
         tell(f"layer {layer}", layer + 1, first.form.layers + 1)
-        layers.append(best_layer(found, second, layer, orders))
+        layers.append(best_layer(found, second, layer, orders=orders))
     symmetry = replace(found.prepared.symmetry, layers=tuple(layers))
     result = _measured(first, second, symmetry)
     if result.after <= result.before:

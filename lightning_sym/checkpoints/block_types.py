@@ -1,7 +1,8 @@
 """The types of GGUF files with blocks: a scale, sometimes a shift, and small codes; and where the codes lie.
 
 Of the five plain ones every number is computed exactly. The others are what the `gguf` package makes of them, in
-float32.
+float32. A quantiser chooses scale and shift of a block, and for each number the code whose value is the nearest;
+whether it did is asked of the next values around each number (`Grid`); whether the scale is a good one is not.
 """
 
 from __future__ import annotations

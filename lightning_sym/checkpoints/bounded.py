@@ -1,4 +1,4 @@
-"""Matrices of floats with a bound on what they are off by, and singular values with bounds.
+"""Matrices of floats with a bound on what they are off by; singular values, and cosines of products, with bounds.
 
 The bound is one number a matrix, in the Frobenius norm. It counts what was not exact in the entries, and all rounding:
 a sum of `n` products in float64 is off by at most `n u / (1 - n u)` times the sum of their sizes, in any order,
@@ -48,9 +48,9 @@ class Balls(Result):
         if not (np.isfinite(self.middle).all() and np.isfinite(self.radius).all()):
             raise BadInput("weights must be so small that products of them are floats of 64 bits, got larger ones")
 
-    sentences = (("middle", lambda balls: one_line(balls.middle)), ("radius", lambda balls: one_line(balls.radius)))
+    _sentences = (("middle", lambda balls: one_line(balls.middle)), ("radius", lambda balls: one_line(balls.radius)))
 
-    in_words = "{0}"
+    _in_words = "{0}"
 
     def lower(self) -> Floats:
         """Lower bounds, rounded down."""

@@ -60,7 +60,7 @@ class CanonicalCheckpoint(Result):
     left: tuple[str, ...] = ()
     proof: str = ""
 
-    sentences = (
+    _sentences = (
         ("form", lambda c: "orders, signs, powers of two and gains, exactly" if c.exact else EVERY),
         (
             "ordered",

@@ -187,25 +187,25 @@ class CheckpointComparison(Result):
         """The types with blocks in which one side is a quantisation of the other, tensor by tensor."""
         return tuple(sorted({each.stored for each in self.residuals} - DIGITS.keys()))
 
-    sentences = (
+    _sentences = (
         ("first", "{0.first}"),
         ("second", "{0.second}"),
-        ("answer", lambda found: found.says()),
-        ("explained", lambda found: found.mistakes()),
+        ("answer", lambda found: found._says()),
+        ("explained", lambda found: found._mistakes()),
         ("checked", lambda found: found.explained and CHECKED[str(found.explained[0].detail["checked"])]),
         ("reduced", lambda found: map(str, found.reduced)),
-        ("", lambda found: found.description and found.description.lines()),
+        ("", lambda found: None if found.description is None else found.description.lines()),
         ("numbers", lambda found: FITTED if found.description is not None and not found.description.exact else None),
         ("quantised", lambda found: found.quantised and f"{', '.join(found.quantised)}: {NEAREST}"),
-        ("", lambda found: found.off()),
-        ("theorem", lambda found: None if found.theorem is None or found.is_apart else str(found.theorem)),
-        ("", lambda found: found.logits and _said_of_logits(found.logits)),
+        ("", lambda found: found._off()),
+        ("theorem", lambda found: None if found.theorem is None or found._is_apart else str(found.theorem)),
+        ("", lambda found: None if found.logits is None else _said_of_logits(found.logits)),
         ("tried", lambda found: found.tried),
         ("list", lambda found: KNOWN),
     )
-    in_words = "{0.answer.value}, off by {0.units:.3g} units in the last place"
+    _in_words = "{0.answer.value}, off by {0.units:.3g} units in the last place"
 
-    def off(self) -> Lines:
+    def _off(self) -> Lines:
         """How far tensors are off, and those that are off most."""
         rounding = self.answer is CheckpointAnswer.ROUNDING
         off = self.residuals if rounding else self.unexplained
@@ -219,17 +219,17 @@ class CheckpointComparison(Result):
         ]
 
     @property
-    def is_apart(self) -> bool:
+    def _is_apart(self) -> bool:
         """Whether logits are proved apart."""
         return self.logits is not None and self.logits.apart is not None
 
-    def says(self) -> str:
+    def _says(self) -> str:
         """The answer in a sentence."""
-        shown = self.answer is not CheckpointAnswer.DIFFERENT or self.is_apart
+        shown = self.answer is not CheckpointAnswer.DIFFERENT or self._is_apart
         said = SAYS[self.answer] if shown else OTHER_IDS if self.theorem is None else BY_THEOREM
         return said.replace("every tensor", "every tensor that is left") if self.reduced else said
 
-    def mistakes(self) -> Iterator[str]:
+    def _mistakes(self) -> Iterator[str]:
         """The known mistakes, with layers where they are in some of them."""
         layers = 0 if self.description is None else len(self.description.layers)
         for each in self.explained:

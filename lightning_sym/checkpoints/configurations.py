@@ -1,4 +1,4 @@
-"""One function in several configurations: tied or not, groups written out, neurons that do nothing.
+"""One function in several configurations: tied or not, groups written out, norms folded, neurons that do nothing.
 
 `docs/checkpoints.md`, Proposition 12, proves that it is one.
 """
@@ -144,7 +144,7 @@ class Configurations:
         """Keys and values, one for each group in between."""
         return _changed(block, lambda array: np.repeat(array, self.between.groups // self.old.groups, axis=0))
 
-    def merged(self, block: Block, exact: bool, where: str) -> Block:
+    def merged(self, block: Block, *, exact: bool, where: str) -> Block:
         """One of each set of copies; exact ones must be equal."""
         share = self.between.groups // self.new.groups
         for name in SHARED if exact and share > 1 else ():
@@ -159,7 +159,7 @@ class Configurations:
         copied = self.old.tied and not self.between.tied
         return replace(ends, unembedding=ends.embedding) if copied else ends
 
-    def retied(self, ends: Ends, exact: bool) -> Ends:
+    def retied(self, ends: Ends, *, exact: bool) -> Ends:
         """Without an unembedding, where it is to be tied; exactly it must be the embedding."""
         if self.between.tied or not self.new.tied:
             return ends

@@ -103,15 +103,15 @@ class Distances(Result):
         """The largest relative distance of a tensor of a layer, or of the ends."""
         return max((each.relative for each in self.changed if each.layer == layer), default=0.0)
 
-    sentences = (
+    _sentences = (
         ("distance", "behind the symmetry that leaves least: {0.symmetry}"),
         ("", lambda found: [("update", f"rank {rank} update in {', '.join(names)}") for rank, names in found.updates]),
-        ("", lambda found: [found.line_of(layer) for layer in dict.fromkeys(each.layer for each in found.tensors)]),
+        ("", lambda found: [found._line_of(layer) for layer in dict.fromkeys(each.layer for each in found.tensors)]),
         ("", lambda found: [("tried", each) for each in found.tried]),
         ("unit", "ranks are numerical: what is beyond them is at most {0.units:g} units in the last place"),
     )
 
-    def line_of(self, layer: int | None) -> tuple[str, str]:
+    def _line_of(self, layer: int | None) -> tuple[str, str]:
         """What changed most in a layer, or in the ends."""
         most = sorted((x for x in self.changed if x.layer == layer), key=lambda each: -each.relative)[:SHOWN]
         said = ", ".join(f"{each.piece} {each.relative:.2g}{_said(each)}" for each in most)

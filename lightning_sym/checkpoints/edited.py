@@ -1,4 +1,9 @@
-"""A checkpoint as it would be: read by another configuration, with other ends, or with some of its layers."""
+"""A checkpoint as it would be: read otherwise, with other ends, layers or types, or without what is there twice.
+
+A neuron whose rows are those of another one, its row of `up` beside a gate up to a factor, does what that one does: its
+column of `down` is added to the other's, times the factor, and then it does nothing. That is exact, or it is not done.
+What is left computes the same function, so that two checkpoints are the same if what is left of them is.
+"""
 
 from __future__ import annotations
 

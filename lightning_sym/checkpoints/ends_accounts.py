@@ -130,7 +130,7 @@ def compare_ends(
     ways, why_not = gain_ways(stream.measured, mine, theirs, limit, "the final norm")
     tried = []
     for had in (True in ways and False not in ways,) if tied else ways:
-        tried.append((_compared(pair, had), had))
+        tried.append((_compared(pair, had=had), had))
         if not off(tried[-1][0].tensors, limit):
             break
     found = min(tried, key=lambda each: (off(each[0].tensors, limit), each[1]))[0]
@@ -138,14 +138,14 @@ def compare_ends(
     return found
 
 
-def _compared(pair: EndsPair, had: bool) -> EndsFound:
+def _compared(pair: EndsPair, *, had: bool) -> EndsFound:
     """All rows, exactly where that is possible."""
     if pair.stream.exact:
         try:
-            return _Walk(pair, had, exactly=True).found()
+            return _Walk(pair, had=had, exactly=True).found()
         except (BadInput, TooLarge, _Dense):
             pass
-    return _Walk(pair, had, exactly=False).found()
+    return _Walk(pair, had=had, exactly=False).found()
 
 
 class _Dense(Exception):
@@ -155,7 +155,7 @@ class _Dense(Exception):
 class _Walk:
     """All rows of the ends, one after another."""
 
-    def __init__(self, pair: EndsPair, had: bool, exactly: bool) -> None:
+    def __init__(self, pair: EndsPair, *, had: bool, exactly: bool) -> None:
         self.pair, self.had, self.exactly = pair, had, exactly
         self.shift: dict[bool, Any] = {}
         self.tensors: dict[bool, dict[str, Worst]] = {False: {}, True: {}}

@@ -1,4 +1,4 @@
-"""Guesses at the numbers of a gauge, in floating point: what fits best, and the nice numbers near it.
+"""Guesses at the numbers of a gauge, in floating point: what fits best, nice numbers near it, how well weights tell it.
 
 Nothing here decides anything: what is guessed is put into the equations, exactly or with its residual. A fit to all
 rows is right where every number was rounded a little, one to the better half where a few numbers are wrong.

@@ -1,4 +1,7 @@
-"""Which files of a folder hold its tensors: safetensors, or torch files; whole, or tensor-parallel shards of each."""
+"""Which files of a folder hold its tensors: safetensors, or torch files; whole, or tensor-parallel shards of each.
+
+Safetensors files are read and written here, one or several with an index: headers at once, numbers when asked for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found, as the `Symmetry` that `apply` takes: the numbers of the guesses, and those to be had by the second.
+"""What was found, as the `Symmetry` that `apply` takes, and in words: numbers of the guesses, and those of the second.
 
 Gains and biases are the second's own wherever they are not the first's, carried along, and so are neurons that do
 nothing.
@@ -107,7 +107,7 @@ class Gathered:
         self._refuse(why_not)
         self.layers.append(symmetry)
 
-    def made(self, exact: bool) -> Symmetry | None:
+    def made(self, *, exact: bool) -> Symmetry | None:
         """All of it, if it can be applied."""
         try:
             symmetry = replace(self.stream.symmetry, layers=tuple(self.layers), **self.parts)
@@ -147,7 +147,7 @@ def _number(number: Any) -> str:
     return text if len(text) <= 20 else f"{float(number):.10g}"
 
 
-def layer_words(found: LayerSymmetry, gauge: Iterable[str], written_out: bool) -> tuple[str, ...]:
+def layer_words(found: LayerSymmetry, gauge: Iterable[str], *, written_out: bool) -> tuple[str, ...]:
     """What was done in a layer: what was written out, the gauge in words, and norms."""
     words = ["keys and values written out for each head"] if written_out else []
     words += gauge

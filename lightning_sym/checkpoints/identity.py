@@ -1,5 +1,8 @@
 """The identity, before any search: how far each tensor is from the first's of the same name, number by number.
 
+In which units that is told: of the type that it is stored in; where one side is a quantisation of the other's, in steps
+of its codes; where an adapter was added, no finer than those of its summands.
+
 Nothing is rewritten here, and no piece is named: whatever a checkpoint has is compared. Doing nothing is an account of
 what differs as well. A tensor that is the first's, byte for byte, is explained by it, and is named only where most of
 the others are not as they were: something was done to them that was not done to this one.

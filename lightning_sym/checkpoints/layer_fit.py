@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints import fits
-from lightning_sym.checkpoints.bases import Places, StreamMap, moved
-from lightning_sym.checkpoints.configurations import Folded, fold, whole
-from lightning_sym.checkpoints.exact_arrays import Rounded
+from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.configurations import Folded, whole
 from lightning_sym.checkpoints.found_symmetry import ORDERS, gauge_words
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of
-from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
+from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, as_ratio, stored_ratios
-from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
 FACTORS = ("values", "queries", "turns", "ups")
@@ -27,66 +25,6 @@ FACTORS = ("values", "queries", "turns", "ups")
 
 INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
-
-
-def seen(folded: Folded, form: CheckpointForm) -> Folded:
-    """A folded layer as a norm sees the stream: with LayerNorm, readers and writers without their part along ones."""
-    if form.norm == "rms":
-        return folded
-    changed = {}
-    for name, array in vars(folded).items():
-        if array is not None and (axis := LAYER[name].place("stream")) is not None:
-            changed[name] = array - array.mean(axis=axis, keepdims=True)
-    return Folded(**vars(folded) | changed)
-
-
-def carried(folded: Folded, form: CheckpointForm, stream: StreamMap) -> Folded:
-    """A folded layer in the new coordinates of the stream."""
-    pieces = table(form).layer
-    ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
-    bases = (stream if stream.matrix is None else replace(stream, matrix=value_of(stream.matrix))).bases(ring)
-    changed = {name: moved(pieces[name], array, bases, ring) for name, array in there.items()}
-    return Folded(**vars(folded) | changed)
-
-
-@dataclass(frozen=True, eq=False)
-class FoldedParts:
-    """A layer that is folded in floats where it is asked for, some of its heads or neurons at a time.
-
-    Attributes:
-        block: a `whole` one.
-        form: of it.
-        cuts: its parts.
-        stream: into whose coordinates it is brought, if into others than its own.
-    """
-
-    block: Block
-    form: CheckpointForm
-    cuts: list[Cut]
-    stream: StreamMap | None = None
-
-    @property
-    def count(self) -> int:
-        """How many neurons it has."""
-        return len(self.block.up)
-
-    def part(self, cut: Cut, orders: dict[str, Places] | None = None) -> Folded:
-        """A part, heads and neurons in another order."""
-        found = seen(fold(cut.of(self.block, self.form, orders)), self.form)
-        return found if self.stream is None else carried(found, self.form, self.stream)
-
-    def heads(self) -> Iterator[Folded]:
-        """All heads, some groups at a time."""
-        yield from (self.part(replace(cut, neurons=None)) for cut in self.cuts if cut.groups is not None)
-
-    def neurons(self) -> Iterator[Folded]:
-        """All neurons, some at a time."""
-        yield from (self.part(replace(cut, groups=None)) for cut in self.cuts if cut.neurons is not None)
-
-    def some_neurons(self, places: Places) -> Folded:
-        """Some neurons, by their places."""
-        some = Cut(None, slice(0, len(places)), first=False)
-        return self.part(some, {"neurons": places})
 
 
 @dataclass(frozen=True, eq=False)

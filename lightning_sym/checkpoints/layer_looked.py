@@ -82,7 +82,7 @@ class LayerWork:
         return LayerLooked(
             layer,
             (counts[0], counts[1]),
-            layer_words(found.symmetry, found.guess.words.values(), forms[0].groups != forms[1].groups),
+            layer_words(found.symmetry, found.guess.words.values(), written_out=forms[0].groups != forms[1].groups),
             found.exact and not lost,
             found.equal,
             bool(found.guess.fitted),
@@ -103,7 +103,7 @@ class LayerWork:
             if worst.units > 0 or worst.differing:
                 piece = f"{layer}.{name}"
                 called, stored = called_by(self.first, self.second, piece), self._stored(piece)
-                told.append(worst.residual(piece, called, stored, self.second.form, found.exact))
+                told.append(worst.residual(piece, called, stored, self.second.form, exact=found.exact))
         return told
 
 

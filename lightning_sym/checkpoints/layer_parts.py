@@ -1,4 +1,4 @@
-"""A large layer of two checkpoints in parts: some groups of heads, or some neurons, of both at a time.
+"""A large layer of two checkpoints in parts: some groups of heads, or some neurons, at a time; what is told of it.
 
 What heads, or neurons, are made of is added up in the stream, so a layer is rewritten and compared part by part once it
 is known which of them belong together. What all share, norms and biases of what is written, is in the first part alone.

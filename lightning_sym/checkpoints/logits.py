@@ -118,13 +118,13 @@ class Apart(Result):
     first: DecimalBall
     second: DecimalBall
 
-    sentences = (
+    _sentences = (
         ("token ids read", lambda apart: " ".join(map(str, apart.prompt))),
         ("logit of token id", "{0.token}"),
         ("first", "{0.first}"),
         ("second", "{0.second}"),
     )
-    in_words = "logit of {0.token}: {0.first} and {0.second}"
+    _in_words = "logit of {0.token}: {0.first} and {0.second}"
 
 
 @no_truth_value("comparison.apart is not None")
@@ -142,10 +142,10 @@ class LogitComparison(Result):
     bound: Fraction
     apart: Apart | None
 
-    sentences = (
+    _sentences = (
         ("token ids read", lambda found: "; ".join(" ".join(map(str, prompt)) for prompt in found.prompts)),
         ("logits differ by at most", lambda found: scientific(found.bound)),
-        ("", lambda found: found.apart and found.apart.lines()[1:]),
+        ("", lambda found: None if found.apart is None else found.apart.lines()[1:]),
     )
 
     def _latex(self) -> str:

@@ -7,17 +7,82 @@ they may be scaled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.bases import Places
-from lightning_sym.checkpoints.configurations import Folded
-from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.bases import Places, StreamMap, moved
+from lightning_sym.checkpoints.configurations import Folded, fold
+from lightning_sym.checkpoints.exact_arrays import Rounded
+from lightning_sym.checkpoints.layer_parts import Cut
+from lightning_sym.checkpoints.measured import value_of
+from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
+from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.lazy import import_extra
+
+
+def seen(folded: Folded, form: CheckpointForm) -> Folded:
+    """A folded layer as a norm sees the stream: with LayerNorm, readers and writers without their part along ones."""
+    if form.norm == "rms":
+        return folded
+    changed = {}
+    for name, array in vars(folded).items():
+        if array is not None and (axis := LAYER[name].place("stream")) is not None:
+            changed[name] = array - array.mean(axis=axis, keepdims=True)
+    return Folded(**vars(folded) | changed)
+
+
+def carried(folded: Folded, form: CheckpointForm, stream: StreamMap) -> Folded:
+    """A folded layer in the new coordinates of the stream."""
+    pieces = table(form).layer
+    ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
+    bases = (stream if stream.matrix is None else replace(stream, matrix=value_of(stream.matrix))).bases(ring)
+    changed = {name: moved(pieces[name], array, bases, ring) for name, array in there.items()}
+    return Folded(**vars(folded) | changed)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedParts:
+    """A layer that is folded in floats where it is asked for, some of its heads or neurons at a time.
+
+    Attributes:
+        block: a `whole` one.
+        form: of it.
+        cuts: its parts.
+        stream: into whose coordinates it is brought, if into others than its own.
+    """
+
+    block: Block
+    form: CheckpointForm
+    cuts: list[Cut]
+    stream: StreamMap | None = None
+
+    @property
+    def count(self) -> int:
+        """How many neurons it has."""
+        return len(self.block.up)
+
+    def part(self, cut: Cut, orders: dict[str, Places] | None = None) -> Folded:
+        """A part, heads and neurons in another order."""
+        found = seen(fold(cut.of(self.block, self.form, orders)), self.form)
+        return found if self.stream is None else carried(found, self.form, self.stream)
+
+    def heads(self) -> Iterator[Folded]:
+        """All heads, some groups at a time."""
+        yield from (self.part(replace(cut, neurons=None)) for cut in self.cuts if cut.groups is not None)
+
+    def neurons(self) -> Iterator[Folded]:
+        """All neurons, some at a time."""
+        yield from (self.part(replace(cut, groups=None)) for cut in self.cuts if cut.neurons is not None)
+
+    def some_neurons(self, places: Places) -> Folded:
+        """Some neurons, by their places."""
+        some = Cut(None, slice(0, len(places)), first=False)
+        return self.part(some, {"neurons": places})
 
 
 def assigned(cost: Floats) -> Places:
@@ -138,18 +203,7 @@ SKETCH, AT_ONCE = 48, 2**20
 """Numbers that stand for what a neuron reads, and for what it does; and pairs that are compared at a time."""
 
 
-class NeuronParts(Protocol):
-    """The neurons of a layer, all of them, some at a time, or some that are asked for."""
-
-    @property
-    def count(self) -> int: ...
-
-    def neurons(self) -> Iterable[Folded]: ...
-
-    def some_neurons(self, places: Places) -> Folded: ...
-
-
-def match_neurons(first: NeuronParts, second: NeuronParts, *, scaled: bool) -> Places:
+def match_neurons(first: FoldedParts, second: FoldedParts, *, scaled: bool) -> Places:
     """The old neuron at each new place.
 
     Args:

@@ -1,4 +1,4 @@
-"""Exact numbers near floats: guesses, which an exact comparison confirms or not."""
+"""Exact numbers near floats, as integers over denominators: guesses, which an exact comparison confirms or not."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ LARGEST_ODD = 2**21
 """Odd factors of denominators are smaller than this: no prime divides them that weights are compared modulo."""
 
 
-def nice(array: Floats, apiece: bool = False) -> Ratio | None:
+def nice(array: Floats, *, apiece: bool = False) -> Ratio | None:
     """The simplest fractions near floats, `None` if they are not simple: a guess.
 
     Args:
@@ -80,11 +80,11 @@ def nice(array: Floats, apiece: bool = False) -> Ratio | None:
     for close in levels[hopeful, 0]:
         numerators, denominators, simple = _simplest(array, np.ldexp(sizes, close))
         if simple.all():
-            return _over_one(numerators, denominators, apiece)
+            return _over_one(numerators, denominators, apiece=apiece)
     return None
 
 
-def _over_one(numerators: Floats, denominators: Any, apiece: bool) -> Ratio | None:
+def _over_one(numerators: Floats, denominators: Any, *, apiece: bool) -> Ratio | None:
     """Fractions over one denominator, or, apiece, over their own where that is long."""
     common = math.lcm(*map(int, np.unique(denominators)))
     if common < 2**52 and (not apiece or common & (common - 1) == 0 or common < 2**24):

@@ -1,4 +1,8 @@
-"""Tensors and a configuration that were read become a checkpoint: its layout is found, and the two are compared."""
+"""Tensors and a configuration become a checkpoint: its layout is found, and the two are compared.
+
+They were read from files, where tensor-parallel shards are put together, or are in memory: a model, its state
+dictionary, or arrays by their names.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Rewritten(View):
             found = replace(found, **dict(change.half(found, half, inside)))
         if (had := change.part("attention_bias")) is not None:
             found = _biases_moved(found, self.ring, had, where)
-        merged = forms.merged(found, isinstance(self.ring, Exact), where)
+        merged = forms.merged(found, exact=isinstance(self.ring, Exact), where=where)
         return with_idle(self.symmetry.layers[layer], merged, places, where)
 
 
@@ -298,4 +298,4 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
                 for start, rows in _by_rows(getattr(old, name))
             ]
             found[name] = ring.numbers(np.concatenate(parts))  # some of them floats, perhaps, and others not
-    return forms.retied(type(old)(**found), isinstance(ring, Exact))
+    return forms.retied(type(old)(**found), exact=isinstance(ring, Exact))

@@ -78,7 +78,7 @@ class Searched:
         pair = coded_ends_of(self.first, Walker.COMPARISON), coded_ends_of(self.second, Walker.COMPARISON)
         return compare_ends(*pair, (self.first.form, self.second.form), stream, self.stored, self.units)
 
-    def under(self, stream: Stream, ends: EndsFound, exactly: bool = False, layers: int | None = None) -> None:
+    def under(self, stream: Stream, ends: EndsFound, *, exactly: bool = False, layers: int | None = None) -> None:
         """The ends, then layer by layer, even where an end is off, with what was done to the stream.
 
         Args:
@@ -94,7 +94,7 @@ class Searched:
         self.exact &= ends.exact
         self.equal &= ends.equal
         for piece, worst in ends.tensors.items():
-            self._add(piece, worst, ends.exact)
+            self._add(piece, worst, exact=ends.exact)
         self.gathered = Gathered(stream, self.first, self.second)
         self.gathered.add_ends(ends)
         if exactly and not (self.exact and self.equal):
@@ -133,12 +133,12 @@ class Searched:
                 residual = form_residual(name, expected, form, stored)
                 self.residuals += [residual] if residual is not None and residual.units else []
 
-    def numbers(self, exact: bool) -> Symmetry | None:
+    def numbers(self, *, exact: bool) -> Symmetry | None:
         """What was found as numbers; exactly, only if it was applied to the first and gave the second."""
         if self.gathered is None:
             raise TypeError("nothing is asked as numbers that was not compared")
         self.tell("the symmetry as numbers", len(self.gathered.layers), len(self.gathered.layers) + 1)
-        return self.gathered.made(exact)
+        return self.gathered.made(exact=exact)
 
     @property
     def why_not(self) -> str:
@@ -149,11 +149,11 @@ class Searched:
         """The coarser of the types that a tensor is stored in."""
         return stored_type(self.first, self.second, piece)
 
-    def _add(self, piece: str, worst: Worst, exact: bool) -> None:
+    def _add(self, piece: str, worst: Worst, *, exact: bool) -> None:
         """Tell of a piece that differs."""
         if worst.units > 0 or worst.differing:
             called, stored = called_by(self.first, self.second, piece), self.stored(piece)
-            self.residuals.append(worst.residual(piece, called, stored, self.second.form, exact))
+            self.residuals.append(worst.residual(piece, called, stored, self.second.form, exact=exact))
 
     def _take_layer(self, looked: LayerLooked) -> None:
         """Keep what was found in a layer of both."""

@@ -1,5 +1,8 @@
 """The maps of a checkpoint as its function sees them: gains and norm biases folded, the mean of the stream taken out.
 
+They are matrices of floats with bounds, or exact, of which the ranks of each head's QK and OV are found: modulo a prime
+from below, by sizes from above, and over the rationals where these do not meet and the matrices are small.
+
 With LayerNorm the stream is read as `n = P x / sqrt(|P x|^2 / d + epsilon)`, `P = 1 - 1 1^T / d`; with RMSNorm
 `P = 1`. A map `W (g n + b) + w` is the matrix `W diag(g) P` and the bias `w + W b`; what is written into the stream
 counts as `P` times it, over the root of epsilon, which takes the scale out. Section 4 of docs/checkpoints.md.

@@ -1,4 +1,8 @@
-"""The types that weights are stored in: exactly into arrays, and back, exactly or rounded to nearest even."""
+"""The types that weights are stored in: exactly into arrays, and back, exactly or rounded to nearest even.
+
+A file is mapped into memory: numbers are read where they lie, when they are asked for. Those of bfloat16 may stay as
+they lie (`Coded`) until they are computed with, so that a large tensor is never in memory as a whole.
+"""
 
 from __future__ import annotations
 

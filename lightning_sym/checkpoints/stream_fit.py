@@ -178,7 +178,7 @@ def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple
     if form.norm == "layer":
         rotation = _with_ones(rotation)
     scale = scale_of(first.form, form, length, number_type(first, second))
-    found = as_map(rotation, *scale, form)
+    found = as_map(rotation, scale[0], exact=scale[1], form=form)
     if form.norms_behind is not None and found.matrix is not None:  # orders and signs alone are symmetries
         found = StreamMap(scale[0], order=np.arange(form.width), exact=scale[1])
     return found, filled
@@ -193,7 +193,7 @@ def _with_ones(rotation: Floats) -> Floats:
     return min((flat + ones, flat - ones), key=lambda m: float(np.abs(np.abs(m) - np.rint(np.abs(m))).sum()))
 
 
-def as_map(rotation: Floats, scale: Fraction, exact: bool, form: CheckpointForm) -> StreamMap:
+def as_map(rotation: Floats, scale: Fraction, *, exact: bool, form: CheckpointForm) -> StreamMap:
     """The stream map of an orthogonal matrix: an order with signs, a matrix of nice numbers, or the matrix itself."""
     width = len(rotation)
     largest = np.abs(rotation).argmax(axis=1)

@@ -1,4 +1,7 @@
-"""One rewriting of all weights of a transformer that leaves its logits alone, part by part."""
+"""One rewriting of all weights of a transformer that leaves its logits alone, part by part, and the sizes of its parts.
+
+Sizes are letters, each one number in all parts, be the network known or not.
+"""
 
 from __future__ import annotations
 

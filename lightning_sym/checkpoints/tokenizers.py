@@ -50,7 +50,7 @@ class IdOrder(Result):
         """How many ids are others."""
         return int((self.order != np.arange(len(self.order))).sum())
 
-    sentences = (
+    _sentences = (
         (
             "ids",
             lambda ids: (

@@ -1,4 +1,4 @@
-"""Files of `torch.save` (`.bin`, `.pth`, `.pt`): tensors alone, and nothing in them is executed.
+"""Files of `torch.save` (`.bin`, `.pth`, `.pt`), read and written: tensors alone, and nothing in them is executed.
 
 Such a file is a zip that is not compressed: a pickle that says which tensors there are, and their numbers. The pickle
 is read by a machine that knows a handful of names (`pickle_machine.py`); numbers are read where they lie.

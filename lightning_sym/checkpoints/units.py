@@ -113,7 +113,7 @@ class Worst:
     differing: int = 0
     value: float = 0.0
 
-    def residual(self, piece: str, called: str, stored: str, form: CheckpointForm, exact: bool) -> Residual:
+    def residual(self, piece: str, called: str, stored: str, form: CheckpointForm, *, exact: bool) -> Residual:
         """The residual of the whole tensor; entries that differ are counted where they were compared exactly."""
         count = self.differing if exact else None
         entry = None if self.entry is None else entry_of(piece.rpartition(".")[2], self.entry, form)

@@ -57,7 +57,7 @@ class GivenConserved(Result):
         """How many independent functions are kept near generic weights; `None` while undecided."""
         return self.lower if self.lower == self.upper else None
 
-    sentences = (
+    _sentences = (
         ("parameters", "{0.parameters:,}"),
         ("conserved", lambda found: bounds_in_words(found.lower, found.upper, "certified: two bounds meet")),
         ("kept", lambda found: map(str, found.quantities)),

@@ -1,4 +1,7 @@
-"""Calling a function of somebody else's: exact numbers in, exact numbers out, whichever library computes between."""
+"""Calling a function of somebody else's, exact numbers in and out, whichever library computes between; inputs to try.
+
+Small inputs come first, for witnesses that can be read, and smaller ones than a given one are looked for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""That two networks compute the same function."""
+"""That two networks compute the same function, or the functions of one form a variety of a dimension."""
 
 from __future__ import annotations
 

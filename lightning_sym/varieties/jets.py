@@ -104,7 +104,7 @@ class Jet(Result):
         """The highest degree of a coefficient."""
         return 2 * max(len(line.coefficients) for line in self.series) - 1
 
-    sentences = (
+    _sentences = (
         ("network", lambda jet: network_line(jet.architecture)),
         ("jet", lambda jet: f"{len(jet.series)} lines, up to degree {jet.order}"),
     )

@@ -100,7 +100,7 @@ class QueryPlan(Result):
         """A common denominator of all entries, `None` for balls."""
         return None if self.denominators is None else lcm(*range(1, self.denominators + 1))
 
-    sentences = (
+    _sentences = (
         ("network", lambda plan: network_line(plan.architecture)),
         (
             "queries",

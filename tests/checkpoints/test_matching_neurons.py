@@ -52,6 +52,10 @@ class Parts:
         return permuted(self.layer, places, np.ones(len(places)), lambda: np.ones((1, 1)))
 
 
+def in_parts(layer: Any) -> Any:
+    return Parts(layer)
+
+
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("size", [0.0, 1e-3, 1e-2])
 def test_sketches_find_the_order_that_all_pairs_find(monkeypatch: pytest.MonkeyPatch, gated: bool, size: float) -> None:
@@ -61,7 +65,7 @@ def test_sketches_find_the_order_that_all_pairs_find(monkeypatch: pytest.MonkeyP
     by = np.exp(random.standard_normal(SIZES[0])) if gated else np.ones(SIZES[0])
     two = permuted(one, order, by, lambda: 1 + size * random.standard_normal(SIZES))
     monkeypatch.setattr(matching, "PAIRS", 0)
-    found = matching.match_neurons(Parts(one), Parts(two), scaled=gated)
+    found = matching.match_neurons(in_parts(one), in_parts(two), scaled=gated)
     assert len(np.unique(found)) == SIZES[0]
     decided = np.ones(SIZES[0], dtype=bool)
     decided[[5, 6, 7, 8, 19, 20, 21, 22, 23]] = False  # copies, and what does nothing
@@ -80,7 +84,7 @@ def test_only_what_sketches_leave_open_is_compared_as_it_is(monkeypatch: pytest.
         return inner(cost)
 
     monkeypatch.setattr(matching, "assigned", assigned)
-    matching.match_neurons(Parts(one), Parts(two), scaled=True)
+    matching.match_neurons(in_parts(one), in_parts(two), scaled=True)
     assert len(sizes) == 1
     assert 0 < sizes[0][0] == sizes[0][1] < 20
 

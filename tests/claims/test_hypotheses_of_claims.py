@@ -49,7 +49,7 @@ def test_hypotheses_are_readable_in_every_way_of_writing(claim: Claim) -> None:
     for formula in text.split("$")[1::2]:
         assert mathml(formula, "inline")
         for unicode in (True, False):
-            line = plain(formula, unicode)
+            line = plain(formula, unicode=unicode)
             assert "\\" not in line
             assert not re.search(r"\b(?:over|set|par|times|hat|dots)", line), line
     words = "".join(text.split("$")[::2])

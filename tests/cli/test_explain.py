@@ -73,7 +73,7 @@ def test_walk_throughs_are_well_formed(claim_id: str) -> None:
     for text in texts(steps):
         assert text.count("{") == text.count("}")
         for unicode in (True, False):
-            line = plain(text, unicode)
+            line = plain(text, unicode=unicode)
             assert "\\" not in line, f"{text!r} is left as {line!r}"
             assert unicode or line.isascii()
     claim = Claim(claim_id, "source", "title", r"\alpha", ())
