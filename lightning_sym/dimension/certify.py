@@ -2,7 +2,7 @@ r"""The dimension of the neuromanifold, certified: a lower and an upper bound th
 
 Lower bound: the rank modulo a prime of the Jacobian at integer weights and inputs. A minor that is non-zero modulo
 $p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension. Columns that add nothing
-are not computed (`gauge`). With softmax the exponentials are variables of their own (`rings.free_exponentials`); other
+are not computed (`search`). With softmax the exponentials are variables of their own (`rings.free_exponentials`); other
 normalizations are Taylor series.
 
 Of residual softmax transformers too large for that the lower bound comes from ranks of their own matrices (`blocks`);
