@@ -20,7 +20,6 @@ from lightning_sym.coefficients.any_depth import seen_by_conditions, seen_by_ran
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved, one_token, two_tokens
 from lightning_sym.coefficients.local_pairs import LocalPair
-from lightning_sym.coefficients.polynomials import polynomial_coefficient
 from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.coefficients.two_bounds import two_bounds
@@ -39,8 +38,8 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.sizes import Price
 
-with lazy_imports(__name__):
-    import sympy
+with lazy_imports(__name__):  # weights need none of what polynomials do
+    from lightning_sym.coefficients import polynomials
 
 BYTES_AN_ENTRY = 300
 """Of a matrix of rationals, beside its digits."""
@@ -209,7 +208,7 @@ def output_differences(weights: Weights, shape: Architecture) -> Weights:
 
 
 def learning_coefficient(
-    weights: Weights | PolynomialMap | str | Sequence[sympy.Expr],
+    weights: Weights | PolynomialMap | str | Sequence[Any],
     tokens: int = 2,
     *,
     at: Mapping[str, Any] | None = None,
@@ -250,7 +249,7 @@ def learning_coefficient(
     if not isinstance(weights, Weights):
         if loss != LOSSES[0]:
             raise BadInput(f"of polynomials the loss must be squared, got {shown(loss)}")
-        return polynomial_coefficient(weights, at, work=work, memory=memory, progress=progress)
+        return polynomials.polynomial_coefficient(weights, at, work=work, memory=memory, progress=progress)
     if at is not None:
         raise BadInput("a point is given for polynomials; weights are one themselves")
     require_integer(seed, "the seed")

@@ -16,6 +16,9 @@ from lightning_sym.certificates.document import Document
 from lightning_sym.display import Lines, Result, labelled, latex_number
 from lightning_sym.errors import ProgramError, no_truth_value
 
+MOST_SHOWN = 20
+"""Ranks that the text has; all of them are in `ranks`."""
+
 
 @no_truth_value("found.certified")
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +78,9 @@ class LearningCoefficient(Result):
         if not self.certified:
             said = f"lambda undecided, between {self.lower} and {self.upper}{order}"
         lines = [("coefficient", said), *([("about", self.about)] if self.about else [])]
-        ranks = ", ".join(f"{name} = {number:,}" for name, number in self.ranks.items())
+        shown = [f"{name} = {number:,}" for name, number in self.ranks.items()]
+        more = len(shown) - MOST_SHOWN
+        ranks = ", ".join(shown if more <= 1 else [*shown[:MOST_SHOWN], f"and {more:,} more"])
         lines += [*([("ranks", ranks)] if ranks else []), ("proof", self.proof)]
         return lines if self.certified else [*lines, *labelled("tried", map(str, self.tried))]
 
