@@ -34,7 +34,34 @@ def numbers(seed: int, p: int) -> Iterator[int]:
         yield (seed >> 32) % p
 
 
-class Points:
+class ModuloP:
+    """Matrices modulo p."""
+
+    def __init__(self, p: int) -> None:
+        self.p = p
+
+    def modulo(self, m: Matrix) -> Matrix:
+        """Return a matrix modulo p."""
+        rows, under = integral(m)
+        need(under % self.p, "the prime must divide no denominator")
+        spend(10 * sum(map(len, rows)))
+        keep(sum(100 + 40 * len(row) for row in rows))
+        inverse = pow(under, -1, self.p)
+        return [[x * inverse % self.p for x in row] for row in rows]
+
+    def times(self, batch: Matrix, m: Matrix) -> Matrix:
+        """Return m v for each v."""
+        return [[x % self.p for x in row] for row in dots(batch, m)] if m else batch
+
+    def rank(self, rows: Matrix) -> int:
+        """Return the rank modulo p, which is at most that over the rationals."""
+        echelon = Echelon(self.p, len(rows[0]))
+        for row in rows:
+            echelon.add(pack(row))
+        return len(echelon.rows)
+
+
+class Points(ModuloP):
     """A network modulo p at points, as many as the largest rank that is asked for, and some more.
 
     Attributes:
@@ -43,7 +70,8 @@ class Points:
     """
 
     def __init__(self, form: Form, t: int, w: Weights, p: int, seed: int) -> None:
-        self.form, self.t, self.w, self.p, self.drawn = form, t, w, p, numbers(seed, p)
+        super().__init__(p)
+        self.form, self.t, self.w, self.drawn = form, t, w, numbers(seed, p)
         self.layers = [
             [HeadModP(q, k, v, o, transposed(v), transposed(o)) for q, k, v, o in (map(self.modulo, h) for h in heads)]
             for heads in w.layers
@@ -69,15 +97,6 @@ class Points:
 
     # ---- arithmetic
 
-    def modulo(self, m: Matrix) -> Matrix:
-        """Return a matrix modulo p."""
-        rows, under = integral(m)
-        need(under % self.p, "the prime must divide no denominator")
-        spend(10 * sum(map(len, rows)))
-        keep(sum(100 + 40 * len(row) for row in rows))
-        inverse = pow(under, -1, self.p)
-        return [[x * inverse % self.p for x in row] for row in rows]
-
     def draw(self, count: int) -> list[int]:
         """Return the next numbers."""
         spend(10 * count)
@@ -87,10 +106,6 @@ class Points:
     def batch(self, size: int, count: int) -> Matrix:
         """Return vectors of the next numbers."""
         return [self.draw(size) for _ in range(count)]
-
-    def times(self, batch: Matrix, m: Matrix) -> Matrix:
-        """Return m v for each v."""
-        return [[x % self.p for x in row] for row in dots(batch, m)] if m else batch
 
     def carried(self, head: HeadModP, batch: Matrix) -> Matrix:
         """Return O V v."""
@@ -123,13 +138,6 @@ class Points:
     def scores(self, head: HeadModP, keys: Matrix, queries: Matrix) -> list[int]:
         """Return k^T A q, point by point."""
         return self.pair(self.times(keys, head.k), self.times(queries, head.q))
-
-    def rank(self, rows: Matrix) -> int:
-        """Return the rank modulo p, which is at most that over the rationals."""
-        echelon = Echelon(self.p, len(rows[0]))
-        for row in rows:
-            echelon.add(pack(row))
-        return len(echelon.rows)
 
     def independent(self, rows: Matrix) -> bool:
         """Whether rows are independent modulo p."""

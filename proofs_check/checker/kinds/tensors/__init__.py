@@ -14,7 +14,7 @@ from proofs_check.checker.functions.matrices import Span, unit
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.kinds.tensors.lines import degrees, excluded
 from proofs_check.checker.kinds.tensors.residues import Residues
-from proofs_check.checker.verify import COUNT, SIZE, SOME, Matrix, need, odd_prime, scratch, spend
+from proofs_check.checker.verify import COUNT, SIZE, SOME, Matrix, need, odd_prime, scratch, spend, transposed
 
 LARGEST = 1000
 """Of degrees on lines."""
@@ -72,14 +72,14 @@ def prove(
         for k in range(j):
             x = net.written(k, x, skip=False)
         m = net.read(j, x)
-        need(net.rank(net.times(m, m)) == ranks[j], f"(D) of layer {j + 1} must have rank {ranks[j]}")
+        need(net.rank(net.times(m, transposed(m))) == ranks[j], f"(D) of layer {j + 1} must have rank {ranks[j]}")
     places = [i for i in range(depth - 1) if ranks[i] < d]
     need(len(carried) == len(places), "there must be a background of (K) for each layer of smaller rank but the last")
     for i, x in zip(places, map(background, carried), strict=True):
         m = net.read(i, x)
         for k in range(i + 1, depth):
             x = net.written(k - 1, x, skip=False)
-            m = net.times(net.read(k, x), m)
+            m = net.times(net.read(k, x), transposed(m))
         need(net.rank(m) == ranks[i], f"(K) of layer {i + 1} must have rank {ranks[i]}")
     pairs = list(combinations(range(depth), 2))
     need(len(lines) == len(pairs), "there must be lines of (F) for each two layers")

@@ -1,41 +1,25 @@
 """A lightning network with skip connections modulo a prime: what layers read and write at a few background tokens."""
 
-from proofs_check.checker.functions.matrices import dots, integral, unit
+from proofs_check.checker.functions.fibers.points import ModuloP
+from proofs_check.checker.functions.matrices import dots
 from proofs_check.checker.functions.network import Form, Weights
-from proofs_check.checker.verify import Echelon, Matrix, need, pack, spend, transposed
+from proofs_check.checker.verify import Matrix, spend, transposed
 
 
-class Residues:
+class Residues(ModuloP):
     """A network modulo p: of each head A and V; backgrounds are lists of tokens."""
 
     def __init__(self, form: Form, t: int, w: Weights, p: int) -> None:
-        self.form, self.t, self.p, self.d = form, t, p, w.widths[0]
-        one = unit(self.d)
-        self.layers, self.ranks = [], list[int]()
-        for heads in w.layers:
-            pairs = []
-            for q, k, v, o in ([self.modulo(m) for m in head] for head in heads):
-                pairs.append((self.times(transposed(k), q), self.times(o or one, v)))
-            self.layers.append(pairs)
+        super().__init__(p)
+        self.form, self.t, self.d = form, t, w.widths[0]
+        self.layers = [[self._pair(*map(self.modulo, head)) for head in heads] for heads in w.layers]
         self.ends = [self.modulo(m) for m in (w.E, w.U) if m]
 
-    def modulo(self, m: Matrix) -> Matrix:
-        rows, under = integral(m)
-        need(under % self.p, "the prime must divide no denominator")
-        inverse = pow(under, -1, self.p)
-        return [[x * inverse % self.p for x in row] for row in rows]
-
-    def times(self, a: Matrix, b: Matrix) -> Matrix:
-        return [[x % self.p for x in row] for row in dots(a, transposed(b))]
+    def _pair(self, q: Matrix, k: Matrix, v: Matrix, o: Matrix) -> tuple[Matrix, Matrix]:
+        return self.times(transposed(k), transposed(q)), self.times(o, transposed(v)) if o else v
 
     def add(self, a: Matrix, u: int, b: Matrix) -> Matrix:
         return [[(y + u * z) % self.p for y, z in zip(*rows, strict=True)] for rows in zip(a, b, strict=True)]
-
-    def rank(self, rows: Matrix) -> int:
-        echelon = Echelon(self.p, len(rows[0]))
-        for row in rows:
-            echelon.add(pack(row))
-        return len(echelon.rows)
 
     def read(self, i: int, x: Matrix) -> Matrix:
         """Return B_i at these tokens, for one token the derivative of the cubic form."""
@@ -47,9 +31,7 @@ class Residues:
                 parts.append(dots(values, transposed(dots(x, a))))
                 parts.append([[y * dots(keys, x)[0][0] for y in row] for row in v])
             for part in parts:
-                total = [
-                    [(y + z) % self.p for y, z in zip(*rows, strict=True)] for rows in zip(total, part, strict=True)
-                ]
+                total = self.add(total, 1, part)
         return total
 
     def written(self, i: int, x: Matrix, *, skip: bool) -> Matrix:
