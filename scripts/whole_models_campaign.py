@@ -98,6 +98,8 @@ def shapes(count: int, source: np.random.Generator, kinds: Sequence[str], most: 
         told[
             f"{kind}: " + ("equal" if rank == found.functions else "smaller" if rank < found.functions else "WRONG")
         ] += 1
+        if len(seen) % 20 == 0:
+            print(len(seen), dict(told), flush=True)
         if rank != found.functions:
             print("rank", decoder, found.functions, rank, flush=True)
     return told
@@ -146,8 +148,11 @@ def pairs(count: int, source: np.random.Generator, kinds: Sequence[str], most: i
         one = made(kind, sizes | {"inner": sizes["inner"] + 1}, int(source.integers(10**6)))
         two = apply(random_symmetry(one, seed=int(source.integers(10**6))), one)
         conditions = symmetries_of(one)
-        whole = conditions.not_covered is None and all(
-            c.holds for c in conditions.conditions if c.name not in ("(N)", "(T)")
+        ordered = one.form.activation != "gelu"  # with it layers are compared together
+        whole = (
+            ordered
+            and conditions.not_covered is None
+            and all(c.holds for c in conditions.conditions if c.name not in ("(N)", "(T)"))
         )
         for first, second in ((one, two), (two, one)):
             told["rewritten: " + ("not apart" if apart_by_theorem(first, second) is None else "WRONG")] += 1

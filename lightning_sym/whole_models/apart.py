@@ -129,8 +129,8 @@ def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) 
     held = frozenset(c.name for c in at_weights(one, work, memory, progress).conditions if c.holds)
     if form.activation == "gelu":  # the order of layers is not known then
         held -= {"(C3)"}
-    theorem = f"Theorem {theorem_of(form)}"
-    steps = "Corollary 3" if theorem == "Theorem 1" else f"{theorem} and Corollary 3"
+    theorem = theorem_of(form)
+    steps = f"{theorem} and Corollary 3" if form.head_norms else "Corollary 3"
     return (steps if held >= BY_LAYERS else f"Steps 1 to 4 of {theorem}") * (held >= BY_ENDS), held
 
 

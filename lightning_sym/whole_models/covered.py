@@ -141,9 +141,9 @@ NEEDS = (
 """What the theorems need of a form; weights have conditions besides."""
 
 
-def theorem_of(form: CheckpointForm) -> int:
-    """Which theorem of the page is about such networks: 2 with gains on queries and keys, 3 with norms behind."""
-    return 3 if form.norms_behind else 2 if form.head_norms else 1
+def theorem_of(form: CheckpointForm) -> str:
+    """Which theorem of the page is about such networks, with norms behind, with gains on queries and keys, or else."""
+    return "Theorem 3" if form.norms_behind else "Theorem 2" if form.head_norms else "Theorem 1"
 
 
 def not_covered(form: CheckpointForm, parts: Collection[str] = ()) -> str | None:

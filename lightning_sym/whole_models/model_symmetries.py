@@ -98,7 +98,7 @@ class ModelSymmetries(Result):
     @property
     def proof(self) -> str:
         """What is proved, with its place."""
-        theorem = f"Theorem {theorem_of(self.form)}"
+        theorem = theorem_of(self.form)
         if self.complete:
             if self.form.tied:
                 theorem = f"{theorem}, Corollary 2" if self.form.head_norms else "Corollary 2"

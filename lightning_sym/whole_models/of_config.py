@@ -52,9 +52,9 @@ class WholeModel(Result):
     def proof(self) -> str:
         """What proves it, or the bound."""
         if self.reason is None:
-            theorem = theorem_of(self.form)
-            near = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
-            where = near if theorem == 1 else f"Theorem {theorem}"
+            where = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
+            if self.form.norms_behind or self.form.head_norms:
+                where = theorem_of(self.form)
             return f"{PAGE}, {where}, on real combinations of token embeddings"
         return f"known symmetries; that there are no others is not proved: {self.reason}"
 

@@ -61,6 +61,12 @@ def test_a_tied_embedding_beside_layer_norm_must_have_full_rank(tmp_path: Path) 
     assert told == [True, False, False]
 
 
+def test_with_gelu_there_are_no_others_near_these_weights() -> None:
+    found = symmetries_of(small_checkpoint("llama", tied=False, config={"hidden_act": "gelu", "mlp_bias": True}))
+    assert (found.complete, found.complete_near, found.functions is None) == (False, True, False)
+    assert "Proposition 9" in found.proof
+
+
 def test_the_command_has_it_beside_the_attention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_checkpoint(small_checkpoint("llama", **SMALL), tmp_path / "one")
     words = ("dimension", "--config", str(tmp_path / "one" / "config.json"), "--attention-only")
