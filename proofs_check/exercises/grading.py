@@ -113,8 +113,9 @@ def graded(answers: Answers) -> GradedStudent:
 
 def _grades(answers: Answers) -> Iterator[Grade]:
     for number, exercise in enumerate(exercises(answers.seed), start=1):
-        known = number in answers.values
-        yield _grade(number, exercise, answers.values[number]) if known else Grade(number, None, None)
+        yield (
+            _grade(number, exercise, answers.values[number]) if number in answers.values else Grade(number, None, None)
+        )
 
 
 def _grade(number: int, exercise: Exercise, value: object) -> Grade:
