@@ -95,9 +95,11 @@ def command(
 
     Without N all of them are listed. No solution is stored: an answer is right if it does what was asked.
     """
-    alone = (number, seed, answer, sheet) == (None, None, None, None)
     for refused, said in (
-        (grade is not None and not alone, "--grade must stand alone: the file names exercises and seeds"),
+        (
+            grade is not None and {number, seed, answer, sheet} != {None},
+            "--grade must stand alone: the file names exercises and seeds",
+        ),
         (number is None and answer is not None, "--answer needs the number of an exercise"),
         (solutions and sheet is None, "--solutions needs --sheet"),
         (sheet is not None and number is not None, "--sheet has all exercises: leave out N"),
@@ -106,7 +108,6 @@ def command(
             raise click.UsageError(said)
     if grade is not None:
         return _grade(grade, as_json=as_json)
-    every = number is None
     found = exercises.exercises(seed) if number is None else (exercises.exercise(number, seed),)
     asked = list(enumerate(found, start=number or 1))
     right, because = (None, None) if answer is None else asked[0][1].judge(answer)
