@@ -102,9 +102,7 @@ def _answers(student: object) -> Answers:
         raise FileFormatError(f"a seed must be an integer from 0 to 2^63 - 1, got {shown(seed)}")
     numbers = {str(number): number for number in range(1, len(ROWS) + 1)}
     if not isinstance(answers, dict) or answers.keys() - numbers.keys():
-        raise FileFormatError(
-            f"answers of {name} must be an object with keys from 1 to {len(ROWS)}, got {shown(answers)}"
-        )
+        raise FileFormatError(f"answers of {name} must be an object of keys 1 to {len(ROWS)}, got {shown(answers)}")
     return Answers(name, seed, {numbers[key]: value for key, value in answers.items()})
 
 
