@@ -26,15 +26,15 @@ def _():
 
 @app.cell
 def _(mo):
-    mo.md("**1.** One layer, width 2, one output, two tokens: the first token's output, a cubic in the inputs.")
+    mo.md("**1.** One layer, width 2, one output, two tokens: the first token's output, a cubic, term by term.")
     return
 
 
 @app.cell
-def _(Architecture, polynomial_map):
+def _(Architecture, Matrix, polynomial_map):
     network = Architecture(widths=(2, 1), attention_ranks=(1,), tokens=2)
     phi = polynomial_map(network)
-    phi.matrix()[0]
+    Matrix(phi.matrix()[0].as_ordered_terms())
     return network, phi
 
 

@@ -95,20 +95,21 @@ def command(
 
     Without N all of them are listed. No solution is stored: an answer is right if it does what was asked.
     """
+    for refused, said in (
+        (
+            grade is not None and {number, seed, answer, sheet} != {None},
+            "--grade must stand alone: the file names exercises and seeds",
+        ),
+        (number is None and answer is not None, "--answer needs the number of an exercise"),
+        (solutions and sheet is None, "--solutions needs --sheet"),
+        (sheet is not None and number is not None, "--sheet has all exercises: leave out N"),
+    ):
+        if refused:
+            raise click.UsageError(said)
     if grade is not None:
-        if (number, seed, answer, sheet) != (None, None, None, None):
-            raise click.UsageError("--grade must stand alone: the file names exercises and seeds")
         return _grade(grade, as_json=as_json)
-    if number is None and answer is not None:
-        raise click.UsageError("--answer needs the number of an exercise")
-    if solutions and sheet is None:
-        raise click.UsageError("--solutions needs --sheet")
-    if sheet is not None and number is not None:
-        raise click.UsageError("--sheet has all exercises: leave out N")
-    if number is None:
-        asked = list(enumerate(exercises.exercises(seed), start=1))
-    else:
-        asked = [(number, exercises.exercise(number, seed))]
+    found = exercises.exercises(seed) if number is None else (exercises.exercise(number, seed),)
+    asked = list(enumerate(found, start=number or 1))
     right, because = (None, None) if answer is None else asked[0][1].judge(answer)
     if sheet is not None:
         lines = exercise_sheet.LINES[Path(sheet).suffix]([each for _, each in asked], seed, solutions=solutions)

@@ -37,8 +37,7 @@ _CHECK = "Check a number, a shape (widths / ranks, such as 2,2,2 / 2,2), or weig
 
 def question_text(exercise: Exercise) -> str:
     """Return the question in plain text, matrices as JSON has them."""
-    words = prose(exercise.question, unicode=False).replace(NO_BREAK, " ")
-    return words.replace("{}", json.dumps(exercise.given))
+    return prose(exercise.question, unicode=False).replace(NO_BREAK, " ").replace("{}", json.dumps(exercise.given))
 
 
 def _check(seed: int | None) -> tuple[str, str]:
@@ -49,8 +48,7 @@ def _check(seed: int | None) -> tuple[str, str]:
 
 def _matrices(matrices: Mapping[str, Any]) -> list[str]:
     """Return matrices by name as formulas in LaTeX."""
-    named = ((*split(name), rows) for name, rows in matrices.items())
-    return [f"{letter}_{{{place}}} = {latex_matrix(rows)}" for letter, place, rows in named]
+    return ["{}_{{{}}} = {}".format(*split(name), latex_matrix(rows)) for name, rows in matrices.items()]
 
 
 def _solved(solution: Solution) -> list[str] | str:

@@ -77,14 +77,15 @@ class AnswerKind(Generic[T]):
         given: Given | None = None,
     ) -> Exercise:
         """Return an exercise whose answers are of this kind."""
-
-        def of_text(text: str) -> Judged:
-            return judge(self.typed(text))
-
-        def of_value(value: object) -> Judged:
-            return judge(self.of_json(value))
-
-        return Exercise(title, question, self.said, of_text, of_value, solution, given or {})
+        return Exercise(
+            title,
+            question,
+            takes=self.said,
+            judge=lambda text: judge(self.typed(text)),
+            judge_value=lambda value: judge(self.of_json(value)),
+            solution=solution,
+            given=given or {},
+        )
 
 
 @dataclass(frozen=True)
@@ -161,9 +162,8 @@ def _weights_of_json(value: object) -> Weights:
 
 def _typed_weights(text: str) -> Weights:
     """Return the weights of a file, or of the text itself where it is what would stand in one."""
-    if text.lstrip().startswith("{"):
-        return _weights_of_json(parse(text.encode(), ExactNumbers()))
-    return _by_hand(load_weights(Path(text)))
+    pasted = text.lstrip().startswith("{")
+    return _weights_of_json(parse(text.encode(), ExactNumbers())) if pasted else _by_hand(load_weights(Path(text)))
 
 
 WEIGHTS = AnswerKind("weights as JSON, or a file of them", _typed_weights, _weights_of_json)

@@ -102,7 +102,7 @@ def _answers(student: object) -> Answers:
         raise FileFormatError(f"a seed must be an integer from 0 to 2^63 - 1, got {shown(seed)}")
     numbers = {str(number): number for number in range(1, len(ROWS) + 1)}
     if not isinstance(answers, dict) or answers.keys() - numbers.keys():
-        raise FileFormatError(f"answers must be an object with keys from 1 to {len(ROWS)}, got {shown(answers)}")
+        raise FileFormatError(f"answers of {name} must be an object of keys 1 to {len(ROWS)}, got {shown(answers)}")
     return Answers(name, seed, {numbers[key]: value for key, value in answers.items()})
 
 
@@ -113,8 +113,9 @@ def graded(answers: Answers) -> GradedStudent:
 
 def _grades(answers: Answers) -> Iterator[Grade]:
     for number, exercise in enumerate(exercises(answers.seed), start=1):
-        known = number in answers.values
-        yield _grade(number, exercise, answers.values[number]) if known else Grade(number, None, None)
+        yield (
+            _grade(number, exercise, answers.values[number]) if number in answers.values else Grade(number, None, None)
+        )
 
 
 def _grade(number: int, exercise: Exercise, value: object) -> Grade:

@@ -132,7 +132,7 @@ def test_a_class_is_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ('{"students": [{"name": "A\\u001b[2J", "answers": {}}]}', "one line"),
         ('{"students": [{"name": "A", "seed": -1, "answers": {}}]}', "a seed"),
         ('{"students": [{"name": "A", "seed": 1.5, "answers": {}}]}', "a seed"),
-        ('{"students": [{"name": "A", "answers": {"11": 3}}]}', "from 1 to 10"),
+        ('{"students": [{"name": "A", "answers": {"11": 3}}]}', "answers of A must be an object of keys 1 to 10"),
         ('{"students": [{"name": "A", "answers": {"1": 3, "1": 4}}]}', "must not repeat"),
     ],
 )  # fmt: skip
