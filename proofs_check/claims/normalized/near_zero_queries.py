@@ -21,8 +21,7 @@ from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from proofs_check.blackboard.step import Step, must, rational, table
 from proofs_check.boxes import PRIME
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
-from proofs_check.expect import expect_equal
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_equal
 from proofs_check.normalizers import CUBE, LOGISTIC, order
 
 Residues = npt.NDArray[np.int64]
