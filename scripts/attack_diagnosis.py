@@ -88,7 +88,8 @@ def trial(random: np.random.Generator, count: Counter[str]) -> str:
     if made and found.answer not in RIGHT:
         count["wrong ones"] += 1
         told = {each.mistake for each in found.explained}
-        count["all named" if told == {*made} else "named otherwise" if told else "not named"] += 1
+        how = "all named" if told == {*made} else "named otherwise" if told else "not named"
+        count[f"{how}, {len(made)} mistakes" + ", rewritten" * bool(kinds)] += 1
         if not found.unexplained and not told:
             count["no blame"] += 1
             return f"no blame: {where}"

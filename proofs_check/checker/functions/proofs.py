@@ -11,8 +11,6 @@ With skip connections the input of a head is E x plus what the heads in front of
 what another one writes does not see whether this stands in front of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from copy import copy

@@ -3,8 +3,6 @@
 The family `first layers`: one row of input, skip connections, and what the first two layers write as a whole.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 Sums and products of rational numbers, which say before they are made how much work they are.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from fractions import Fraction
