@@ -91,8 +91,10 @@ NEEDS = (
     Need("room for 3 tokens or more", lambda form: form.context >= 3, lambda form: f"{form.context}"),
     Need("heads of width 2 or more", lambda form: form.head_width >= 2, lambda form: f"{form.head_width}"),
     Need(
-        "SiLU or GELU, that with tanh where norms stand behind",
-        lambda form: form.activation != "relu" and not (form.activation == "gelu" and form.norms_behind),
+        "SiLU or GELU, that with tanh beside norms of queries and keys or behind halves",
+        lambda form: (
+            form.activation != "relu" and not (form.activation == "gelu" and (form.norms_behind or form.head_norms))
+        ),
         lambda form: form.activation,
     ),
     Need("an epsilon above 0", lambda form: form.epsilon > 0, lambda form: f"{form.epsilon}"),
@@ -160,7 +162,7 @@ def not_covered(form: CheckpointForm, parts: Collection[str] = ()) -> str | None
         >>> from lightning_sym.testing import small_checkpoint
         >>> not_covered(small_checkpoint("llama").form)
         >>> not_covered(small_checkpoint("opt").form)
-        'it needs SiLU or GELU, that with tanh where norms stand behind, got relu'
+        'it needs SiLU or GELU, that with tanh beside norms of queries and keys or behind halves, got relu'
     """
     require_form(form, Walker.GROUPS)
     told = ("query_bias", "key_bias") if form.head_norms else ("key_bias",) * bool(form.unturned)

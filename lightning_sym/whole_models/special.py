@@ -120,10 +120,10 @@ def _equal(images: Any, parts: Callable[[int], list[Any]]) -> Iterator[tuple[int
 
 def _is_short(block: Block, form: CheckpointForm, name: str, number: int) -> bool:
     """Return whether the rank of a head's map, with its bias, is below its width over the rationals."""
-    matrix = np.asarray(getattr(block, name)[number])
-    bias = getattr(block, f"{name}_bias") if name == "query" else None
-    if bias is not None:
-        matrix = np.concatenate([matrix, np.asarray(bias[number])[:, None]], axis=1)
-    if matrix.size > MOST_EXACT:  # of larger maps only rows of zeros are seen
-        return bool((~(matrix != 0).any(axis=0 if name == "output" else 1)).any())
-    return rank(to_objects(matrix)) < form.head_width
+    parts = [np.asarray(getattr(block, name)[number])]
+    if name == "query" and block.query_bias is not None:
+        parts.append(np.asarray(block.query_bias[number])[:, None])
+    if parts[0].size > MOST_EXACT:  # of larger maps only rows of zeros are seen
+        seen = np.concatenate([part != 0 for part in parts], axis=1)
+        return bool((~seen.any(axis=0 if name == "output" else 1)).any())
+    return rank(np.concatenate([to_objects(part) for part in parts], axis=1)) < form.head_width

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 from command import run
 
-from lightning_sym import CheckpointAnswer, apply, same_checkpoints, save_checkpoint
+from lightning_sym import (
+    CheckpointAnswer,
+    LayerSymmetry,
+    Symmetry,
+    apply,
+    same_checkpoints,
+    save_checkpoint,
+    symmetries_of,
+)
 from lightning_sym.checkpoints.model import MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.testing import small_checkpoint
@@ -49,6 +57,8 @@ def test_rewritings_are_not_told_apart(name: str) -> None:
         assert apart_by_theorem(two, one) is None
 
 
+THREES = np.full(8, 3.0)
+
 UNSEEN = {"llama": set(), "biases": set(), "gpt2": {"key_bias"}, "tied": {"key_bias"}, "qwen3": set(), "smollm3": set()}
 """Without rotary positions biases of keys are free."""
 
@@ -65,6 +75,17 @@ def test_each_piece_is_seen_behind_a_rewriting(name: str) -> None:
         found = apart_by_theorem(two, moved(one, None, piece))
         assert found is not None, piece
         assert found.layer is None, piece
+
+
+def test_what_is_special_is_seen_among_fractions_too() -> None:
+    """An exact rewriting holds some pieces as floats, and others as fractions."""
+    block = MODELS["biases"].blocks[0]
+    query, bias = np.array(block.query), np.array(block.query_bias)
+    query[0, 0], bias[0, 0] = 0, 0
+    one = replace(MODELS["biases"], blocks=(replace(block, query=query, query_bias=bias), MODELS["biases"].blocks[1]))
+    made = apply(Symmetry((LayerSymmetry(gain1=THREES), LayerSymmetry())), one)
+    assert apart_by_theorem(one, made) is None
+    assert "query of a rank below the head's width" in {special.what for special in symmetries_of(made).special}
 
 
 def test_without_signs_layers_are_compared_together() -> None:
