@@ -94,6 +94,8 @@ def _require_one_form(form: CheckpointForm, *, exact: bool) -> None:
         ("rotary positions of a part of a head", form.theta is not None and form.turned != form.head_width),
         ("layers without rotary positions", bool(form.unturned)),
         ("norms behind attention and MLPs", form.norms_behind is not None),
+        ("norms over the whole width of queries and keys", form.head_norms == "width"),
+        ("experts", form.experts is not None),
         ("LayerNorm with tied embeddings", not exact and form.tied and form.norm == "layer"),
     ):
         if there:

@@ -70,13 +70,14 @@ GAUGES = {
     "queries": "queries and keys",
     "turns": "turns of frequencies",
     "gain_factors": "gains of queries and keys scaled",
+    "row_factors": "gains of queries and keys scaled",
     "ups": "up scaled",
     "behind1": "signs in front of the norm behind attention",
     "behind2": "signs in front of the norm behind the MLP",
 }
 """Parts that are numbers, in words."""
 
-SAID = ("heads", "values", "queries", "turns", "gain_factors", "behind1", "neurons", "ups", "behind2")
+SAID = ("heads", "values", "queries", "turns", "gain_factors", "row_factors", "behind1", "neurons", "ups", "behind2")
 """Parts in the order in which they are told."""
 
 

@@ -79,8 +79,15 @@ def _upper(block: Block, name: str, place: int) -> int:
     bias = getattr(block, f"{name}_bias") if name in ("query", "key") else None
     used = (matrix != 0).any(axis=axis)
     used = used if bias is None else used | (np.asarray(bias[place]) != 0)
-    rows = getattr(block, f"{name}_norm_gain", None)
-    return int((used if rows is None else used & (np.asarray(rows) != 0)).sum())
+    rows = _row_gains(block, name)
+    gains = used if rows is None else np.broadcast_to(np.asarray(rows) != 0, getattr(block, name).shape[:2])[place]
+    return int((used & gains).sum())
+
+
+def _row_gains(block: Block, name: str) -> Any:
+    """Return the gains of the rows of queries or keys, one for all heads or for each; `None` where there are none."""
+    found = getattr(block, f"{name}_norm_gain", None)
+    return getattr(block, f"{name}_row_gain", None) if found is None else found
 
 
 def _product(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Residues:
@@ -111,9 +118,9 @@ def _seen(
     if name == "output":
         return centred(maps.swapaxes(-1, -2))
     gain, norm_bias, bias = block.norm1_gain, block.norm1_bias, getattr(block, f"{name}_bias")
-    if (rows := getattr(block, f"{name}_norm_gain", None)) is not None:
-        maps, bias = reduced(maps * of(rows)[:, None]), None if bias is None else reduced(of(bias) * of(rows))
-    seen = centred(reduced(maps * of(gain)))
+    if (rows := _row_gains(block, name)) is not None:
+        maps, bias = reduced(maps * of(rows)[..., None]), None if bias is None else reduced(of(bias) * of(rows))
+    seen = centred(maps if gain is None else reduced(maps * of(gain)))
     unseen = name == "value" or (name == "key" and not form.turned)
     if unseen or (bias is None and norm_bias is None):
         return seen

@@ -1,4 +1,4 @@
-"""A tensor of which tensor-parallel shards hold parts; it is put together when it is read."""
+"""A tensor of which shards, or those of experts, hold parts; it is put together when it is read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class JoinedTensor(StoredTensor):
         """
         kinds = sorted({part.kind for part in parts})
         if len(kinds) > 1:
-            raise FileFormatError(f"shards of {place.tensor} must be of one type, got {' and '.join(kinds)}")
+            raise FileFormatError(f"parts of {place.tensor} must be of one type, got {' and '.join(kinds)}")
         shape = tensor_shape(pieces, names, place)
         split_axis(place.tensor, shape, [part.shape for part in parts])
         return cls(shape, kinds[0], pieces, names, place, parts)

@@ -91,6 +91,11 @@ class FoldedParts:
         """All neurons, some at a time."""
         yield from (self.part(replace(cut, groups=None)) for cut in self.cuts if cut.neurons is not None)
 
+    def router(self) -> Floats:
+        """The router of experts, whatever vector was added to all of its rows."""
+        found = floats(self.part(Cut(None, slice(0, 1), first=True)).router)
+        return found - found.mean(axis=0)
+
     def some_neurons(self, places: Places) -> Folded:
         """Some neurons, by their places."""
         some = Cut(None, slice(0, len(places)), first=False)
@@ -171,7 +176,8 @@ def fit_gauge(
         about: how many times as far off as fitted numbers short ones may be that are preferred to them.
     """
     _, heads = match_heads(first.heads, second.heads, form, form.groups)
-    orders: dict[str, Any] = {"heads": heads, "neurons": match_neurons(first, second, scaled=form.scales_neurons)}
+    neurons = match_neurons(first, second, scaled=form.scales_neurons, experts=form.experts or 1)
+    orders: dict[str, Any] = {"heads": heads, "neurons": neurons}
     places = orders_of(LayerSymmetry(**orders), form)
     found: dict[str, list[Any]] = {}
     for cut in second.cuts:
@@ -197,8 +203,10 @@ def _fitted_part(
         parts["values"] = _stacked(made)
         if form.head_norms is None:
             parts |= _query_key(old, new, some, rounds, about)
+        if form.head_norms == "width":
+            parts |= _row_factors(old, new, ratio)
     if cut.first:
-        parts |= _signs_behind(old, new) | (_gain_factors(old, new) if form.head_norms is not None else {})
+        parts |= _signs_behind(old, new) | (_gain_factors(old, new) if form.head_norms == "head" else {})
     return parts | ({"ups": _ups(old, new, form, about)} if form.scales_neurons and cut.neurons is not None else {})
 
 
@@ -281,16 +289,33 @@ def _turns(found: list[Any], middle: list[tuple[Any, Any, Any, Any]], about: int
 
 def _gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
     """What gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
-    pairs = [(floats(old.query_norm_gain), floats(new.query_norm_gain)), (old.key_norm_gain, new.key_norm_gain)]
-    if any((each == 0).any() for pair in pairs for each in pair):
+    found = _factors([(old.query_norm_gain, new.query_norm_gain), (old.key_norm_gain, new.key_norm_gain)])
+    return {} if found is None else {"gain_factors": found}
+
+
+def _row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Any]:
+    """The same of gains for each row, group by group."""
+    made = []
+    for group in range(len(new.key_row_gain)):
+        mine = range(group * ratio, (group + 1) * ratio)
+        queries = [(old.query_row_gain[head], new.query_row_gain[head]) for head in mine]
+        made.append(_factors([*queries, (old.key_row_gain[group], new.key_row_gain[group])]))
+    if any(each is None for each in made):
         return {}
+    return {"row_factors": Ratio(*(np.stack(part) for part in zip(*((x.numerators, x.denominator) for x in made if x))))}
+
+
+def _factors(pairs: list[tuple[Any, Any]]) -> Ratio | None:
+    """Factors of gains, a row each, of which the last are those of keys: as the first ones say it, with signs of all."""
+    if any((each == 0).any() for pair in pairs for each in pair):
+        return None
     half = len(pairs[0][0]) // 2
     sizes = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
     signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
-    rows = [[s * c for s, c in zip(signs[0], 2 * sizes, strict=True)]]
-    rows.append([s / c for s, c in zip(signs[1], 2 * sizes, strict=True)])
+    rows = [[s * c for s, c in zip(row, 2 * sizes, strict=True)] for row in signs[:-1]]
+    rows.append([s / c for s, c in zip(signs[-1], 2 * sizes, strict=True)])
     top, low = (np.array([[part(x) for x in row] for row in rows], dtype=object) for part in (_top, _low))
-    return {"gain_factors": Ratio(top, low)}
+    return Ratio(top, low)
 
 
 def _top(number: Fraction) -> int:

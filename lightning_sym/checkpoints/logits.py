@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
-from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
+from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, Unordered
 from lightning_sym.rings.balls import middle_and_radius, precision
 from lightning_sym.rings.midpoint_radius import MidpointRadius
 
@@ -289,7 +289,7 @@ def _stream(
         with precision(bits):
             try:
                 x: BallMatrix = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
-            except _TooWide:
+            except (_TooWide, Unordered):
                 x = BallMatrix.of([[1]])
             else:
                 accuracy = x.accuracy()

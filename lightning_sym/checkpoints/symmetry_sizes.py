@@ -30,7 +30,7 @@ def sizes_of(form: CheckpointForm) -> dict[str, int]:
     """The numbers that the letters of parts stand for."""
     found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
     turned = {"t/2": form.turned // 2, "u": form.head_width - form.turned}
-    return found | turned | {"a": form.head_width, "2": 2, "m": form.inner}
+    return found | turned | {"a": form.head_width, "2": 2, "m": form.inner, "r+1": form.heads // form.groups + 1}
 
 
 def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> None:

@@ -36,6 +36,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "llama, gelu": ("llama", {"hidden_act": "gelu"}),
     "mistral, a window": ("mistral", WINDOW),
     "qwen2, windows": ("qwen2", WINDOW | {"use_sliding_window": True, "max_window_layers": 1}),
+    "mixtral, a window": ("mixtral", WINDOW),
+    "qwen3_moe, weights divided": ("qwen3_moe", {"norm_topk_prob": True}),
     "phi3, a window": ("phi3", WINDOW),
     "gpt_neox, in sequence": ("gpt_neox", {"use_parallel_residual": False, "rotary_pct": 1, "attention_bias": False}),
     "gemma2, a window": ("gemma2", WINDOW | {"query_pre_attn_scalar": 20, "attn_logit_softcapping": 2}),
