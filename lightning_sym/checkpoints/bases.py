@@ -133,7 +133,7 @@ class GainFactors:
 
 @dataclass(frozen=True, eq=False)
 class RowFactors:
-    """What gains of each row of queries, and of keys, are multiplied with, `(G, H/G + 1, a)`; rows move by the signs."""
+    """What gains of each row of queries and keys are multiplied with, `(G, H/G + 1, a)`; rows move by the signs."""
 
     factors: Any
     positive: Any

@@ -89,7 +89,10 @@ def fold(block: Block) -> Folded:
             own = None if added is None else _floats(getattr(block, added.name))
             if piece.norm and bias is not None and bias.any():
                 own = own + weight @ bias
-            made |= {piece.name: weight * gain if piece.norm and gain is not None else weight, f"{piece.name}_bias": own}
+            made |= {
+                piece.name: weight * gain if piece.norm and gain is not None else weight,
+                f"{piece.name}_bias": own,
+            }
     for by, name in SIGNED_BY.items():  # rows change signs with their gain
         if (gain := made.get(by)) is not None and made[name] is not None:
             signs = np.where(gain < 0, -1.0, 1.0)

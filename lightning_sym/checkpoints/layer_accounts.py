@@ -226,7 +226,9 @@ def _guesses(pair: LayerPair, about: int = ABOUT) -> Iterator[Guess]:
 
 def _bare(block: Block) -> Block:
     """A layer whose norms do nothing."""
-    gains = {name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None}
+    gains = {
+        name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
+    }
     none = {f"{half.norm}_bias": None for half in HALVES.values()}
     return replace(block, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}, **none)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from lightning_sym.checkpoints.exact_arrays import Rounded
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.folded import Folded, fold, whole
 from lightning_sym.checkpoints.found_text import gauge_words
+from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.model import Block, CheckpointForm
@@ -204,9 +204,9 @@ def _fitted_part(
         if form.head_norms is None:
             parts |= _query_key(old, new, some, rounds, about)
         if form.head_norms == "width":
-            parts |= _row_factors(old, new, ratio)
+            parts |= row_factors(old, new, ratio)
     if cut.first:
-        parts |= _signs_behind(old, new) | (_gain_factors(old, new) if form.head_norms == "head" else {})
+        parts |= _signs_behind(old, new) | (gain_factors(old, new) if form.head_norms == "head" else {})
     return parts | ({"ups": _ups(old, new, form, about)} if form.scales_neurons and cut.neurons is not None else {})
 
 
@@ -285,45 +285,6 @@ def _turns(found: list[Any], middle: list[tuple[Any, Any, Any, Any]], about: int
 
     z = np.stack(found)
     return fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored, about)
-
-
-def _gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
-    """What gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
-    found = _factors([(old.query_norm_gain, new.query_norm_gain), (old.key_norm_gain, new.key_norm_gain)])
-    return {} if found is None else {"gain_factors": found}
-
-
-def _row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Any]:
-    """The same of gains for each row, group by group."""
-    made = []
-    for group in range(len(new.key_row_gain)):
-        mine = range(group * ratio, (group + 1) * ratio)
-        queries = [(old.query_row_gain[head], new.query_row_gain[head]) for head in mine]
-        made.append(_factors([*queries, (old.key_row_gain[group], new.key_row_gain[group])]))
-    if any(each is None for each in made):
-        return {}
-    return {"row_factors": Ratio(*(np.stack(part) for part in zip(*((x.numerators, x.denominator) for x in made if x))))}
-
-
-def _factors(pairs: list[tuple[Any, Any]]) -> Ratio | None:
-    """Factors of gains, a row each, of which the last are those of keys: as the first ones say it, with signs of all."""
-    if any((each == 0).any() for pair in pairs for each in pair):
-        return None
-    half = len(pairs[0][0]) // 2
-    sizes = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
-    signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
-    rows = [[s * c for s, c in zip(row, 2 * sizes, strict=True)] for row in signs[:-1]]
-    rows.append([s / c for s, c in zip(signs[-1], 2 * sizes, strict=True)])
-    top, low = (np.array([[part(x) for x in row] for row in rows], dtype=object) for part in (_top, _low))
-    return Ratio(top, low)
-
-
-def _top(number: Fraction) -> int:
-    return number.numerator
-
-
-def _low(number: Fraction) -> int:
-    return number.denominator
 
 
 def _flat(turns: Floats) -> Floats:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.checkpoints.affine_factors import times
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
-from lightning_sym.checkpoints.transformer import Prompts, as_logits, last_stream, times, unembedding
+from lightning_sym.checkpoints.transformer import Prompts, as_logits, last_stream, unembedding
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value

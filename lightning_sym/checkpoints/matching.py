@@ -167,9 +167,7 @@ def match_neurons(first: NeuronParts, second: NeuronParts, *, scaled: bool, expe
         return np.arange(second.count, dtype=np.int64)
     size = second.count // experts
     small = size * size <= PAIRS
-    sketches = [
-        () if small and experts == 1 else _sketches(side.neurons(), scaled=scaled) for side in (first, second)
-    ]
+    sketches = [() if small and experts == 1 else _sketches(side.neurons(), scaled=scaled) for side in (first, second)]
     found = []
     for new, old in enumerate(_match_experts((first, second), sketches, experts) if experts > 1 else [0]):
         places = [np.arange(at * size, (at + 1) * size, dtype=np.int64) for at in (old, new)]
@@ -193,9 +191,7 @@ def _match_experts(sides: tuple[NeuronParts, NeuronParts], sketches: list[Any], 
     """Return the old expert at each new place."""
     signs = [[x.reshape(experts, -1, x.shape[-1]).sum(axis=1) for x in each] for each in sketches]
     pairs = [tuple(side.router() for side in sides), *zip(*signs, strict=True)]
-    return assigned(
-        sum(_relative((old * old).sum(axis=1), (new * new).sum(axis=1), old @ new.T) for old, new in pairs)
-    )
+    return assigned(sum(_relative((old * old).sum(axis=1), (new * new).sum(axis=1), old @ new.T) for old, new in pairs))
 
 
 Neurons = dict[str, Floats]

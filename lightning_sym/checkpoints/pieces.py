@@ -306,7 +306,9 @@ def _of_all_forms() -> CheckpointTable:
     maps = found.halves[ATTENTION].maps
     gains = {name: piece for name, piece in wide.halves[ATTENTION].maps.items() if name not in maps}
     behind = {name: piece for name, piece in maps.items() if name.startswith("behind")}
-    half = replace(found.halves[ATTENTION], maps={**{n: p for n, p in maps.items() if n not in behind}, **gains, **behind})
+    half = replace(
+        found.halves[ATTENTION], maps={**{n: p for n, p in maps.items() if n not in behind}, **gains, **behind}
+    )
     return CheckpointTable(found.ends, {**found.halves, ATTENTION: half})
 
 

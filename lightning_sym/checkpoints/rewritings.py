@@ -141,7 +141,7 @@ def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> 
     if layer.neurons is not None and form.experts is not None:
         require_order(f"{where}neurons", layer.neurons, form.inner)
         together = np.asarray(layer.neurons).reshape(form.experts, -1) // (form.inner // form.experts)
-        require((together.T == together[:, 0]).all(), f"{where}neurons must keep the neurons of an expert together")
+        require((together[:, 0] == together.T).all(), f"{where}neurons must keep the neurons of an expert together")
     if layer.ups is not None:
         require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
         positive = form.has_gate or bool((np.asarray(layer.ups) > 0).all())

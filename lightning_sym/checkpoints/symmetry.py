@@ -43,7 +43,9 @@ NO_GAINS = SymmetryNeed(
     "with gains on queries and keys no turns or matrices are known",
 )
 GAINS = SymmetryNeed(lambda form: form.head_norms == "head", "this network has no gains on queries and keys of heads")
-ROWS = SymmetryNeed(lambda form: form.head_norms == "width", "this network has no gains for each row of queries and keys")
+ROWS = SymmetryNeed(
+    lambda form: form.head_norms == "width", "this network has no gains for each row of queries and keys"
+)
 FRONT = SymmetryNeed(lambda form: not form.bare, "this network has no norms in front of attention and MLPs")
 EXPERTS = SymmetryNeed(lambda form: form.experts is not None, "this network has no experts")
 UNNORMED = SymmetryNeed(lambda form: form.head_norms is None, "with norms of keys the function depends on key biases")
@@ -148,8 +150,8 @@ class LayerSymmetry(_Parts):
         output_bias_shift, down_bias_shift: numbers, LayerNorm only: added to all entries.
         gain_factors: `(2, a)`, only with gains on queries and keys: what the two are multiplied with, `c, 1/c` up to
             signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
-        row_factors: `(G, H/G + 1, a)`, only with gains for each row of them: of each group the factors of the gains of its
-            query heads, and at the end of those of its keys; as `gain_factors`, with a `c` for each group.
+        row_factors: `(G, H/G + 1, a)`, only with gains for each row of them: of each group the factors of the gains of
+            its query heads, and at the end of those of its keys; as `gain_factors`, with a `c` for each group.
         router_shift: `(d,)`, only with experts: added to all rows of the router.
         behind1, behind2: `(d,)`, 1 or -1, only with norms behind attention and MLPs: rows of what is written, and the
             gains of these norms, change signs.

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.affine_factors import Affine, Shared, Then, everywhere, ones, spread
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.network.attention import Form, attention_layer
@@ -32,62 +33,6 @@ from lightning_sym.rings.rotary import RotaryScaling
 Prompts = Sequence[Sequence[int]]
 Rotation = tuple[Fraction, RotaryScaling | None]
 """Base of the frequencies, and how they are scaled."""
-
-
-def times(weights: Array, x: Any) -> Any:
-    """`weights @ x`, in the way of the ring of `x`; entries that are no floats are its constants."""
-    after = getattr(x, "after", None) if weights.dtype.kind == "f" else None
-    return constants(x, weights, "weights") @ x if after is None else after(weights)
-
-
-def ones(x: Any, rows: int, columns: int) -> Any:
-    """A matrix of ones over the ring of `x`."""
-    return constants(x, np.ones((rows, columns), dtype=int).astype(object), "a transformer")
-
-
-def spread(column: Array, x: Any) -> Any:
-    """Numbers, one a row of `x`, in each of its columns."""
-    return constants(x, column[:, None], "a transformer") @ ones(x, 1, x.shape[-1])
-
-
-def everywhere(number: Fraction, x: Any, rows: int, columns: int) -> Any:
-    """A rational number at every place."""
-    return constants(x, np.full((rows, columns), number, dtype=object), "a transformer")
-
-
-@dataclass(frozen=True, eq=False)
-class Affine:
-    """$x \\mapsto W x + b$, a factor from the left as a head's matrices are."""
-
-    weight: Array
-    bias: Array | None = None
-
-    def __matmul__(self, x: Any) -> Any:
-        y = times(self.weight, x)
-        return y if self.bias is None else y + spread(self.bias, y)
-
-
-@dataclass(frozen=True, eq=False)
-class Then:
-    """One factor after another one."""
-
-    first: Any
-    second: Array
-
-    def __matmul__(self, x: Any) -> Any:
-        return times(self.second, self.first @ x)
-
-
-class Shared:
-    """A factor that several heads of a group have: what it was multiplied with last is kept."""
-
-    def __init__(self, part: Any) -> None:
-        self.part, self._x, self._product = part, None, None
-
-    def __matmul__(self, x: Any) -> Any:
-        if self._x is not x:
-            self._x, self._product = x, self.part @ x
-        return self._product
 
 
 class RotaryTables(NamedTuple):
@@ -278,12 +223,15 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> It
         return Affine(weight[number], None if bias is None else bias[number])
 
     each, square = form.heads // form.groups, form.score_width or Fraction(form.head_width)
+
     def rows(name: str, number: int) -> Any:
         weight, bias, gain = (getattr(block, f"{name}{part}") for part in ("", "_bias", "_row_gain"))
         return affine(weight, bias, number) if gain is None else Rows(wide[name], number, form.head_width)
 
     wide = {
-        name: Shared(Normed(Affine(_flat(getattr(block, name)), _flat(getattr(block, f"{name}_bias"))), form, gain.ravel()))
+        name: Shared(
+            Normed(Affine(_flat(getattr(block, name)), _flat(getattr(block, f"{name}_bias"))), form, gain.ravel())
+        )
         for name in ("query", "key")
         if (gain := getattr(block, f"{name}_row_gain")) is not None
     }

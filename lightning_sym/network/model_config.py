@@ -113,11 +113,13 @@ MODEL_TYPES = {
     "granite": ModelType((*_NEW, "multipliers"), True),
     "llama": ModelType(_NEW, True),
     "mistral": ModelType(_NEW, True, {"num_key_value_heads": 8, "sliding_window": 4096}),
+    "mixtral": ModelType(_NEW, True, {"num_key_value_heads": 8}),
     "olmo2": ModelType(_NEW, True),
     "opt": ModelType(_OLD, True, {"tie_word_embeddings": True}),
     "phi3": ModelType(_NEW, True),
     "qwen2": ModelType((*_NEW, "biases"), True, {"num_key_value_heads": 32, "use_sliding_window": False}),
     "qwen3": ModelType(_NEW, True, {"num_key_value_heads": 32, "head_dim": 128, "use_sliding_window": False}),
+    "qwen3_moe": ModelType(_NEW, True, {"num_key_value_heads": 4, "use_sliding_window": False}),
     "roberta": _ENCODER,
     "smollm3": ModelType(
         _NEW, True, {"tie_word_embeddings": True, "num_key_value_heads": 4, "use_sliding_window": False}

@@ -127,7 +127,7 @@ class BallMatrix:
         rows, columns = self.shape
         found = np.zeros(self.shape, dtype=object)
         for column in range(columns):
-            order = sorted(range(rows), key=lambda row: -float(self.flint[row, column].mid()))  # noqa: B023 - at once
+            order = sorted(range(rows), key=lambda row: -float(self.flint[row, column].mid()))
             for row in order[:count]:
                 if any(not self.flint[row, column] > self.flint[other, column] for other in order[count:]):
                     raise Unordered(f"the {count} largest of a column must be known, and balls meet")

@@ -57,8 +57,8 @@ def small_checkpoint(
         family: such as `gpt2` or `llama`, see the table of families.
         seed: of the generator.
         layers, heads, groups, head_width, inner, vocabulary, context: see `CheckpointForm`; the width is
-            `heads head_width`; `inner` neurons has each expert, where there are some. Without `groups` there are half as many as heads, in GPT-2, GPT-NeoX and OPT as
-            many.
+            `heads head_width`; `inner` neurons has each expert, where there are some. Without `groups` there are half
+            as many as heads, in GPT-2, GPT-NeoX and OPT as many.
         tied: as the family has it by default where it is not said.
         biases: whether matrices have biases, where the family has a key that says so.
         stored: the type.

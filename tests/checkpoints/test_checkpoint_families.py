@@ -200,8 +200,8 @@ def test_what_is_no_symmetry_of_a_family_is_refused() -> None:
         ("olmo2", LayerSymmetry(row_factors=2 * np.ones((2, 3, 6))), "row_factors must be c and 1/c up to signs"),
         ("qwen3", LayerSymmetry(row_factors=np.ones((2, 3, 6))), "no gains for each row of queries and keys"),
         ("llama", LayerSymmetry(router_shift=np.ones(d)), "this network has no experts"),
-        ("mixtral", LayerSymmetry(neurons=np.roll(np.arange(72), 1)), "must keep the neurons of an expert together"),
-        ("mixtral", LayerSymmetry(neurons=np.full(72, -1)), "neurons must be a permutation of 0..71"),
+        ("mixtral", LayerSymmetry(neurons=np.roll(np.arange(24), 1)), "must keep the neurons of an expert together"),
+        ("mixtral", LayerSymmetry(neurons=np.full(24, -1)), "neurons must be a permutation of 0..23"),
         ("smollm3", LayerSymmetry(queries=np.ones((2, 6, 6))), "0.queries: with rotary positions"),
     ):
         with pytest.raises(BadInput, match=said):

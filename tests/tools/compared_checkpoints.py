@@ -53,6 +53,7 @@ def small_checkpoints() -> Iterator[tuple[str, MadeCheckpoint]]:
     """Each family, tied and not, with biases where it may have them, and its variants."""
     for family in FAMILIES:
         sizes: dict[str, Any] = {"heads": 4, "groups": 4 if family in ONE_GROUP else 2, "head_width": 6}
+        sizes |= {"inner": 8} if family in WITH_EXPERTS else {}
         for tied in (False, True):
             yield f"{family}{', tied' * tied}", small_checkpoint(family, tied=tied, biases=True, **sizes)
         for label, (name, keys) in VARIANTS.items():
@@ -60,6 +61,7 @@ def small_checkpoints() -> Iterator[tuple[str, MadeCheckpoint]]:
                 yield label, small_checkpoint(family, seed=1, config=keys, **sizes)
 
 
+WITH_EXPERTS = ("mixtral", "qwen3_moe")
 ONE_GROUP = ("gpt2", "gpt_neox", "opt")
 """Families with keys and values for each head."""
 

@@ -114,7 +114,9 @@ def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
     act, up = ACTIVATIONS[form.activation], _plus(n @ b.up.T, b.up_bias)
     inner = act(up) if b.gate is None else act(_plus(n @ b.gate.T, b.gate_bias)) * up
     if b.router is not None:
-        inner = inner * np.repeat(_routed(form, _plus(n @ b.router.T, b.router_bias)), len(b.up) // (form.experts or 1), axis=1)
+        inner = inner * np.repeat(
+            _routed(form, _plus(n @ b.router.T, b.router_bias)), len(b.up) // (form.experts or 1), axis=1
+        )
     return x + behind_half(_plus(inner @ b.down.T, b.down_bias), b.behind2_gain)
 
 
