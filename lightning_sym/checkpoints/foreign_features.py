@@ -63,6 +63,7 @@ OF_KEYS: dict[str, tuple[str, ...]] = {
     PART: ("rotary_pct", "rotary_dim"),
     SLOPES: ("alibi",),
     BOTH_SIDES: ("use_bidirectional_attention",),
+    "shared experts": ("n_shared_experts", "shared_expert_intermediate_size"),
     "token types": ("type_vocab_size",),
     "relative positions": ("relative_attention_num_buckets",),
     "a text model inside": ("text_config",),
@@ -80,7 +81,9 @@ def foreign_features(values: Mapping[str, Any]) -> Iterator[str]:
     """
     name = values.get("model_type")
     by_type = [feature for feature, names in OF_TYPES.items() if name in names]
-    by_key = [feature for feature, keys in OF_KEYS.items() if any(values.get(key) for key in keys)]
+    by_key = [
+        feature for feature, keys in OF_KEYS.items() if any(values.get(key) not in (None, False, 0) for key in keys)
+    ]
     yield from dict.fromkeys((*by_type, *by_key))
 
 

@@ -127,7 +127,8 @@ def _gain_factors(random: np.random.Generator, *shape: int) -> _Numbers:
 def _row_factors(random: np.random.Generator, groups: int, rows: int, width: int) -> _Numbers:
     """The same for each group: those of the rows of its queries, and of its keys."""
     c = np.tile(2.0 ** random.integers(-1, 2, size=(groups, 1, width // 2)), 2)
-    return np.concatenate([*[c] * (rows - 1), 1 / c], axis=1) * random.choice([-1, 1], size=(groups, rows, width))
+    factors = np.concatenate([*[c] * (rows - 1), 1 / c], axis=1)
+    return np.asarray(factors * random.choice([-1, 1], size=(groups, rows, width)))
 
 
 def _number(random: np.random.Generator) -> Fraction:
