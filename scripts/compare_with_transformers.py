@@ -34,6 +34,7 @@ _OLD = {
     "layer_norm_epsilon": 1e-3,
 }  # fmt: skip
 _UNTIED = {"tie_word_embeddings": False, "reorder_and_upcast_attn": True}
+_EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 20}
 _WINDOW = {"sliding_window": 5}
 
 
@@ -75,6 +76,12 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "Qwen2, windows": ("Qwen2", _SMALL | _WINDOW | {"use_sliding_window": True, "max_window_layers": 1}),
     "Qwen3": ("Qwen3", _SMALL | {"head_dim": 10, "attention_bias": True}),
     "Qwen3, tied": ("Qwen3", _SMALL | {"head_dim": 8, "tie_word_embeddings": True}),
+    "Mixtral": ("Mixtral", _SMALL | {"num_local_experts": 5, "num_experts_per_tok": 2}),
+    "Mixtral, one expert a token": ("Mixtral", _SMALL | {"num_local_experts": 4, "num_experts_per_tok": 1}),
+    "Qwen3-MoE": ("Qwen3Moe", _SMALL | _EXPERTS),
+    "Qwen3-MoE, weights divided": ("Qwen3Moe", _SMALL | _EXPERTS | {"norm_topk_prob": True, "head_dim": 10}),
+    "OLMo 2": ("Olmo2", _SMALL),
+    "OLMo 2, biases, tied": ("Olmo2", _SMALL | {"attention_bias": True, "tie_word_embeddings": True}),
     "Phi-3": ("Phi3", _SMALL | _WINDOW | {"pad_token_id": 0}),
     "Granite": (
         "Granite",
@@ -119,7 +126,8 @@ def _theirs(folder: Path) -> Any:
     import torch
     from transformers import AutoModelForCausalLM
 
-    model, about = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, output_loading_info=True)
+    loaded = {"dtype": torch.float64, "experts_implementation": "eager", "output_loading_info": True}
+    model, about = AutoModelForCausalLM.from_pretrained(folder, **loaded)
     if any(about[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys")):
         raise SystemExit(f"{folder.name}: {about}")
     with torch.no_grad(), _double_throughout():

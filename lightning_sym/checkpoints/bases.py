@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -131,6 +132,29 @@ class GainFactors:
 
 
 @dataclass(frozen=True, eq=False)
+class RowFactors:
+    """What gains of each row of queries and keys are multiplied with, `(G, H/G + 1, a)`; rows move by the signs."""
+
+    factors: Any
+    positive: Any
+
+    @classmethod
+    def of(cls, part: Any, ring: Arithmetic) -> RowFactors:
+        """Those of a part of a symmetry."""
+        return cls(ring.numbers(part), np.asarray(np.asarray(part) > 0, dtype=bool))
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        axis = piece.axes[place]
+        rows, shape = (slice(None), slice(None, -1) if axis.up else -1), array.shape[: place + 1]
+        if self.positive[rows].size != prod(shape):
+            raise BadInput(f"{piece.name}: no change of the {axis.space.kind} basis is known for it")
+        if axis.sized:
+            return ring.times(array, self.factors[rows].reshape(shape))
+        signs = self.positive[rows].reshape(*shape, *[1] * (len(piece.axes) - 1 - place))
+        return np.where(signs, array, -array)
+
+
+@dataclass(frozen=True, eq=False)
 class Factors:
     """A number that is not 0, or one for each point of the space that it lies over."""
 
@@ -151,7 +175,7 @@ class Factors:
 
 GAUGES: tuple[tuple[str, str, Any], ...] = (
     ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
-    ("query-key", "gain_factors", GainFactors),
+    ("query-key", "gain_factors", GainFactors), ("query-key", "row_factors", RowFactors),
     ("ups", "ups", Factors), ("behind1", "behind1", Factors), ("behind2", "behind2", Factors),
 )  # fmt: skip
 """By space, the part of a symmetry that changes its basis."""

@@ -133,8 +133,14 @@ def canonical_checkpoint(
     require_checkpoint(checkpoint)
     form, tell = checkpoint.form, progress or unheard
     require_form(form, Walker.REWRITING)
-    if form.tied and form.norm == "layer" and not exact:
-        raise BadInput("one form for all members of an orbit is not known for LayerNorm with tied embeddings")
+    for part, there in (
+        ("LayerNorm with tied embeddings", form.tied and form.norm == "layer" and not exact),
+        ("norms over the whole width of queries and keys", form.head_norms == "width"),
+        ("no norms in front of attention and MLPs", bool(form.bare)),
+        ("experts", form.experts is not None),
+    ):
+        if there:
+            raise BadInput(f"one form for all members of an orbit is not known for {part}")
     way, left = EXACT if exact else ROUNDED, list[str]()
     tell("the residual stream", 0, form.layers + 1)
     parts = _whole(checkpoint, way, left)

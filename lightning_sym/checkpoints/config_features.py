@@ -173,20 +173,50 @@ UNTURNED = Feature(
 """Of SmolLM3: some layers have no rotary positions."""
 
 
-def _read_scaled(config: Config, form: CheckpointForm) -> CheckpointForm:
-    return replace(form, embedding_square=Fraction(form.width))
-
-
-EMBEDDINGS_TIMES_ROOT = Feature(_read_scaled, lambda form: {})
+EMBEDDINGS_TIMES_ROOT = Feature(
+    lambda config, form: replace(form, embedding_square=Fraction(form.width)), lambda form: {}
+)
 """Of Gemma: embeddings are multiplied by the root of the width."""
 
 
-def _read_head_norms(config: Config, form: CheckpointForm) -> CheckpointForm:
-    return replace(form, head_norms="head")
+def always(**parts: Any) -> Feature:
+    """Parts of the form that all of a family have, and no key states."""
+    return Feature(lambda config, form: replace(form, **parts), lambda form: {})
 
 
-HEAD_NORMS = Feature(_read_head_norms, lambda form: {})
+HEAD_NORMS = always(head_norms="head")
 """Of Qwen3: queries and keys of each head go through a norm."""
+NORMS_BEHIND = always(norms_behind=True)
+"""Of Gemma 2 and 3: what a half of a layer adds goes through a norm."""
+BEHIND_ALONE = always(norms_behind=True, bare=True, head_norms="width")
+"""Of OLMo 2: norms stand behind both halves alone, and one over all queries of a layer, and over all keys."""
+
+
+def experts(counts: tuple[str, int], chosen: int, width: tuple[str, int], normed: str = "") -> Feature:
+    """Experts in place of the MLP: how many, how many a token reads, and the neurons of one.
+
+    Args:
+        counts, width: keys of the first and of the last, and what their absence means.
+        chosen: what the absence of `num_experts_per_tok` means.
+        normed: the key that says whether weights are divided by their sum, `False` where it is absent; without a key
+            they always are.
+    """
+
+    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
+        count, each = config.size(counts[0], config.size("num_local_experts", counts[1])), config.size(*width)
+        config.require("num_local_experts", count)
+        read_by_token = config.size("num_experts_per_tok", chosen)
+        if read_by_token > count:
+            refuse(f"num_experts_per_tok must be at most {counts[0]}, got {read_by_token} and {count}")
+        divided = config.flag(normed, False) if normed else True
+        return replace(form, inner=count * each, experts=count, chosen=read_by_token, normed_choice=divided or None)
+
+    def write(form: CheckpointForm) -> dict[str, Any]:
+        count = form.experts or 1
+        found = {"intermediate_size": form.inner // count, counts[0]: count, width[0]: form.inner // count}
+        return found | {"num_experts_per_tok": form.chosen} | ({normed: bool(form.normed_choice)} if normed else {})
+
+    return Feature(read, write)
 
 
 def query_scale(default: int) -> Feature:
@@ -261,10 +291,6 @@ def _local_theta(config: Config) -> Fraction:
     if len(set(stated)) > 1:
         refuse(f"the base of layers with a window must be stated once, got {' and '.join(map(said, stated))}")
     return stated[0] if stated else local
-
-
-NORMS_BEHIND = Feature(lambda config, form: replace(form, norms_behind=True), lambda form: {})
-"""Of Gemma 2 and 3: what a half of a layer adds goes through a norm."""
 
 
 def silent(*keys: str) -> Feature:

@@ -42,7 +42,7 @@ def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any,
         groups: a multiple of those it has; each is repeated.
         keep: which neurons; `None` for all.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = dict.fromkeys(vars(block))
     for name, piece in table(form).layer.items():
         array = getattr(block, name)
         if array is None and (piece.added_to not in found or found[piece.added_to] is not None):
@@ -57,7 +57,12 @@ def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any,
 
 
 def alive(block: Block) -> Any:
-    """Which neurons may do something: those whose column of `down` is not zero, and whose factors are not."""
+    """Which neurons may do something: those whose column of `down` is not zero, and whose factors are not.
+
+    Of experts all of them count: each has as many as the others.
+    """
+    if block.router is not None:
+        return np.ones(len(block.up), dtype=bool)
     found: dict[str, Any] = {}
     for name, piece in HALVES[MLP].maps.items():
         place, array, factor = piece.place("neurons"), getattr(block, name), piece.added_to or name
@@ -70,28 +75,32 @@ def alive(block: Block) -> Any:
 
 
 SIGNED_BY = {
-    "output": "behind1_gain", "down": "behind2_gain", "query": "query_norm_gain", "key": "key_norm_gain",
+    "behind1_gain": "output", "behind2_gain": "down", "query_norm_gain": "query", "key_norm_gain": "key",
+    "query_row_gain": "query", "key_row_gain": "key",
 }  # fmt: skip
-"""Maps in front of a norm, and its gain."""
+"""By the gain of a norm, the map in front of it."""
 
 
 def fold(block: Block) -> Folded:
     """The folded layer of a `whole` block."""
     made: dict[str, Any] = dict.fromkeys(name for half in HALVES.values() for name in half.maps)
     for half in HALVES.values():
-        gain, bias = (_floats(getattr(block, name)) for name in half.norms)
+        gain, bias = (None if (norm := getattr(block, name)) is None else _floats(norm) for name in half.norms)
         for piece, added in half.affine():
             if (stored := getattr(block, piece.name)) is None:
                 continue
             weight = _floats(stored)
             own = None if added is None else _floats(getattr(block, added.name))
-            if piece.norm and bias.any():
+            if piece.norm and bias is not None and bias.any():
                 own = own + weight @ bias
-            made |= {piece.name: weight * gain if piece.norm else weight, f"{piece.name}_bias": own}
-    for name, by in SIGNED_BY.items():  # rows change signs with their gain
+            made |= {
+                piece.name: weight * gain if piece.norm and gain is not None else weight,
+                f"{piece.name}_bias": own,
+            }
+    for by, name in SIGNED_BY.items():  # rows change signs with their gain
         if (gain := made.get(by)) is not None and made[name] is not None:
             signs = np.where(gain < 0, -1.0, 1.0)
-            made[name] = made[name] * signs[:, None]
+            made[name] = made[name] * signs[..., None]
             if (own := made[f"{name}_bias"]) is not None:
                 made[f"{name}_bias"] = own * signs
     return Folded(**made)

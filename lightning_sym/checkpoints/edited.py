@@ -259,6 +259,8 @@ def reduced(checkpoint: Checkpoint, side: str = "first") -> tuple[Checkpoint, tu
 
 def merged(block: Block) -> tuple[Block, tuple[tuple[int, int], ...]]:
     """Return a layer whose neurons that do the same are one, and each that was merged with the one that it went to."""
+    if block.router is not None:  # each expert has as many neurons as the others
+        return block, ()
     does = alive(block)
     sides = ("gate", "gate_bias") if block.gate is not None else ("up", "up_bias")
     arguments = [array.reshape(len(array), -1) for name in sides if (array := getattr(block, name)) is not None]

@@ -6,16 +6,17 @@ A further one is a table and a row here. What a piece is, its shape, and how it 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lightning_sym.checkpoints.layer_norm_families import AFFINE, LAYER_NORM, NORMS
+from lightning_sym.checkpoints.config import LARGEST_SIZE
+from lightning_sym.checkpoints.layer_norm_families import AFFINE, LAYER_NORM, NORMS, rotary_share
 from lightning_sym.checkpoints.layout import Layout, ModelFamily, Place
 from lightning_sym.checkpoints.relatives import RELATIVES
 from lightning_sym.checkpoints.rotary_config import FACTORS
 
-WITH_GAINS = NORMS | {"query_norm", "key_norm", "behind1", "behind2"}
+WITH_GAINS = NORMS | {"query_norm", "key_norm", "query_row", "key_row", "behind1", "behind2"}
 
 Names = Mapping[str, tuple[str, str]]
 """By norm, map or end, its name in folders and in GGUF files."""
@@ -148,6 +149,56 @@ GEMMA2_LAYER: Names = {
     "norm2": ("pre_feedforward_layernorm", "ffn_norm"),
     "behind2": ("post_feedforward_layernorm", "post_ffw_norm"),
 }
+OLMO2_LAYER: Names = {
+    **{name: called for name, called in GEMMA2_LAYER.items() if name not in NORMS},
+    "query_row": ("self_attn.q_norm", "attn_q_norm"), "key_row": ("self_attn.k_norm", "attn_k_norm"),
+}  # fmt: skip
+EXPERTS = ("gate", "up", "down")
+"""The maps of which each expert has one."""
+MIXTRAL_LAYER: Names = {
+    **LLAMA_LAYER,
+    "router": ("block_sparse_moe.gate", "ffn_gate_inp"),
+    "gate": ("block_sparse_moe.experts.*.w1", "ffn_gate_exps"), "up": ("block_sparse_moe.experts.*.w3", "ffn_up_exps"),
+    "down": ("block_sparse_moe.experts.*.w2", "ffn_down_exps"),
+}  # fmt: skip
+QWEN3_MOE_LAYER: Names = {
+    **QWEN3_LAYER, "router": ("mlp.gate", "ffn_gate_inp"),
+    **{name: (f"mlp.experts.*.{name}_proj", f"ffn_{name}_exps") for name in EXPERTS},
+}  # fmt: skip
+EXPERTS_GGUF_KEYS = LLAMA_GGUF_KEYS | {
+    "expert_used_count": "num_experts_per_tok", "expert_feed_forward_length": "moe_intermediate_size",
+}  # fmt: skip
+GEMMA_GGUF_KEYS = LLAMA_GGUF_KEYS | {
+    "attn_logit_softcapping": "attn_logit_softcapping", "final_logit_softcapping": "final_logit_softcapping",
+    "rope.freq_base_swa": "rope_local_base_freq", "attention.sliding_window_pattern": "sliding_window_pattern",
+}  # fmt: skip
+NEOX_GGUF_KEYS = {
+    "block_count": "num_hidden_layers", "embedding_length": "hidden_size", "feed_forward_length": "intermediate_size",
+    "attention.head_count": "num_attention_heads", "context_length": "max_position_embeddings",
+    "vocab_size": "vocab_size", "attention.layer_norm_epsilon": "layer_norm_eps", "rope.freq_base": "rotary_emb_base",
+    "rope.dimension_count": "rotary_dim", "use_parallel_residual": "use_parallel_residual",
+}  # fmt: skip
+
+
+def _score_width(largest: int) -> Callable[[Mapping[str, Any]], Any]:
+    """What llama.cpp divides scores by the root of in Gemma 2 and 3: the head width but in the model of most layers."""
+
+    def implied(own: Mapping[str, Any]) -> Any:
+        width, heads = own.get("embedding_length"), own.get("attention.head_count")
+        wide = own.get("block_count") == largest and isinstance(width, int) and isinstance(heads, int) and heads > 0
+        return width // heads if wide else own.get("attention.key_length")
+
+    return implied
+
+
+def _share(own: Mapping[str, Any]) -> Any:
+    """The share of the rows of a head of GPT-NeoX that rotary positions turn."""
+    sizes = [own.get(key) for key in ("embedding_length", "attention.head_count", "rope.dimension_count")]
+    if not all(isinstance(size, int) and 0 < size <= LARGEST_SIZE for size in sizes) or sizes[0] // sizes[1] < sizes[2]:
+        return None
+    return rotary_share(sizes[2], sizes[0] // sizes[1])
+
+
 PHI3_LAYER: Names = {
     **LLAMA_LAYER,
     **dict.fromkeys(("query", "key", "value"), ("self_attn.qkv_proj", "attn_qkv")),
@@ -168,15 +219,18 @@ _MASKS_AND_FREQUENCIES = re.compile(r"(gpt_neox\.)?layers\.[0-9]+\.attention\.((
 """Both, in old files of GPT-NeoX."""
 
 _GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=True)
-_NEOX, _ = layouts(NEOX_ENDS, NEOX_LAYER, "gpt_neox.layers.{}")
+_NEOX, _NEOX_GGUF = layouts(NEOX_ENDS, NEOX_LAYER, "gpt_neox.layers.{}")
 _NEOX = changed_places(_NEOX, ("query", "key", "value"), by_group=True)
 _OPT, _ = layouts(OPT_ENDS, OPT_LAYER, "model.decoder.layers.{}")
 _OPT = changed_places(_OPT, ("positions",), skipped=2)
 _LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))
 _, _HALVES_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")  # as they are in folders
 _QWEN3, _QWEN3_GGUF = layouts(LLAMA_ENDS, QWEN3_LAYER, "model.layers.{}")
-_GEMMA2, _ = layouts(LLAMA_ENDS, GEMMA2_LAYER, "model.layers.{}")
-_GEMMA3, _ = layouts(LLAMA_ENDS, {**QWEN3_LAYER, **GEMMA2_LAYER}, "model.layers.{}")
+_GEMMA2, _GEMMA2_GGUF = layouts(LLAMA_ENDS, GEMMA2_LAYER, "model.layers.{}")
+_GEMMA3, _GEMMA3_GGUF = layouts(LLAMA_ENDS, {**QWEN3_LAYER, **GEMMA2_LAYER}, "model.layers.{}")
+_OLMO2, _OLMO2_GGUF = layouts(LLAMA_ENDS, OLMO2_LAYER, "model.layers.{}")
+_MIXTRAL, _MIXTRAL_GGUF = layouts(LLAMA_ENDS, MIXTRAL_LAYER, "model.layers.{}", interleaved=("query", "key"))
+_QWEN3_MOE, _QWEN3_MOE_GGUF = layouts(LLAMA_ENDS, QWEN3_MOE_LAYER, "model.layers.{}")
 _PHI3, _PHI3_GGUF = layouts(LLAMA_ENDS, PHI3_LAYER, "model.layers.{}")
 
 
@@ -220,6 +274,10 @@ _ROWS = (
         biases=AFFINE | NORMS,
         prefix="gpt_neox.",
         ignored=_MASKS_AND_FREQUENCIES,
+        gguf_keys=NEOX_GGUF_KEYS,
+        gguf_implied={"rotary_pct": _share},
+        gguf_layout=_NEOX_GGUF,
+        gguf_name="gptneox",
     ),
     ModelFamily("opt", LAYER_NORM["opt"].read, LAYER_NORM["opt"].write, _OPT, biases=AFFINE | NORMS, prefix="model."),
     relative(
@@ -228,11 +286,54 @@ _ROWS = (
     relative("mistral", gguf=_LLAMA_GGUF, gguf_name="llama", also=MEGATRON | {"meta", "mlx"}),
     relative("qwen2", gguf=_HALVES_GGUF, also=MEGATRON | {"mlx"}),
     relative("qwen3", _QWEN3, _QWEN3_GGUF),
+    relative(
+        "mixtral",
+        _MIXTRAL,
+        changed_places(_MIXTRAL_GGUF, EXPERTS, stacked=True),
+        gguf_keys=EXPERTS_GGUF_KEYS | {"expert_count": "num_local_experts"},
+        gguf_name="llama",
+    ),
+    relative(
+        "qwen3_moe",
+        _QWEN3_MOE,
+        changed_places(_QWEN3_MOE_GGUF, EXPERTS, stacked=True),
+        gguf_keys=EXPERTS_GGUF_KEYS | {"expert_count": "num_experts"},
+        gguf_implied={"norm_topk_prob": True},
+        gguf_name="qwen3moe",
+    ),
+    relative("olmo2", _OLMO2, _OLMO2_GGUF),
     relative("phi3", _PHI3, _PHI3_GGUF),
     relative("granite", gguf=_LLAMA_GGUF, gguf_keys=GRANITE_GGUF_KEYS),
     relative("smollm3", gguf=_LLAMA_GGUF),
     relative("gemma", with_gains_less_one(_LLAMA), _HALVES_GGUF),
-    relative("gemma2", with_gains_less_one(_GEMMA2)),
-    relative("gemma3_text", with_gains_less_one(_GEMMA3)),
+    relative(
+        "gemma2",
+        with_gains_less_one(_GEMMA2),
+        _GEMMA2_GGUF,
+        gguf_keys=GEMMA_GGUF_KEYS,
+        gguf_implied={"query_pre_attn_scalar": _score_width(46)},
+    ),
+    relative(
+        "gemma3_text",
+        with_gains_less_one(_GEMMA3),
+        _GEMMA3_GGUF,
+        gguf_keys=GEMMA_GGUF_KEYS,
+        gguf_implied={"query_pre_attn_scalar": _score_width(62)},
+        gguf_name="gemma3",
+    ),
 )
 FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in _ROWS}
+
+
+def of_gguf(values: Mapping[str, Any]) -> str | None:
+    """The family of a GGUF file: that of its architecture, `llama` with experts being Mixtral; `None` if none is known.
+
+    Example:
+        >>> of_gguf({"general.architecture": "gemma3"}), of_gguf({"general.architecture": "mamba"})
+        ('gemma3_text', None)
+    """
+    name = values.get("general.architecture")
+    if name == "llama" and values.get("llama.expert_count"):
+        return "mixtral"
+    there = (family for family in _ROWS if family.gguf_layout is not None)
+    return next((row.model_type for row in there if (row.gguf_name or row.model_type) == name), None)

@@ -133,7 +133,7 @@ def fingerprint(
             progress("layers", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.FINGERPRINT)
         _take(every, block)
-        seen, neurons = seen_heads(block, form.at(layer)), seen_neurons(block, form)
+        seen, neurons = seen_heads(block, form.at(layer), root), seen_neurons(block, form, root)
         heads.append(_head_marks(seen, form.at(layer), root))
         marks.append(_layer_marks(seen, neurons, root, parallel=bool(form.parallel)) | _marks_behind(block, root))
     if progress is not None:
@@ -200,6 +200,8 @@ def _layer_marks(seen: SeenHeads, neurons: SeenNeurons, root: float, *, parallel
             bias = neurons.up_bias
             found["up bias"] = Balls(bias.value[:, 0, 0], bias.error).ordered()
         found["down"] = down.ordered()
+    if neurons.router is not None:
+        found["router"] = neurons.router.norms().ordered()
     biases = {"attention bias": seen.bias, "MLP bias": neurons.bias}
     if parallel:  # only the sum of both is seen
         there = [bias for bias in biases.values() if bias is not None]

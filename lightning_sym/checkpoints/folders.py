@@ -10,7 +10,7 @@ from typing import Any
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints import meta_config
 from lightning_sym.checkpoints.config import Config
-from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.families import FAMILIES, of_gguf
 from lightning_sym.checkpoints.folder_files import (
     ADAPTER,
     CONFIG,
@@ -170,9 +170,11 @@ def _values(path: Path) -> dict[str, Any]:
 
 def _open_gguf(path: Path, file_path: Path, wanted: Wanted) -> StoredCheckpoint:
     file = read_gguf(file_path)
-    known = {name: family for name, family in FAMILIES.items() if family.gguf_layout and not family.gguf_name}
+    known = dict.fromkeys(each.gguf_name or name for name, each in FAMILIES.items() if each.gguf_layout)
     name = file.values.get("general.architecture")
-    family = _family(name, "general.architecture", known, {"model_type": name})
+    if (found := of_gguf(file.values)) is None:
+        _family(name, "general.architecture", known, {"model_type": name})
+    family = FAMILIES[str(found)]
     if file.values.get("general.type", "model") != "model" or file.values.get("split.count", 1) not in (0, 1):
         raise FileFormatError("it must hold a whole model, no adapter and no part of several files")
     rows = rows_of(wanted.row, Files.GGUF, family)

@@ -29,9 +29,7 @@ OF_TYPES: dict[str, tuple[str, ...]] = {
     TWO_PARTS: ("t5", "mt5", "umt5", "bart", "mbart", "marian", "pegasus", "whisper", "encoder-decoder", "t5gemma"),
     IMAGES: ("vit", "deit", "beit", "swin", "clip", "siglip", "dinov2", "llava", "paligemma", "idefics", "mllama"),
     EXPERTS: (
-        "mixtral",
         "qwen2_moe",
-        "qwen3_moe",
         "olmoe",
         "dbrx",
         "phimoe",
@@ -45,8 +43,8 @@ OF_TYPES: dict[str, tuple[str, ...]] = {
     ),
     LATENT: ("deepseek_v2", "deepseek_v3", "minicpm3"),
     RECURRENT: ("mamba", "mamba2", "rwkv", "jamba", "recurrent_gemma", "zamba", "qwen3_next", "falcon_mamba"),
-    GAINS: ("qwen3_moe", "gemma3", "olmo2", "olmo3", "chameleon", "qwen3_next"),
-    AFTER: ("gemma3", "olmo2", "olmo3", "glm4"),
+    GAINS: ("gemma3", "olmo3", "chameleon", "qwen3_next"),
+    AFTER: ("gemma3", "olmo3", "glm4"),
     BESIDE: ("gptj", "phi", "falcon", "cohere", "cohere2"),
     PART: ("gptj", "phi", "stablelm", "glm", "nemotron", "persimmon"),
     SLOPES: ("bloom", "mpt"),
@@ -65,6 +63,7 @@ OF_KEYS: dict[str, tuple[str, ...]] = {
     PART: ("rotary_pct", "rotary_dim"),
     SLOPES: ("alibi",),
     BOTH_SIDES: ("use_bidirectional_attention",),
+    "shared experts": ("n_shared_experts", "shared_expert_intermediate_size"),
     "token types": ("type_vocab_size",),
     "relative positions": ("relative_attention_num_buckets",),
     "a text model inside": ("text_config",),
@@ -82,7 +81,9 @@ def foreign_features(values: Mapping[str, Any]) -> Iterator[str]:
     """
     name = values.get("model_type")
     by_type = [feature for feature, names in OF_TYPES.items() if name in names]
-    by_key = [feature for feature, keys in OF_KEYS.items() if any(values.get(key) for key in keys)]
+    by_key = [
+        feature for feature, keys in OF_KEYS.items() if any(values.get(key) not in (None, False, 0) for key in keys)
+    ]
     yield from dict.fromkeys((*by_type, *by_key))
 
 

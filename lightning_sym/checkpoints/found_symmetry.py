@@ -186,6 +186,7 @@ GAUGES = {
     "queries": "queries and keys",
     "turns": "turns of frequencies",
     "gain_factors": "gains of queries and keys scaled",
+    "row_factors": "gains of queries and keys scaled",
     "behind1": "signs in front of the norm behind attention",
     "neurons": "neurons permuted",
     "ups": "up scaled",

@@ -143,12 +143,12 @@ def gguf_config(
         shapes: of its tensors, by their names.
     """
     ends = family.gguf_layout.ends if family.gguf_layout else {}
-    said: dict[str, Any] = dict(family.gguf_implied)
-    said |= {"tie_word_embeddings": ends["unembedding"].tensor not in shapes}
+    said: dict[str, Any] = {"tie_word_embeddings": ends["unembedding"].tensor not in shapes}
     if shape := shapes.get(ends["embedding"].tensor):
         said["vocab_size"] = shape[0]
     start = f"{values.get('general.architecture')}."
     own = {key.removeprefix(start): value for key, value in values.items() if key.startswith(start)}
+    said |= {key: value(own) if callable(value) else value for key, value in family.gguf_implied.items()}
     kind = own.get("rope.scaling.type")
     scaling = {"none": {}, **GGUF_SCALING}.get(kind) if isinstance(kind, str) else None
     if scaling is not None and family.gguf_keys.get("rope.freq_base"):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.config import Config
-from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.families import FAMILIES, of_gguf
 from lightning_sym.checkpoints.gguf_file import GGUF_SCALING, gguf_config
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.model import CheckpointForm
@@ -48,14 +48,14 @@ def gguf_values(
     """
     name = family.gguf_name or family.model_type
     if form.theta is not None:
-        config = {**config, "v_head_dim": form.head_width, "rotary_dim": form.head_width}
+        config = {**config, "v_head_dim": form.head_width, "rotary_dim": form.turned}
     values: dict[str, Any] = {"general.architecture": name}
     values |= {f"{name}.{key}": number for key, number in scaling_values(config).items()}
     for short, key in family.gguf_keys.items():
         value = config.get(key)
         if value is not None:
             values[f"{name}.{short}"] = Fraction(float(np.float32(float(value)))) if type(value) is Fraction else value
-    read = FAMILIES[name]
+    read = FAMILIES[of_gguf(values) or name]
     back, biases = read.read(Config(gguf_config(read, values, shapes)))
     for each, value in vars(form).items():
         single = getattr(back, each) if each in ELSEWHERE else value
@@ -103,6 +103,8 @@ def write_gguf(
                 writer.add_float32(key, float(value))
             elif isinstance(value, str) and key != "general.architecture":
                 writer.add_string(key, value)
+            elif isinstance(value, bool):
+                writer.add_bool(key, value)
             elif isinstance(value, int):
                 writer.add_uint32(key, value)
         for tensor in tensors:

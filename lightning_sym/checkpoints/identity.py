@@ -203,6 +203,8 @@ def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, st
             said.append(f"no symmetry is known between {name} {pair[0]} and {pair[1]}")
     if first.theta is None and second.theta is None and first.context != second.context:
         said.append(f"no symmetry is known between {first.context} and {second.context} learned positions")
+    if first.experts is not None and first.inner != second.inner:
+        said.append(f"no symmetry is known between {first.inner} and {second.inner} neurons of experts")
     if first.groups != second.groups and first.heads not in (first.groups, second.groups):
         said.append(f"no symmetry is known between {first.groups} and {second.groups} groups of keys and values")
     return said

@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.layer_fit import Guess, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, LayerTold, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import OF_HALF
+from lightning_sym.checkpoints.pieces import HALVES, OF_HALF
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
@@ -196,6 +196,9 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
     options, why_not = {}, ""
     for number in READERS:
         name = f"norm{number}_gain"
+        if getattr(pair.second, name) is None:
+            options[number] = (False,)
+            continue
         mine, theirs = (measured(getattr(block, name), pair.stored(name)) for block in (pair.first, pair.second))
         options[number], said = gain_ways(pair.stream.measured, mine, theirs, pair.limit, f"norm {number}")
         why_not = why_not or said
@@ -219,8 +222,11 @@ def _guesses(pair: LayerPair, about: int = ABOUT) -> Iterator[Guess]:
 
 def _bare(block: Block) -> Block:
     """A layer whose norms do nothing."""
-    one = np.ones(len(block.norm1_gain), dtype=np.float32)
-    return replace(block, norm1_gain=one, norm1_bias=None, norm2_gain=one, norm2_bias=None)
+    gains = {
+        name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
+    }
+    none = {f"{half.norm}_bias": None for half in HALVES.values()}
+    return replace(block, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}, **none)
 
 
 def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bool, ...]]) -> LayerAccount:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Folded, whole
 from lightning_sym.checkpoints.found_symmetry import ORDERS, gauge_words
+from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of
 from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, as_ratio, stored_ratios
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
 FACTORS = ("values", "queries", "turns", "ups")
@@ -101,7 +101,8 @@ def fit_gauge(
         about: how many times as far off as fitted numbers short ones may be that are preferred to them.
     """
     _, heads = match_heads(first.heads, second.heads, form, form.groups)
-    orders: dict[str, Any] = {"heads": heads, "neurons": match_neurons(first, second, scaled=form.scales_neurons)}
+    neurons = match_neurons(first, second, scaled=form.scales_neurons, experts=form.experts or 1)
+    orders: dict[str, Any] = {"heads": heads, "neurons": neurons}
     places = orders_of(LayerSymmetry(**orders), form)
     found: dict[str, list[Any]] = {}
     for cut in second.cuts:
@@ -127,8 +128,10 @@ def _fitted_part(
         parts["values"] = _stacked(made)
         if form.head_norms is None:
             parts |= _query_key(old, new, some, rounds, about)
+        if form.head_norms == "width":
+            parts |= row_factors(old, new, ratio)
     if cut.first:
-        parts |= _signs_behind(old, new) | (_gain_factors(old, new) if form.head_norms is not None else {})
+        parts |= _signs_behind(old, new) | (gain_factors(old, new) if form.head_norms == "head" else {})
     return parts | ({"ups": _ups(old, new, form, about)} if form.scales_neurons and cut.neurons is not None else {})
 
 
@@ -207,17 +210,6 @@ def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, f
         return np.asarray(z / (z * z).sum(axis=-1, keepdims=True)) if turned else np.reciprocal(z)
 
     return fits.nice_scales([fitted_best, counted], inverse_of, off, stored, about)
-
-
-def _gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
-    """What gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
-    pairs = [(value_of(old.query_norm_gain), value_of(new.query_norm_gain)), (old.key_norm_gain, new.key_norm_gain)]
-    if any((each == 0).any() for pair in pairs for each in pair):
-        return {}
-    half = len(pairs[0][0]) // 2
-    sizes = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
-    signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
-    return {"gain_factors": as_ratio(fits.gain_factors(sizes, signs), (2, -1))}
 
 
 def _flat(turns: Floats) -> Floats:

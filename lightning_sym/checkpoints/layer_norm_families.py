@@ -119,6 +119,7 @@ def _neox(config: Config, form: CheckpointForm) -> tuple[CheckpointForm, Biases]
     turned = int(form.head_width * float(share))  # as the library counts
     if turned % 2 or not 0 < turned <= form.head_width:
         refuse(f"rotary_pct must turn an even number of the {form.head_width} rows of a head, got {said(share)}")
+    config.require("rotary_dim", turned)  # a GGUF file states it so
     for key in ("classifier_dropout", "hidden_dropout", "is_decoder"):
         config.get(key)
     parallel = config.flag("use_parallel_residual", True)

@@ -25,7 +25,7 @@ from lightning_sym.checkpoints.walk import Settled, differing, look_at
 PART = 2**22
 """Numbers of a layer that are compared at a time, or those of one group of heads, where these are more."""
 
-LETTERS = {"H": "heads", "G": "groups", "m": "neurons"}
+LETTERS = {"H": "heads", "G": "groups", "m": "neurons", "E": "experts"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
 
 
@@ -60,6 +60,8 @@ class Cut:
         if self.groups is not None:
             share = form.heads // form.groups
             found = {"groups": self.groups, "heads": slice(self.groups.start * share, self.groups.stop * share)}
+        if self.first and form.experts is not None:  # one router for all of them
+            found |= {"experts": slice(0, form.experts)}
         return found if self.neurons is None else found | {"neurons": self.neurons}
 
     def form(self, form: CheckpointForm) -> CheckpointForm:
@@ -72,7 +74,7 @@ class Cut:
     def has(self, name: str) -> bool:
         """Whether a piece, or what is told of it, belongs to this part."""
         kind = cut_along(name)
-        return self.has_kind(None if kind is None else kind[0])
+        return self.has_kind(None if kind is None or kind[0] == "experts" else kind[0])
 
     def has_kind(self, kind: str | None) -> bool:
         """Whether it has some of a space, or, for `None`, what all parts share."""
@@ -112,13 +114,28 @@ class Cut:
         return replace(symmetry, **parts)
 
 
+def sets_in_order(order: Any, sets: int) -> Places:
+    """The order of equal sets whose members stand together in an order.
+
+    Example:
+        >>> sets_in_order(np.array([3, 2, 0, 1]), 2).tolist()
+        [1, 0]
+    """
+    members = np.asarray(order, dtype=np.int64)
+    return members[:: len(members) // sets] // (len(members) // sets)
+
+
 def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places]:
     """Old heads, groups and neurons at the new places, where they moved."""
     found: dict[str, Places] = {}
     if symmetry.heads is not None:
         heads, share = np.asarray(symmetry.heads, dtype=np.int64), form.heads // form.groups
         found |= {"heads": heads, "groups": heads[::share] // share}
-    return found if symmetry.neurons is None else found | {"neurons": np.asarray(symmetry.neurons, dtype=np.int64)}
+    if symmetry.neurons is not None:
+        found["neurons"] = np.asarray(symmetry.neurons, dtype=np.int64)
+        if form.experts is not None:
+            found["experts"] = sets_in_order(found["neurons"], form.experts)
+    return found
 
 
 def cuts_of(block: Block, form: CheckpointForm) -> list[Cut]:

@@ -15,7 +15,7 @@ import numpy as np
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import Array, CheckpointForm
-from lightning_sym.checkpoints.pieces import CheckpointTable, table
+from lightning_sym.checkpoints.pieces import CheckpointPiece, CheckpointTable, table
 from lightning_sym.errors import BadInput
 
 
@@ -24,12 +24,13 @@ class Place:
     """A tensor that holds a piece; pieces of one tensor are stacked along `out`, in the order of the table.
 
     Attributes:
-        tensor: its name, `{}` for the layer.
+        tensor: its name, `{}` for the layer; with `*` for the expert each has a tensor of its own.
         turned: stored as (in, out).
         interleaved: row `2i + s` of a head is row `s a/2 + i` of the piece.
         by_group: stacked group by group: the queries of a group, its key, its value, then those of the next one.
         less: the tensor is the piece less this number.
         skipped: rows in front of those of the piece, which nothing reads; they are written as zeros.
+        stacked: the matrices of all experts are one tensor, the expert its first axis.
     """
 
     tensor: str
@@ -38,6 +39,13 @@ class Place:
     by_group: bool = False
     less: int = 0
     skipped: int = 0
+    stacked: bool = False
+
+    def names(self, form: CheckpointForm) -> list[str]:
+        """The tensor, or those of all experts."""
+        if "*" not in self.tensor:
+            return [self.tensor]
+        return [self.tensor.replace("*", str(expert)) for expert in range(form.experts or 1)]
 
 
 @dataclass(frozen=True)
@@ -85,9 +93,9 @@ class ModelFamily:
         prefix: see there.
         ignored: the names of tensors beyond the layout that say nothing about the function.
         gguf_keys: by the key of a GGUF file, without the name of its architecture, the key of `config.json`.
-        gguf_implied: what a GGUF file of this architecture means without saying so.
+        gguf_implied: what a GGUF file of this architecture means without saying so, or what makes it of its own keys.
         gguf_layout: the names in GGUF files, if there are any.
-        gguf_name: what GGUF files call it, where that is another family's name, under which it is read there.
+        gguf_name: what GGUF files call it, where that is another name.
         also: layouts whose names its pieces have as well, by their names in the table of layouts.
     """
 
@@ -119,7 +127,32 @@ def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) ->
     """The shape of a tensor that holds these pieces, stacked."""
     shapes = [pieces[name].matrix_shape for name in names]
     shape = (place.skipped + sum(each[0] for each in shapes), *shapes[0][1:])
+    if place.stacked:
+        (name,) = names
+        experts = pieces["router"].shape[0]
+        return (experts, *expert_shape(pieces[name], shape, experts))
     return shape[::-1] if place.turned else shape
+
+
+def by_experts(piece: CheckpointPiece, matrix: Array, experts: int) -> Array:
+    """The matrices of all experts, `(E, out, in)`, of the one of all their neurons.
+
+    Example:
+        >>> from lightning_sym.checkpoints.pieces import LAYER
+        >>> [by_experts(LAYER[name], np.zeros(shape), 3).shape for name, shape in (("up", (6, 5)), ("down", (5, 6)))]
+        [(3, 2, 5), (3, 5, 2)]
+    """
+    return np.stack(np.split(matrix, experts, axis=_neuron_side(piece)))
+
+
+def expert_shape(piece: CheckpointPiece, shape: tuple[int, ...], experts: int) -> tuple[int, ...]:
+    """The shape of the matrix of one expert, of that of all of them."""
+    return tuple(size // experts if side == _neuron_side(piece) else size for side, size in enumerate(shape))
+
+
+def _neuron_side(piece: CheckpointPiece) -> int:
+    """Which side of a matrix neurons are: 0 for its rows, 1 for its columns."""
+    return int(piece.place("neurons") in piece.columns)
 
 
 def by_tensor(places: Mapping[str, Place]) -> dict[str, list[str]]:
@@ -154,8 +187,10 @@ def _plus(array: Array, number: int) -> Array:
 
 def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tensor: Array) -> Array:
     """A piece, out of the tensor that holds it with others."""
-    matrix = (tensor.T if place.turned else tensor)[place.skipped :]
     piece = pieces[name]
+    if place.stacked:
+        tensor = np.concatenate(list(tensor), axis=_neuron_side(piece))
+    matrix = (tensor.T if place.turned else tensor)[place.skipped :]
     times, rows = _parts_of(pieces, names, place)
     first = sum(rows[: names.index(name)])
     stacked = matrix.reshape(times, sum(rows), *matrix.shape[1:])
@@ -189,6 +224,8 @@ def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> 
     matrix = stacked.reshape(-1, *stacked.shape[2:])
     if place.skipped:
         matrix = np.concatenate([np.zeros_like(matrix[:1]).repeat(place.skipped, axis=0), matrix])
+    if place.stacked:
+        return by_experts(piece, matrix, pieces["router"].shape[0])
     return matrix.T if place.turned else matrix
 
 

@@ -84,7 +84,7 @@ def _fused(*names: Names, by_group: bool) -> Callable[[ModelFamily], tuple[Layou
             def changed(_: str, place: Place) -> Place:
                 before, _, end = place.tensor.rpartition(".")
                 start, dot, word = before.rpartition(".")
-                if word not in fused:
+                if word not in fused or "*" in start:  # each expert keeps its matrices apart
                     return place
                 together = by_group and word in STACKED
                 return replace(place, tensor=f"{start}{dot}{fused[word]}.{end}", by_group=together)

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.checkpoints.affine_factors import times
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
-from lightning_sym.checkpoints.transformer import Prompts, as_logits, last_stream, times, unembedding
+from lightning_sym.checkpoints.transformer import Prompts, as_logits, last_stream, unembedding
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
-from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
+from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, Unordered
 from lightning_sym.rings.balls import middle_and_radius, precision
 from lightning_sym.rings.midpoint_radius import MidpointRadius
 
@@ -284,7 +285,7 @@ def _stream(
         with precision(bits):
             try:
                 x: BallMatrix = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
-            except _TooWide:
+            except (_TooWide, Unordered):
                 x = BallMatrix.of([[1]])
             else:
                 accuracy = x.accuracy()

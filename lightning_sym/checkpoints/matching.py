@@ -79,6 +79,11 @@ class FoldedParts:
         """All neurons, some at a time."""
         yield from (self.part(replace(cut, groups=None)) for cut in self.cuts if cut.neurons is not None)
 
+    def router(self) -> Floats:
+        """The router of experts, whatever vector was added to all of its rows."""
+        found = value_of(self.part(Cut(None, slice(0, 1), first=True)).router)
+        return found - found.mean(axis=0)
+
     def some_neurons(self, places: Places) -> Folded:
         """Some neurons, by their places."""
         some = Cut(None, slice(0, len(places)), first=False)
@@ -203,29 +208,47 @@ SKETCH, AT_ONCE = 48, 2**20
 """Numbers that stand for what a neuron reads, and for what it does; and pairs that are compared at a time."""
 
 
-def match_neurons(first: FoldedParts, second: FoldedParts, *, scaled: bool) -> Places:
+def match_neurons(first: FoldedParts, second: FoldedParts, *, scaled: bool, experts: int = 1) -> Places:
     """The old neuron at each new place.
 
     Args:
         first, second: layers.
         scaled: what neurons read may be rescaled against what they write.
+        experts: in how many parts they are, which stay together: these are matched first, by what routes to them and
+            by the sums of the sketches of their neurons.
 
     Of many neurons sketches are compared, random projections, which are equal where the neurons are; those that are
     nearest to more than one, copies and dead ones for example, are compared as they are.
     """
     if first.count != second.count:
         return np.arange(second.count, dtype=np.int64)
-    if first.count * second.count <= PAIRS:
-        every = np.arange(second.count, dtype=np.int64)
-        old, new = (_read_and_written(side.some_neurons(every)) for side in (first, second))
-        return assigned(_neuron_distances(old, new, scaled=scaled))
-    best = _nearest(*(_sketches(side.neurons(), scaled=scaled) for side in (first, second)))
-    taken = np.bincount(best, minlength=first.count)
-    left, open_places = np.flatnonzero(taken != 1), np.flatnonzero(taken[best] != 1)
-    if len(open_places):
-        some = _read_and_written(first.some_neurons(left)), _read_and_written(second.some_neurons(open_places))
-        best[open_places] = left[assigned(_neuron_distances(*some, scaled=scaled))]
-    return best
+    size = second.count // experts
+    small = size * size <= PAIRS
+    sketches = [() if small and experts == 1 else _sketches(side.neurons(), scaled=scaled) for side in (first, second)]
+    found = []
+    for new, old in enumerate(_match_experts((first, second), sketches, experts) if experts > 1 else [0]):
+        places = [np.arange(at * size, (at + 1) * size, dtype=np.int64) for at in (old, new)]
+        if small:
+            best = np.arange(size, dtype=np.int64)
+            left, open_places = best, best
+        else:
+            best = _nearest(*(tuple(x[some] for x in each) for each, some in zip(sketches, places, strict=True)))
+            taken = np.bincount(best, minlength=size)
+            left, open_places = np.flatnonzero(taken != 1), np.flatnonzero(taken[best] != 1)
+        if len(open_places):
+            some = (first.some_neurons(places[0][left]), second.some_neurons(places[1][open_places]))
+            cost = _neuron_distances(*map(_read_and_written, some), scaled=scaled)
+            best = best.copy()
+            best[open_places] = left[assigned(cost)]
+        found.append(places[0][best])
+    return np.concatenate(found)
+
+
+def _match_experts(sides: tuple[FoldedParts, FoldedParts], sketches: list[Any], experts: int) -> Places:
+    """Return the old expert at each new place."""
+    signs = [[x.reshape(experts, -1, x.shape[-1]).sum(axis=1) for x in each] for each in sketches]
+    pairs = [tuple(side.router() for side in sides), *zip(*signs, strict=True)]
+    return assigned(sum(_relative((old * old).sum(axis=1), (new * new).sum(axis=1), old @ new.T) for old, new in pairs))
 
 
 Neurons = dict[str, Floats]

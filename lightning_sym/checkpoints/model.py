@@ -50,11 +50,17 @@ class CheckpointForm:
         residual: what is added to the stream is multiplied by it.
         logit_divisor: logits are divided by it.
         score_cap, logit_cap: scores, or logits, `z` become `cap tanh(z / cap)`.
-        head_norms: queries and keys of each head go through a norm, with gains that all heads have in common.
+        head_norms: queries and keys go through a norm: those of each `head`, with gains that all heads have in common,
+            or, all heads of a layer together, the whole `width`, with gains for each row.
         norms_behind: what attention, and the MLP, add goes through a norm of its own first.
         rotary_width: how many rows of queries and keys, the first ones, rotary positions turn; `None`: all.
         parallel: attention and MLP read the same stream, each behind its norm, and both are added to it.
         local_theta: base of the rotary frequencies, not scaled, in the layers that have the window.
+        bare: layers read the stream as it is, with no norms in front.
+        experts: how many parts the neurons of a layer are in, equally many in each; a router weighs them, a token at a
+            time, by softmax.
+        chosen: how many of these each token reads, those of largest weight; the others add nothing.
+        normed_choice: their weights are divided by their sum.
     """
 
     family: str
@@ -82,11 +88,15 @@ class CheckpointForm:
     logit_divisor: Fraction | None = None
     score_cap: Fraction | None = None
     logit_cap: Fraction | None = None
-    head_norms: Literal["head"] | None = None
+    head_norms: Literal["head", "width"] | None = None
     norms_behind: bool | None = None
     local_theta: Fraction | None = None
     rotary_width: int | None = None
     parallel: bool | None = None
+    bare: bool | None = None
+    experts: int | None = None
+    chosen: int | None = None
+    normed_choice: bool | None = None
 
     @property
     def has_gate(self) -> bool:
@@ -155,12 +165,13 @@ class Block(Pieces):
 
     Shapes, with the letters of `CheckpointForm`: gains and `norm*_bias`, `output_bias`, `down_bias` `(d,)`; `query`
     `(H, a, d)`, `query_bias` `(H, a)`; `key`, `value` `(G, a, d)`, their biases `(G, a)`; `output` `(H, d, a)`; `gate`,
-    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`; `query_norm_gain`, `key_norm_gain` `(a,)`;
-    `behind1_gain`, `behind2_gain`, of the norms behind attention and behind the MLP, `(d,)`. Without `gate` the
-    MLP is `down act(up x)`, with it `down (act(gate x) * up x)`.
+    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`; `query_norm_gain`, `key_norm_gain` `(a,)`, of norms over the
+    whole width `query_row_gain` `(H, a)`, `key_row_gain` `(G, a)`; `behind1_gain`, `behind2_gain`, of the norms behind
+    attention and behind the MLP, `(d,)`; `router` `(E, d)`, its bias `(E,)`. Without `gate` the MLP is `down act(up
+    x)`, with it `down (act(gate x) * up x)`; with experts neurons `e m/E` to `(e + 1) m/E - 1` are those of expert `e`.
     """
 
-    norm1_gain: Array
+    norm1_gain: Array | None
     norm1_bias: Array | None
     query: Array
     query_bias: Array | None
@@ -172,9 +183,13 @@ class Block(Pieces):
     output_bias: Array | None
     query_norm_gain: Array | None = field(default=None, kw_only=True)
     key_norm_gain: Array | None = field(default=None, kw_only=True)
+    query_row_gain: Array | None = field(default=None, kw_only=True)
+    key_row_gain: Array | None = field(default=None, kw_only=True)
     behind1_gain: Array | None = field(default=None, kw_only=True)
-    norm2_gain: Array
+    norm2_gain: Array | None
     norm2_bias: Array | None
+    router: Array | None = field(default=None, kw_only=True)
+    router_bias: Array | None = field(default=None, kw_only=True)
     gate: Array | None
     gate_bias: Array | None
     up: Array

@@ -71,7 +71,7 @@ class JoinedTensor(StoredTensor):
         """
         kinds = sorted({part.kind for part in parts})
         if len(kinds) > 1:
-            raise FileFormatError(f"shards of {place.tensor} must be of one type, got {' and '.join(kinds)}")
+            raise FileFormatError(f"parts of {place.tensor} must be of one type, got {' and '.join(kinds)}")
         shape = tensor_shape(pieces, names, place)
         split_axis(place.tensor, shape, [part.shape for part in parts])
         return cls(shape, kinds[0], pieces, names, place, parts)
@@ -130,7 +130,7 @@ def opened(
     row, layout = _layout_of(form, parts, shards[0].keys(), held)
     places = layout.places(form, parts)
     tensors = shards[0] if len(shards) == 1 else _joined(form, places, shards)
-    compared = _compared(form, places, tensors, held.family, layout)
+    compared = _compared(form, places, _gathered(form, places, tensors), held.family, layout)
     memory, folder = held.wanted.memory, held.wanted.adapter
     adapter = None if folder is None else read_adapter(folder, form, parts)
     wanted = None if held.wanted.row is None else row.name
@@ -150,11 +150,22 @@ def _layout_of(
                 places = layout.places(form, parts)
             except BadInput:  # it has no name for a piece
                 continue
-            if all(place.tensor in names for place in places.values()):
+            if all(name in names for place in places.values() for name in place.names(form)):
                 return row, layout
     if first is None:
         raise FileFormatError(f"there is no layout of {held.family.model_type} in such files")
     return first
+
+
+def _gathered(form: CheckpointForm, places: dict[str, Place], tensors: Tensors) -> Tensors:
+    """The tensors, those of the experts of a layer as one where all of them are there."""
+    found = dict(tensors)
+    for piece, place in places.items():
+        names = place.names(form)
+        if names != [place.tensor] and all(name in tensors for name in names):
+            parts = tuple(found.pop(name) for name in names)
+            found[place.tensor] = JoinedTensor.of(table(form), [piece], place, parts)
+    return found
 
 
 def _joined(form: CheckpointForm, places: dict[str, Place], shards: list[Tensors]) -> Tensors:
@@ -178,7 +189,8 @@ def _compared(
 ) -> Tensors:
     """The tensors, after they were compared with what the configuration says."""
     held = by_tensor(places)
-    if missing := [name for name in held if name not in tensors]:
+    lost = (places[pieces[0]] for name, pieces in held.items() if name not in tensors)
+    if missing := [name for place in lost for name in place.names(form) if name not in tensors]:
         more = f" and {len(missing) - 1} more" * (len(missing) > 1)
         raise FileFormatError(f"all tensors must be there, missing are {missing[0]}{more}")
     for name, pieces in held.items():

@@ -8,7 +8,7 @@ in which units it measures follow from here. A variant of attention, or of MLPs,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import prod
@@ -204,7 +204,9 @@ def behind(form: CheckpointForm, name: str) -> WeightSpace:
 
 
 def norm(form: CheckpointForm, name: str) -> Iterator[CheckpointPiece]:
-    """The gain of a norm, and its bias."""
+    """The gain of a norm, and its bias; none where layers read the stream as it is."""
+    if form.bare:
+        return
     scales = ((behind(form, name), 1),)
     yield CheckpointPiece(f"{name}_gain", (stream(form, up=True)._replace(sized=True),), scales=scales)
     yield CheckpointPiece(f"{name}_bias", (stream(form, up=True),), scales=scales, added_to=name)
@@ -222,14 +224,20 @@ def norm_behind(form: CheckpointForm, name: str) -> Iterator[CheckpointPiece]:
         yield CheckpointPiece(f"{name}_gain", axes, scales=((LENGTH, 1), *signed(form, name)))
 
 
+def reader_scale(form: CheckpointForm, name: str) -> tuple[WeightSpace, int]:
+    """What rescales a map that reads a half's norm; one that reads the stream itself feels the length of that."""
+    return (LENGTH, -1) if form.bare else (behind(form, name), -1)
+
+
 def affine(
     name: str, axes: tuple[Axis, ...], columns: tuple[int, ...], *scales: tuple[WeightSpace, int]
 ) -> Iterator[CheckpointPiece]:
     """A map and its bias, which lives where the rows of the map do."""
-    piece = CheckpointPiece(name, axes, columns, scales)
+    both = tuple(each for each in scales if (each[0], -each[1]) not in scales)
+    piece = CheckpointPiece(name, axes, columns, both)
     yield piece
     read = {axes[place].space for place in columns}
-    kept = tuple((space, exponent) for space, exponent in scales if not read & {*space.over})
+    kept = tuple(each for each in scales if each != (LENGTH, -1) and not read & {*each[0].over})
     yield CheckpointPiece(f"{name}_bias", tuple(axes[place] for place in piece.rows), (), kept, added_to=name)
 
 
@@ -239,25 +247,32 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     heads = Axis(WeightSpace("heads", (), form.heads, over=(groups,)), up=True)
     scores = WeightSpace("query-key", (), form.head_width, over=(groups,))
     value = WeightSpace("value-output", (), form.head_width, over=(groups,))
-    shared, read, taken = Axis(groups, up=True), stream(form, up=False), (behind(form, "norm1"), -1)
+    shared, read, taken = Axis(groups, up=True), stream(form, up=False), reader_scale(form, "norm1")
     grown = () if form.head_norms is None else ((LENGTH, 1),)  # their norm has the same epsilon as the others
     yield from affine("query", (heads, Axis(scores, up=True), read), (2,), taken, *grown)
     yield from affine("key", (shared, Axis(scores, up=False), read), (2,), taken, *grown)
     yield from affine("value", (shared, Axis(value, up=True), read), (2,), taken)
     added = signed(form, "behind1")
     yield from affine("output", (heads, stream(form, up=True), Axis(value, up=False)), (0, 2), (LENGTH, 1), *added)
-    if form.head_norms is not None:
-        yield CheckpointPiece("query_norm_gain", (Axis(scores, up=True, sized=True),))
-        yield CheckpointPiece("key_norm_gain", (Axis(scores, up=False, sized=True),))
+    of_rows = Axis(scores, up=True, sized=True), Axis(scores, up=False, sized=True)
+    if form.head_norms == "head":
+        yield CheckpointPiece("query_norm_gain", of_rows[:1])
+        yield CheckpointPiece("key_norm_gain", of_rows[1:])
+    if form.head_norms == "width":
+        yield CheckpointPiece("query_row_gain", (heads, of_rows[0]))
+        yield CheckpointPiece("key_row_gain", (shared, of_rows[1]))
     yield from norm_behind(form, "behind1")
 
 
 def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     """Neurons; what a gate multiplies may be rescaled, neuron by neuron."""
-    neurons = WeightSpace("neurons", (), form.inner)
+    experts = WeightSpace("experts", (), form.experts or 1)
+    neurons = WeightSpace("neurons", (), form.inner, over=() if form.experts is None else (experts,))
     ups = WeightSpace("ups", (), 1, over=(neurons,))
     more, less = ([(ups, exponent)] if form.scales_neurons else [] for exponent in (1, -1))
-    rows, read, taken = Axis(neurons, up=True), stream(form, up=False), (behind(form, "norm2"), -1)
+    rows, read, taken = Axis(neurons, up=True), stream(form, up=False), reader_scale(form, "norm2")
+    if form.experts is not None:  # their softmax does not see a vector that is added to all rows
+        yield from affine("router", (Axis(experts, up=True), read), (1,), taken)
     yield from affine("gate", (rows, read), (1,), taken)
     yield from affine("up", (rows, read), (1,), taken, *more)
     added = signed(form, "behind2")
@@ -282,9 +297,23 @@ def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
 
 SHAPELESS_FORM = CheckpointForm(
     "", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "silu", tied=False, head_norms="head",
-    norms_behind=True,
+    norms_behind=True, experts=1,
 )  # fmt: skip
-SHAPELESS = table(SHAPELESS_FORM)
+
+
+def _of_all_forms() -> CheckpointTable:
+    """All pieces of all forms: the two kinds of norms of queries and keys exclude each other."""
+    found, wide = table(SHAPELESS_FORM), table(replace(SHAPELESS_FORM, head_norms="width"))
+    maps = found.halves[ATTENTION].maps
+    gains = {name: piece for name, piece in wide.halves[ATTENTION].maps.items() if name not in maps}
+    behind = {name: piece for name, piece in maps.items() if name.startswith("behind")}
+    half = replace(
+        found.halves[ATTENTION], maps={**{n: p for n, p in maps.items() if n not in behind}, **gains, **behind}
+    )
+    return CheckpointTable(found.ends, {**found.halves, ATTENTION: half})
+
+
+SHAPELESS = _of_all_forms()
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer
 OF_HALF = {number: frozenset((*half.norms, *half.maps)) for number, half in enumerate(HALVES.values(), 1)}

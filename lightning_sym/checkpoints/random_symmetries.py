@@ -123,6 +123,13 @@ def _gain_factors(random: np.random.Generator, *shape: int) -> _Numbers:
     return np.asarray(np.stack([factors, 1 / factors]) * random.choice([-1, 1], size=shape))
 
 
+def _row_factors(random: np.random.Generator, groups: int, rows: int, width: int) -> _Numbers:
+    """The same for each group: those of the rows of its queries, and of its keys."""
+    c = np.tile(2.0 ** random.integers(-1, 2, size=(groups, 1, width // 2)), 2)
+    factors = np.concatenate([*[c] * (rows - 1), 1 / c], axis=1)
+    return np.asarray(factors * random.choice([-1, 1], size=(groups, rows, width)))
+
+
 def _number(random: np.random.Generator) -> Fraction:
     return Fraction(int(random.integers(1, 9)), 4)
 
@@ -133,11 +140,12 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("queries", _gauges, {"queries": ()}),
     ("queries", _turns, {"turns": ()}),
     ("queries", _gain_factors, {"gain_factors": ()}),
+    ("queries", _row_factors, {"row_factors": ()}),
     ("biases", _short, {"key_bias": ("key_bias",), "value_bias": ("value_bias", "output_bias")}),
     ("biases", _short, {"attention_bias": ("output_bias", "down_bias")}),
-    ("neurons", np.random.Generator.permutation, {"neurons": ()}),
+    ("neurons", _heads, {"neurons": ()}),
     ("ups", lambda random, size: random.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=size), {"ups": ()}),
-    ("gains", lambda _, size: np.ones(size), {"gain1": (), "gain2": ()}),
+    ("gains", lambda _, size: np.ones(size), {"gain1": ("norm1_gain",), "gain2": ("norm2_gain",)}),
     (
         "gains",
         lambda _, size: np.zeros(size),
@@ -145,20 +153,21 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ),
     ("gains", lambda random, size: random.choice([-1.0, 1.0], size=size), {"behind1": (), "behind2": ()}),
     ("ones", _short, {name: (f"{name[:-6]}_bias",) for name in FOLDED} | {"output_shift": (), "down_shift": ()}),
+    ("ones", _short, {"router_shift": ("router",)}),
     ("ones", _number, {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)}),
 )
 """By kind, how its parts are drawn, and by part the pieces that must be there; in the order of drawing."""
 
 
 def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kinds: tuple[str, ...]) -> LayerSymmetry:
-    sizes, parts = sizes_of(form), dict[str, Any]()
+    sizes, parts = sizes_of(form) | {"E": form.experts or 1}, dict[str, Any]()
     for kind, draw, names in LAYER:
         for name, pieces in names.items() if kind in kinds else ():
             there = all(getattr(block, piece) is not None for piece in pieces)
             allowed = all(need.holds(form) for need in PARTS[name].needs)
             if there and allowed and (name not in FOLDED or "gains" in kinds):
-                shape = ("H", "G") if name == "heads" else PARTS[name].shape
-                parts[name] = draw(random, *(sizes[letter] for letter in shape))
+                sets = {"heads": ("H", "G"), "neurons": ("m", "E")}
+                parts[name] = draw(random, *(sizes[letter] for letter in sets.get(name, PARTS[name].shape)))
     if "ups" in parts and not form.has_gate:
         parts["ups"] = np.abs(parts["ups"])
     return LayerSymmetry(**parts)

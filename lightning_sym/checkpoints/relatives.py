@@ -9,6 +9,7 @@ from typing import Any
 
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.config_features import (
+    BEHIND_ALONE,
     EMBEDDINGS_TIMES_ROOT,
     HEAD_NORMS,
     MULTIPLIERS,
@@ -20,6 +21,7 @@ from lightning_sym.checkpoints.config_features import (
     caps,
     every_other,
     everywhere,
+    experts,
     of_last_layers,
     query_scale,
     required,
@@ -86,6 +88,8 @@ GEMMA = {"head_width": 256, "tied": True, "activation": "gelu_pytorch_tanh"}
 """What the absence of keys means in all of these."""
 GEMMA_FEATURES = (EMBEDDINGS_TIMES_ROOT, GEMMA_ACTIVATION, required("use_bidirectional_attention", False))
 
+OF_TRAINING = ("output_router_logits", "router_aux_loss_coef")
+"""Keys of experts that say something about training alone."""
 BOTH = {"attention_bias": ATTENTION, "mlp_bias": MLP}
 
 RELATIVES: dict[str, Relative] = {
@@ -99,6 +103,34 @@ RELATIVES: dict[str, Relative] = {
         {"groups": 32, "head_width": 128},
         bias_keys={"attention_bias": ATTENTION},
         features=(of_last_layers(28), HEAD_NORMS),
+    ),
+    "mixtral": Relative(
+        "MixtralForCausalLM",
+        {"groups": 8, "theta": Fraction(1_000_000), "epsilon": Fraction(1, 10**5)},
+        features=(
+            everywhere(None),
+            experts(("num_local_experts", 8), 2, ("intermediate_size", 14336)),
+            silent("router_jitter_noise", *OF_TRAINING),
+        ),
+    ),
+    "qwen3_moe": Relative(
+        "Qwen3MoeForCausalLM",
+        {"groups": 4},
+        bias_keys={"attention_bias": ATTENTION},
+        features=(
+            of_last_layers(28),
+            HEAD_NORMS,
+            experts(("num_experts", 128), 8, ("moe_intermediate_size", 768), "norm_topk_prob"),
+            required("decoder_sparse_step", 1),
+            required("mlp_only_layers", []),
+            silent(*OF_TRAINING),
+        ),
+    ),
+    "olmo2": Relative(
+        "Olmo2ForCausalLM",
+        {"epsilon": Fraction(1, 10**5)},
+        bias_keys={"attention_bias": ATTENTION},
+        features=(NO_WINDOW, BEHIND_ALONE, UNPADDED),
     ),
     "phi3": Relative(
         "Phi3ForCausalLM",

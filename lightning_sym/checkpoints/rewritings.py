@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, TurnedA
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.edited import View
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
+from lightning_sym.checkpoints.layer_parts import sets_in_order
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
@@ -137,6 +138,10 @@ def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> 
         share = form.heads // form.groups
         together = (np.asarray(layer.heads).reshape(form.groups, share) // share).T
         require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
+    if layer.neurons is not None and form.experts is not None:
+        require_order(f"{where}neurons", layer.neurons, form.inner)
+        together = np.asarray(layer.neurons).reshape(form.experts, -1) // (form.inner // form.experts)
+        require((together[:, 0] == together.T).all(), f"{where}neurons must keep the neurons of an expert together")
     if layer.ups is not None:
         require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
         positive = form.has_gate or bool((np.asarray(layer.ups) > 0).all())
@@ -145,13 +150,22 @@ def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> 
         if (signs := getattr(layer, name)) is not None:
             require((np.abs(np.asarray(signs)) == 1).all(), f"{where}{name} must be 1 or -1")
     if layer.gain_factors is not None:
-        queries, keys = Exact().numbers(layer.gain_factors)
-        half = len(queries) // 2
-        right = (abs(Exact().times(queries, keys)) == 1).all() and (abs(queries[:half]) == abs(queries[half:])).all()
-        require(right, f"{where}gain_factors must be c and 1/c up to signs, c the same for both rows of a frequency")
+        _require_factors(layer.gain_factors, f"{where}gain_factors")
+    if layer.row_factors is not None:
+        for factors in np.asarray(layer.row_factors):
+            _require_factors(factors, f"{where}row_factors")
     if layer.turns is not None:
         turns = np.asarray(layer.turns)
         require((turns != 0).any(axis=-1).all(), f"{where}turns must not be 0, 0 for any frequency")
+
+
+def _require_factors(factors: Any, what: str) -> None:
+    """Refuse what rescales queries otherwise than it takes back in keys, which are the last row."""
+    numbers = Exact().numbers(factors)
+    queries, keys = numbers[:-1], numbers[-1:]
+    half = queries.shape[-1] // 2
+    right = (abs(Exact().times(queries, keys)) == 1).all() and (abs(queries[:, :half]) == abs(queries[:, half:])).all()
+    require(right, f"{what} must be c and 1/c up to signs, c the same for both rows of a frequency")
 
 
 def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:
@@ -192,6 +206,8 @@ class LayerChange:
         found: dict[str, Basis] = {
             "heads": Order(heads), "groups": Order(heads[::share] // share), "neurons": Order(self.order)
         }  # fmt: skip
+        if form.experts is not None and self.part("neurons") is not None:
+            found["experts"] = Order(sets_in_order(self.order, form.experts))
         gauges = {name: kind.of(part, ring) for _, name, kind in GAUGES if (part := self.part(name)) is not None}
         found |= {space: gauges[name] for space, name, _ in GAUGES if name in gauges}
         if {"turns", "queries"} & gauges.keys() and 0 < (turned := form.at(self.number).turned) < form.head_width:
@@ -203,10 +219,12 @@ class LayerChange:
         ring, stream, where, number = self.new.ring, self.new.stream, f"layer {self.number}: ", half.norm[-1]
         everywhere, lost = {**inside, **stream.bases()}, dict[str, Any]()
         behind = {kind: basis for kind, basis in everywhere.items() if kind in inside or kind == LENGTH.kind}
-        gain, bias = (getattr(block, name) for name in half.norms)
-        had = self.part(f"gain{number}"), self.part(f"bias{number}")
-        norm = Reading(stream, gain, bias, *had, what=f"{where}norm {number}")
-        yield from zip(half.norms, (norm.gain, norm.bias), strict=True)
+        norm: Any = None
+        if half.norms:
+            gain, bias = (getattr(block, name) for name in half.norms)
+            had = self.part(f"gain{number}"), self.part(f"bias{number}")
+            norm = Reading(stream, gain, bias, *had, what=f"{where}norm {number}")
+            yield from zip(half.norms, (norm.gain, norm.bias), strict=True)
         for piece, added_piece in half.affine():
             name, bases = piece.name, behind if piece.norm else everywhere
             weight: Any = getattr(block, name)
@@ -218,8 +236,9 @@ class LayerChange:
             weight = moved(piece, ring.numbers(weight), bases, ring)
             if added_piece is not None and added is not None:
                 added = moved(added_piece, ring.numbers(added), bases, ring)
+            to_all = name == "router"  # to all of its rows one vector, others add its multiples along ones
             if piece.norm:
-                weight, added = norm.map(weight, added, shift, f"{where}{name}")
+                weight, added = norm.map(weight, added, None if to_all else shift, f"{where}{name}")
             if wanted is not None and added_piece is not None:
                 require(added is not None, f"{where}{name}_bias: {name}s have no bias in this network")
                 wanted = ring.numbers(wanted)
@@ -229,8 +248,8 @@ class LayerChange:
             for kind in lost:
                 if piece.place(kind) in piece.columns:
                     added = self._taken_up(piece, weight, added, lost[kind])
-            if shift is not None and not piece.norm:
-                axis = piece.place("stream")
+            if shift is not None and (to_all or not piece.norm):
+                axis = 0 if to_all else piece.place("stream")
                 if axis is None:
                     raise BadInput(f"{where}{name}_shift: {name} does not write into the stream")
                 weight = ring.plus(weight, ring.numbers(np.expand_dims(np.asarray(shift), axis)))

@@ -56,6 +56,8 @@ class SeenNeurons:
         down: `(m, 1, d)`, columns of `down`.
         scaled: what a neuron reads may be rescaled against what it writes.
         bias: `(d, 1)`, of the MLP.
+        router: `(E, 1, d)`, or `(E, 1, d + 1)` with the bias, times `E` and less the sum of its rows; `None` without
+            experts.
     """
 
     gate: Near | None
@@ -64,12 +66,15 @@ class SeenNeurons:
     down: Near
     bias: Near | None
     scaled: bool
+    router: Near | None = None
 
 
-def _read(weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointForm) -> tuple[Near, Near | None]:
-    """A map `(n, a, d)` that reads a norm, and its bias as a column `(n, a, 1)`."""
+def _read(
+    weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointForm, length: float
+) -> tuple[Near, Near | None]:
+    """A map `(n, a, d)` that reads a norm, and its bias as a column `(n, a, 1)`; `length` as of `seen_heads`."""
     matrix = near(weight)
-    folded = matrix.times(near(np.asarray(gain)[None, :]))
+    folded = matrix.times(near(np.array([[length]]) if gain is None else np.asarray(gain)[None, :]))
     seen = folded.centred() if form.norm == "layer" else folded
     column = None if bias is None else near(np.asarray(bias)[..., None])
     if norm_bias is not None:
@@ -84,10 +89,15 @@ def written(array: Any, form: CheckpointForm) -> Near:
     return found.centred() if form.norm == "layer" else found
 
 
-def seen_heads(block: Block, form: CheckpointForm) -> SeenHeads:
-    """The attention of a layer, keys and values once for every query head that reads them."""
+def seen_heads(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenHeads:
+    """The attention of a layer, keys and values once for every query head that reads them.
+
+    Args:
+        block, form: the layer.
+        length: what a stream is divided by that is read without a norm in front.
+    """
     share = form.heads // form.groups
-    norm = block.norm1_gain, block.norm1_bias, form
+    norm = block.norm1_gain, block.norm1_bias, form, length
     query, query_bias = _read(block.query, block.query_bias, *norm)
     key, key_bias = _read(block.key, block.key_bias, *norm)
     value, value_bias = _read(block.value, block.value_bias, *norm)
@@ -105,21 +115,24 @@ def seen_heads(block: Block, form: CheckpointForm) -> SeenHeads:
             key_bias = key_bias.times(near(seen_rows.astype(np.float64)))
         key = key.beside(key_bias)
     query, key = (
-        part if gain is None else part.times(near(np.asarray(gain)[:, None]))
-        for part, gain in ((query, block.query_norm_gain), (key, block.key_norm_gain))
+        part if gain is None else part.times(near(np.asarray(gain)[..., None]))
+        for part, gain in (
+            (query, block.query_norm_gain if block.query_row_gain is None else block.query_row_gain),
+            (key, block.key_norm_gain if block.key_row_gain is None else block.key_row_gain),
+        )
     )
     return SeenHeads(query, key[places], value[places], output, bias)
 
 
-def seen_neurons(block: Block, form: CheckpointForm) -> SeenNeurons:
-    """The MLP of a layer, without neurons that write nothing, or ones where the mean is not read."""
+def seen_neurons(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenNeurons:
+    """The MLP of a layer, without neurons that write nothing, or ones where the mean is not read; `length` as there."""
     columns = np.asarray(block.down).T
     nothing = (columns == columns[:, :1]).all(axis=1) if form.norm == "layer" else (columns == 0).all(axis=1)
     live = np.flatnonzero(~nothing)
 
     def read(weight: Any, bias: Any) -> tuple[Near, Near | None]:
         of_live = np.asarray(weight)[live, None, :], None if bias is None else np.asarray(bias)[live, None]
-        return _read(*of_live, block.norm2_gain, block.norm2_bias, form)
+        return _read(*of_live, block.norm2_gain, block.norm2_bias, form, length)
 
     up, up_bias = read(block.up, block.up_bias)
     gate = None
@@ -130,7 +143,14 @@ def seen_neurons(block: Block, form: CheckpointForm) -> SeenNeurons:
         up, up_bias = up if up_bias is None else up.beside(up_bias), None
     down = written(columns[live, None, :], form)
     bias = None if block.down_bias is None else written(np.asarray(block.down_bias)[None, :], form).mT
-    return SeenNeurons(gate, up, up_bias, down, bias, form.scales_neurons)
+    router = None
+    if block.router is not None:
+        rows, bias_column = _read(block.router, block.router_bias, block.norm2_gain, None, form, length)
+        rows = rows if bias_column is None else rows.beside(bias_column)
+        count = len(block.router)
+        less = near(count * np.eye(count) - 1) @ rows  # softmax does not see what all rows have in common
+        router = Near(less.value[:, None, :], np.broadcast_to(less.error, (count,)))
+    return SeenNeurons(gate, up, up_bias, down, bias, form.scales_neurons, router)
 
 
 P = PRIMES[0]
@@ -193,8 +213,15 @@ def _upper(block: Block, name: str, place: int) -> int:
     bias = getattr(block, f"{name}_bias") if name in ("query", "key") else None
     used = (matrix != 0).any(axis=axis)
     used = used if bias is None else used | (np.asarray(bias[place]) != 0)
-    rows = getattr(block, f"{name}_norm_gain", None)
-    return int((used if rows is None else used & (np.asarray(rows) != 0)).sum())
+    rows = _row_gains(block, name)
+    gains = used if rows is None else np.broadcast_to(np.asarray(rows) != 0, getattr(block, name).shape[:2])[place]
+    return int((used & gains).sum())
+
+
+def _row_gains(block: Block, name: str) -> Any:
+    """Return the gains of the rows of queries or keys, one for all heads or for each; `None` where there are none."""
+    found = getattr(block, f"{name}_norm_gain", None)
+    return getattr(block, f"{name}_row_gain", None) if found is None else found
 
 
 def _product(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Residues:
@@ -225,9 +252,9 @@ def _seen(
     if name == "output":
         return centred(maps.swapaxes(-1, -2))
     gain, norm_bias, bias = block.norm1_gain, block.norm1_bias, getattr(block, f"{name}_bias")
-    if (rows := getattr(block, f"{name}_norm_gain", None)) is not None:
-        maps, bias = reduced(maps * of(rows)[:, None]), None if bias is None else reduced(of(bias) * of(rows))
-    seen = centred(reduced(maps * of(gain)))
+    if (rows := _row_gains(block, name)) is not None:
+        maps, bias = reduced(maps * of(rows)[..., None]), None if bias is None else reduced(of(bias) * of(rows))
+    seen = centred(maps if gain is None else reduced(maps * of(gain)))
     unseen = name == "value" or (name == "key" and not form.turned)
     if unseen or (bias is None and norm_bias is None):
         return seen

@@ -47,7 +47,12 @@ NO_GAINS = SymmetryNeed(
     lambda form: form.head_norms is None,
     "with gains on queries and keys no turns or matrices are known",
 )
-GAINS = SymmetryNeed(lambda form: form.head_norms is not None, "this network has no gains on queries and keys")
+GAINS = SymmetryNeed(lambda form: form.head_norms == "head", "this network has no gains on queries and keys of heads")
+ROWS = SymmetryNeed(
+    lambda form: form.head_norms == "width", "this network has no gains for each row of queries and keys"
+)
+FRONT = SymmetryNeed(lambda form: not form.bare, "this network has no norms in front of attention and MLPs")
+EXPERTS = SymmetryNeed(lambda form: form.experts is not None, "this network has no experts")
 UNNORMED = SymmetryNeed(lambda form: form.head_norms is None, "with norms of keys the function depends on key biases")
 BEHIND = SymmetryNeed(lambda form: form.norms_behind is not None, "this network has no norms behind attention and MLPs")
 UNTURNABLE = SymmetryNeed(
@@ -136,7 +141,8 @@ class LayerSymmetry(_Parts):
         value_bias: `(G, a)`, the one to be had; the difference goes through the outputs into the output bias.
         neurons: `(m,)`, new neuron `i` is the old neuron `neurons[i]`; -1: one that does nothing. Old neurons that are
             not in it must do nothing, so it is a permutation where all do something. The parts below that have `m`
-            entries have one for each new neuron.
+            entries have one for each new neuron. Neurons of an expert stay together, so it is the order of the experts
+            as well, and none is -1 there.
         idle_gate, idle_gate_bias, idle_up, idle_up_bias, idle_down: `(k, d)`, `(k,)`, `(k, d)`, `(k,)`, `(d, k)`: the
             numbers to be had by the new neurons that do nothing; `None`: zeros.
         ups: `(m,)`, not 0, only in a gated MLP, or with ReLU and positive: `up` and its bias times `ups`, columns of
@@ -149,6 +155,9 @@ class LayerSymmetry(_Parts):
         output_bias_shift, down_bias_shift: numbers, LayerNorm only: added to all entries.
         gain_factors: `(2, a)`, only with gains on queries and keys: what the two are multiplied with, `c, 1/c` up to
             signs, `c` the same for both rows of a frequency; rows of queries, or keys, change signs with their gain.
+        row_factors: `(G, H/G + 1, a)`, only with gains for each row of them: of each group the factors of the gains of
+            its query heads, and at the end of those of its keys; as `gain_factors`, with a `c` for each group.
+        router_shift: `(d,)`, only with experts: added to all rows of the router.
         behind1, behind2: `(d,)`, 1 or -1, only with norms behind attention and MLPs: rows of what is written, and the
             gains of these norms, change signs.
         attention_bias: `(d,)`, the one to be had by the outputs, only where attention and MLP are side by side: the
@@ -168,9 +177,9 @@ class LayerSymmetry(_Parts):
     idle_up_bias: Part | None = field(default=None, metadata=made_of("k"))
     idle_down: Part | None = field(default=None, metadata=made_of("d", "k"))
     ups: Part | None = field(default=None, metadata=made_of("m", needs=(GATED,)))
-    gain1: Part | None = field(default=None, metadata=made_of("d"))
+    gain1: Part | None = field(default=None, metadata=made_of("d", needs=(FRONT,)))
     bias1: Part | None = field(default=None, metadata=made_of("d", needs=(NORM_BIAS,)))
-    gain2: Part | None = field(default=None, metadata=made_of("d"))
+    gain2: Part | None = field(default=None, metadata=made_of("d", needs=(FRONT,)))
     bias2: Part | None = field(default=None, metadata=made_of("d", needs=(NORM_BIAS,)))
     query_shift: Part | None = field(default=None, metadata=made_of("H", "a", needs=(CENTRED,)))
     key_shift: Part | None = field(default=None, metadata=made_of("G", "a", needs=(CENTRED,)))
@@ -182,6 +191,8 @@ class LayerSymmetry(_Parts):
     down_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
     down_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
     gain_factors: Part | None = field(default=None, metadata=made_of("2", "a", needs=(GAINS,)))
+    row_factors: Part | None = field(default=None, metadata=made_of("G", "r+1", "a", needs=(ROWS,)))
+    router_shift: Part | None = field(default=None, metadata=made_of("d", needs=(EXPERTS,)))
     behind1: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
     behind2: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
     attention_bias: Part | None = field(default=None, metadata=made_of("d", needs=(PARALLEL,)))
@@ -265,7 +276,7 @@ def sizes_of(form: CheckpointForm) -> dict[str, int]:
     """The numbers that the letters of parts stand for."""
     found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
     turned = {"t/2": form.turned // 2, "u": form.head_width - form.turned}
-    return found | turned | {"a": form.head_width, "2": 2, "m": form.inner}
+    return found | turned | {"a": form.head_width, "2": 2, "m": form.inner, "r+1": form.heads // form.groups + 1}
 
 
 def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> None:

@@ -55,8 +55,9 @@ def _stream(form: CheckpointForm, d: int) -> Group:
 def _scores(form: CheckpointForm, a: int) -> Group:
     """Return what changes the basis of queries and keys: with rotary positions it commutes with every rotation."""
     if form.head_norms is not None:
+        proof, together = ("Proposition 16", True) if form.head_norms == "head" else ("Proposition 19", False)
         said = "numbers c > 0, one for each frequency, and signs s of rows of queries, t of rows of keys"
-        return Group(said, a // 2, "Proposition 16", together=True, letters=("s", "t", "s c", "t / c"))
+        return Group(said, a // 2, proof, together=together, letters=("s", "t", "s c", "t / c"))
     free = a - form.turned
     turns = f"a number x + iy, not 0, for each of {form.turned // 2} frequencies"
     if not form.turned:
@@ -79,6 +80,7 @@ GROUPS: dict[str, Callable[[CheckpointForm, int], Group]] = {
     "heads": lambda form, size: Group("permutations", 0, "Proposition 2"),
     "groups": lambda form, size: Group("permutations", 0, "Proposition 2"),
     "neurons": lambda form, size: Group("permutations", 0, "Proposition 11"),
+    "experts": lambda form, size: Group("permutations, and of the neurons with them", 0, "Proposition 20"),
     "ups": lambda form, size: Group("a number, not 0", 1, "Proposition 11"),
     "norm1": _per_coordinate,
     "norm2": _per_coordinate,

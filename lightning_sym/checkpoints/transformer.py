@@ -21,73 +21,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.affine_factors import Affine, Shared, Then, everywhere, ones, spread
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.protocol import constants, normalized, operation
+from lightning_sym.rings.protocol import constants, masked, normalized, operation
 from lightning_sym.rings.rotary import RotaryScaling
 
 Prompts = Sequence[Sequence[int]]
 Rotation = tuple[Fraction, RotaryScaling | None]
 """Base of the frequencies, and how they are scaled."""
-
-
-def times(weights: Array, x: Any) -> Any:
-    """`weights @ x`, in the way of the ring of `x`; entries that are no floats are its constants."""
-    after = getattr(x, "after", None) if weights.dtype.kind == "f" else None
-    return constants(x, weights, "weights") @ x if after is None else after(weights)
-
-
-def ones(x: Any, rows: int, columns: int) -> Any:
-    """A matrix of ones over the ring of `x`."""
-    return constants(x, np.ones((rows, columns), dtype=int).astype(object), "a transformer")
-
-
-def spread(column: Array, x: Any) -> Any:
-    """Numbers, one a row of `x`, in each of its columns."""
-    return constants(x, column[:, None], "a transformer") @ ones(x, 1, x.shape[-1])
-
-
-def everywhere(number: Fraction, x: Any, rows: int, columns: int) -> Any:
-    """A rational number at every place."""
-    return constants(x, np.full((rows, columns), number, dtype=object), "a transformer")
-
-
-@dataclass(frozen=True, eq=False)
-class Affine:
-    """$x \\mapsto W x + b$, a factor from the left as a head's matrices are."""
-
-    weight: Array
-    bias: Array | None = None
-
-    def __matmul__(self, x: Any) -> Any:
-        y = times(self.weight, x)
-        return y if self.bias is None else y + spread(self.bias, y)
-
-
-@dataclass(frozen=True, eq=False)
-class Then:
-    """One factor after another one."""
-
-    first: Any
-    second: Array
-
-    def __matmul__(self, x: Any) -> Any:
-        return times(self.second, self.first @ x)
-
-
-class Shared:
-    """A factor that several heads of a group have: what it was multiplied with last is kept."""
-
-    def __init__(self, part: Any) -> None:
-        self.part, self._x, self._product = part, None, None
-
-    def __matmul__(self, x: Any) -> Any:
-        if self._x is not x:
-            self._x, self._product = x, self.part @ x
-        return self._product
 
 
 class RotaryTables(NamedTuple):
@@ -230,6 +175,21 @@ class Normed:
         return norm(self.part @ x, self.form, self.gain, None)
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one head, of a factor that has those of all heads."""
+
+    part: Any
+    number: int
+    width: int
+
+    def __matmul__(self, x: Any) -> Any:
+        y = self.part @ x
+        count = y.shape[-2]
+        mine = np.eye(count, dtype=int).astype(object)[self.number * self.width : (self.number + 1) * self.width]
+        return constants(y, mine, "a norm") @ y
+
+
 def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
     """`down act(up x)`, gated `down (act(gate x) * up x)`, each with its bias."""
     up = Affine(block.up, block.up_bias) @ x
@@ -238,7 +198,18 @@ def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
     else:
         gate = Affine(block.gate, block.gate_bias) @ x
         inner = operation(gate, "elementary", "an MLP")(form.activation) * up
+    if block.router is not None:
+        each = np.eye(form.experts, dtype=int).repeat(len(block.up) // (form.experts or 1), axis=0).astype(object)
+        inner = inner * (constants(inner, each, "experts") @ routed(Affine(block.router, block.router_bias) @ x, form))
     return Affine(block.down, block.down_bias) @ inner
+
+
+def routed(scores: Any, form: CheckpointForm) -> Any:
+    """The weights of all experts, `E x t`, from what the router says of them: 0 of those that a token does not read."""
+    chosen = operation(scores, "largest", "a choice of experts")(form.chosen)
+    if form.normed_choice:
+        return normalized(scores, normalization=SOFTMAX, mask=chosen)
+    return masked(normalized(scores, normalization=SOFTMAX, mask=np.ones_like(chosen)), chosen)
 
 
 def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> Iterator[Layer]:
@@ -252,13 +223,30 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> It
         return Affine(weight[number], None if bias is None else bias[number])
 
     each, square = form.heads // form.groups, form.score_width or Fraction(form.head_width)
+
+    def rows(name: str, number: int) -> Any:
+        weight, bias, gain = (getattr(block, f"{name}{part}") for part in ("", "_bias", "_row_gain"))
+        return affine(weight, bias, number) if gain is None else Rows(wide[name], number, form.head_width)
+
+    wide = {
+        name: Shared(
+            Normed(Affine(_flat(getattr(block, name)), _flat(getattr(block, f"{name}_bias"))), form, gain.ravel())
+        )
+        for name in ("query", "key")
+        if (gain := getattr(block, f"{name}_row_gain")) is not None
+    }
     for group in range(form.groups):
-        key = Shared(positioned(affine(block.key, block.key_bias, group), block.key_norm_gain))
+        key = Shared(positioned(rows("key", group), block.key_norm_gain))
         value = Shared(affine(block.value, block.value_bias, group))
         for head in range(group * each, (group + 1) * each):
-            part = positioned(affine(block.query, block.query_bias, head), block.query_norm_gain)
+            part = positioned(rows("query", head), block.query_norm_gain)
             query = Scaled(part, square)
             yield Layer(query, key, Then(value, block.output[head]))
+
+
+def _flat(array: Array | None) -> Array | None:
+    """All heads of a map, or of its bias, one below the other."""
+    return None if array is None else array.reshape(-1, *array.shape[2:])
 
 
 def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any:
@@ -267,19 +255,19 @@ def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any
     def pattern(scores: Any) -> Any:
         return normalized(capped(scores, form.score_cap), normalization=SOFTMAX, mask=sight.mask)
 
-    seen = norm(x, form, block.norm1_gain, block.norm1_bias)
+    seen = normed(x, form, block.norm1_gain, block.norm1_bias)
     added = attention_layer(seen, list(heads(block, form, sight.rotary)), Form(pattern))
     if block.output_bias is not None:
         added = added + spread(block.output_bias, x)
-    before, x = x, x + times_number(normed_behind(added, form, block.behind1_gain), form.residual)
+    before, x = x, x + times_number(normed(added, form, block.behind1_gain), form.residual)
     read = before if form.parallel else x
-    added = mlp(norm(read, form, block.norm2_gain, block.norm2_bias), block, form)
-    return x + times_number(normed_behind(added, form, block.behind2_gain), form.residual)
+    added = mlp(normed(read, form, block.norm2_gain, block.norm2_bias), block, form)
+    return x + times_number(normed(added, form, block.behind2_gain), form.residual)
 
 
-def normed_behind(added: Any, form: CheckpointForm, gain: Array | None) -> Any:
-    """What a half adds to the stream, behind a norm of its own if it has one."""
-    return added if gain is None else norm(added, form, gain, None)
+def normed(x: Any, form: CheckpointForm, gain: Array | None, bias: Array | None = None) -> Any:
+    """What a half reads of the stream, or adds to it, behind a norm of its own if it has one there."""
+    return x if gain is None else norm(x, form, gain, bias)
 
 
 def first_stream(ends: Ends, tokens: Tokens, like: Any) -> Any:

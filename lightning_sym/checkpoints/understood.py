@@ -35,7 +35,7 @@ NAMED: dict[str, frozenset[Walker]] = dict.fromkeys((
     "embedding", "positions", "final_gain", "final_bias", "unembedding", "norm1_gain", "norm1_bias", "query",
     "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias", "norm2_gain", "norm2_bias",
     "gate", "gate_bias", "up", "up_bias", "down", "down_bias", "query_norm_gain", "key_norm_gain",
-    "behind1_gain", "behind2_gain",
+    "behind1_gain", "behind2_gain", "query_row_gain", "key_row_gain", "router", "router_bias",
 ), frozenset(Walker) - FOLLOWS)  # fmt: skip
 """By piece, those of the others that name it."""
 
@@ -63,6 +63,10 @@ FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
     "rotary_width": ("rotary positions in a part of each head", ALL),
     "parallel": ("attention and MLP side by side", ALL),
     "local_theta": ("rotary frequencies of their own in layers with a window", ALL),
+    "bare": ("no norms in front of attention and MLPs", ALL),
+    "experts": ("experts", ALL),
+    "chosen": ("as many experts a token", ALL),
+    "normed_choice": ("weights of chosen experts that are divided by their sum", ALL),
 }
 """By field of a form that most networks lack, what it is called, and the walkers that know it: no symmetry that they
 use depends on it, or they follow the table of pieces, which says so."""
@@ -87,6 +91,9 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
     ):
         if found not in allowed:
             raise BadInput(f"the {name} of a checkpoint must be {' or '.join(allowed)}, got {found}")
+    if form.experts is not None and (form.inner % form.experts or not 0 < (form.chosen or 0) <= form.experts):
+        sizes = f"{form.inner} neurons in {form.experts} experts, {form.chosen} a token"
+        raise BadInput(f"experts must have equally many neurons, and a token must read some of them, got {sizes}")
     if form.heads % form.groups or form.turned % 2:
         sizes = f"{form.heads} heads of width {form.head_width} in {form.groups} groups"
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")
@@ -165,9 +172,8 @@ def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Wa
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
     if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
-    gains = {"query_norm_gain", "key_norm_gain"} if form.head_norms else set[str]()
-    gains |= {"behind1_gain", "behind2_gain"} if form.norms_behind else set[str]()
-    if isinstance(pieces, Block) and (lost := sorted(gains - present.keys())):
+    needed = {name for name, piece in known.layer.items() if piece.axes[-1].sized or name == "router"}
+    if isinstance(pieces, Block) and (lost := sorted(needed - present.keys())):
         raise BadInput(f"{where} must have the pieces of their form, missing is {lost[0]}")
     if "gate_bias" in present and "gate" not in present:
         raise BadInput(f"{where} must have a gate where the gate has a bias")

@@ -174,6 +174,8 @@ class LayerWalk:
             if f"bias{number}" in choices:
                 self._move_norm_bias(found, number, there)
             self._settle_readers(found, number, there)
+        if "router" in found.left:  # softmax does not see what all of its rows have in common
+            shift_writer(self.ring, found, "router", 0)
         if self.form.norm == "layer":
             self._shift_writers(found, biases=False)
         if "value_bias" in choices and "value_bias" in found.left:  # not so in a part without heads
@@ -219,6 +221,8 @@ class LayerWalk:
     def _settle_readers(self, found: Settled, number: int, readers: list[str]) -> None:
         """What reads a norm, without columns behind gains of 0, and without what a LayerNorm does not see."""
         gain, bias = self._norm(found, number)
+        if gain is None:
+            return
         drop_unread(found, readers, gain, bias, *(getattr(self.second, f"norm{number}_{x}") for x in ("gain", "bias")))
         if self.form.norm == "rms" or (gain == 0).any():
             return

@@ -16,7 +16,7 @@ from lightning_sym.checkpoints.config_writing import spelled, stated, stated_as_
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folder_files import ADAPTER, CONFIG, INDEX, PARAMS, in_files, index_of, write_safetensors
 from lightning_sym.checkpoints.gguf_writing import gguf_values, write_gguf
-from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, join, tensor_shape
+from lightning_sym.checkpoints.layout import ModelFamily, Place, by_experts, by_tensor, expert_shape, join, tensor_shape
 from lightning_sym.checkpoints.layouts import Files, LayoutRow, layout_row
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import table
@@ -225,7 +225,10 @@ def _tensors(
         shape = tensor_shape(table(checkpoint.form), pieces, places[pieces[0]])
         if row.files is Files.GGUF and len(shape) == 1 and kind != "F64":
             kind = "F32"  # which holds it; llama.cpp reads no other vectors
-        found.append(WrittenTensor(tensor, kind, shape))
+        names = places[pieces[0]].names(checkpoint.form)
+        if names != [tensor]:
+            shape = expert_shape(table(checkpoint.form)[piece], shape, len(names))
+        found += [WrittenTensor(name, kind, shape) for name in names]
     return found
 
 
@@ -243,7 +246,11 @@ def _numbers(
             if differ := pieces_there.keys() ^ {piece for piece in places if piece.rpartition(".")[0] == layer}:
                 raise BadInput(f"all blocks must have the same pieces, they differ in {min(differ)}")
         array = join(table(checkpoint.form), {piece: pieces_there[piece] for piece in pieces}, places[pieces[0]])
+        names = places[pieces[0]].names(checkpoint.form)
+        piece = table(checkpoint.form)[pieces[0]]
+        parts = [array] if names == [tensor] else by_experts(piece, array, len(names))
         try:
-            yield to_disk(array, kinds[tensor], rounded=rounded)
+            for name, part in zip(names, parts, strict=True):
+                yield to_disk(part, kinds[name], rounded=rounded)
         except BadInput as error:
             raise BadInput(f"{tensor}: {error}") from error

@@ -36,7 +36,8 @@ PARTS = {
     "MLP": (
         "intermediate_size", "n_inner", "d_ff", "d_mlp", "ffn_dim", "ffn_hidden_size", "mlp_ratio", "hidden_act",
         "hidden_activation", "activation_function", "act_fn", "mlp_bias", "num_local_experts", "num_experts",
-        "num_experts_per_tok", "moe_intermediate_size", "use_parallel_residual",
+        "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob", "mlp_only_layers", "decoder_sparse_step",
+        "use_parallel_residual",
     ),
     "layer norm": (
         "layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "rms_norm_eps", "norm_eps", "norm_epsilon",
@@ -79,7 +80,8 @@ HARMLESS = {
     "task_specific_params", "scale_attn_weights", "summary_activation", "summary_first_dropout",
     "summary_proj_to_labels", "summary_type", "summary_use_proj", "seed", "layerdrop", "init_std",
     "activation_dropout", "classifier_dropout", "hidden_dropout", "scale_attn_by_inverse_layer_idx",
-    "reorder_and_upcast_attn", "max_window_layers",
+    "reorder_and_upcast_attn", "max_window_layers", "output_router_logits", "router_aux_loss_coef",
+    "router_jitter_noise",
 }  # fmt: skip
 
 
@@ -113,11 +115,13 @@ MODEL_TYPES = {
     "granite": ModelType((*_NEW, "multipliers"), True),
     "llama": ModelType(_NEW, True),
     "mistral": ModelType(_NEW, True, {"num_key_value_heads": 8, "sliding_window": 4096}),
+    "mixtral": ModelType(_NEW, True, {"num_key_value_heads": 8}),
     "olmo2": ModelType(_NEW, True),
     "opt": ModelType(_OLD, True, {"tie_word_embeddings": True}),
     "phi3": ModelType(_NEW, True),
     "qwen2": ModelType((*_NEW, "biases"), True, {"num_key_value_heads": 32, "use_sliding_window": False}),
     "qwen3": ModelType(_NEW, True, {"num_key_value_heads": 32, "head_dim": 128, "use_sliding_window": False}),
+    "qwen3_moe": ModelType(_NEW, True, {"num_key_value_heads": 4, "use_sliding_window": False}),
     "roberta": _ENCODER,
     "smollm3": ModelType(
         _NEW, True, {"tie_word_embeddings": True, "num_key_value_heads": 4, "use_sliding_window": False}

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from flint import arb, arb_mat, ctx
 
 from lightning_sym.display import latex_words, notebook, typed
-from lightning_sym.errors import BadInput
+from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.balls import exactly
 from lightning_sym.rings.dyadic import Plain
@@ -31,6 +31,10 @@ LARGE = 2**12
 
 ENTRIES_AT_ONCE = 2**20
 """Entries of large matrices that are balls at one time."""
+
+
+class Unordered(TooLarge):
+    """Balls meet, so that it is not known which is larger."""
 
 
 class BallMatrix:
@@ -109,6 +113,26 @@ class BallMatrix:
             [0.500000000000000]
         """
         return BallMatrix(arb_mat(*self.shape, [ELEMENTARY[name](x) for x in self.flint.entries()]))
+
+    def largest(self, count: int) -> npt.NDArray[np.object_]:
+        """Where the `count` largest entries of each column stand, as a matrix of 1 and 0.
+
+        Raises:
+            Unordered: balls meet, so that it is not known; where entries are equal no precision shows it.
+
+        Example:
+            >>> BallMatrix.of([[1, 5], [3, 2], [2, 4]]).largest(2).tolist()
+            [[0, 1], [1, 0], [1, 1]]
+        """
+        rows, columns = self.shape
+        found = np.zeros(self.shape, dtype=object)
+        for column in range(columns):
+            order = sorted(range(rows), key=lambda row: -float(self.flint[row, column].mid()))
+            for row in order[:count]:
+                if any(not self.flint[row, column] > self.flint[other, column] for other in order[count:]):
+                    raise Unordered(f"the {count} largest of a column must be known, and balls meet")
+                found[row, column] = 1
+        return found
 
     def after(self, weights: npt.NDArray[Any]) -> BallMatrix:
         """`weights @ self`, for finite floats, large (`rings.float_products`)."""

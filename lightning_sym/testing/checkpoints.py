@@ -29,6 +29,8 @@ SMALL: dict[str, dict[str, Any]] = {
         "logits_scaling": 8,
     },
     "smollm3": {"no_rope_layer_interval": 2},
+    "mixtral": {"num_local_experts": 3, "num_experts_per_tok": 2},
+    "qwen3_moe": {"num_experts": 3, "num_experts_per_tok": 2},
 }  # fmt: skip
 """By family, further keys of its small checkpoints."""
 
@@ -55,8 +57,8 @@ def small_checkpoint(
         family: such as `gpt2` or `llama`, see the table of families.
         seed: of the generator.
         layers, heads, groups, head_width, inner, vocabulary, context: see `CheckpointForm`; the width is
-            `heads head_width`. Without `groups` there are half as many as heads, in GPT-2, GPT-NeoX and OPT as
-            many.
+            `heads head_width`; `inner` neurons has each expert, where there are some. Without `groups` there are half
+            as many as heads, in GPT-2, GPT-NeoX and OPT as many.
         tied: as the family has it by default where it is not said.
         biases: whether matrices have biases, where the family has a key that says so.
         stored: the type.
@@ -102,6 +104,7 @@ def small_checkpoint(
             "head_dim": head_width,
             "num_key_value_heads": groups,
             "intermediate_size": inner,
+            "moe_intermediate_size": inner,
             "max_position_embeddings": context,
         }
         said |= {"rms_norm_eps": EPSILON, "rope_theta": Fraction(10000), **dict.fromkeys(row.bias_keys, biases)}

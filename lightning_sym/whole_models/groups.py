@@ -163,6 +163,9 @@ def _shifts(form: CheckpointForm, parts: Collection[str], seen_values: int) -> I
         if size:
             said = "vectors move into what is added"
             yield ModelGroup("value biases", said, size, f"{PAGE}, Proposition 3", tensors=called(*moved))
+    if "router" in parts:
+        said, size = "any vector is added to all of its rows", form.layers * form.width
+        yield ModelGroup("router", said, size, f"{PAGE}, Proposition 20", tensors=called("router"))
     if form.norm != "layer":
         return
     d, layers = form.width, form.layers

@@ -17,6 +17,13 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1, "original_
 YARN = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8}
 KEYS: list[tuple[str, str, Any, str]] = [
     ("llama", "model_type", "bert", f"{', '.join(FAMILIES)}, got 'bert', which means attention to both sides"),
+    ("llama", "model_type", "mamba", "got 'mamba', which means recurrent layers"),
+    ("llama", "ssm_cfg", {}, "'ssm_cfg' = {}, which means recurrent layers"),
+    ("llama", "n_shared_experts", 2, "'n_shared_experts' = 2, which means shared experts"),
+    ("qwen3_moe", "mlp_only_layers", [0], "mlp_only_layers must be [] or absent, got a list"),
+    ("qwen3_moe", "decoder_sparse_step", 2, "decoder_sparse_step must be 1 or absent, got 2"),
+    ("mixtral", "num_experts_per_tok", 4, "num_experts_per_tok must be at most num_local_experts, got 4 and 3"),
+    ("olmo2", "sliding_window", 3, "sliding_window must reach max_position_embeddings or be null, got 3"),
     ("llama", "model_type", "vit", "got 'vit', which means images"),
     ("llama", "model_type", "t5", "got 't5', which means an encoder beside the decoder"),
     ("llama", "model_type", "deepseek_v3", "got 'deepseek_v3', which means experts, latent keys and values"),

@@ -78,13 +78,13 @@ OTHERS: dict[str, Any] = {
     "scaling": RotaryScaling("linear", Fraction(2)), "window": 3, "local": (0,), "unturned": (0,),
     "score_width": Fraction(5), "embedding_square": Fraction(7), "residual": Fraction(3, 4),
     "logit_divisor": Fraction(3), "score_cap": Fraction(3), "logit_cap": Fraction(5),
-    "rotary_width": 2, "parallel": True, "local_theta": Fraction(77),
+    "rotary_width": 2, "parallel": True, "local_theta": Fraction(77), "chosen": 1, "normed_choice": True,
 }  # fmt: skip
 """By feature that is a part of the form and no weight, another value."""
 
 
 def test_every_feature_is_tried() -> None:
-    assert OTHERS.keys() | {"gated", "head_norms", "norms_behind"} == FEATURES.keys()
+    assert OTHERS.keys() | {"gated", "head_norms", "norms_behind", "bare", "experts"} == FEATURES.keys()
     assert FEATURES.keys() == {field.name for field in fields(CheckpointForm) if field.default is None}
 
 
@@ -92,8 +92,9 @@ def test_every_feature_is_tried() -> None:
 def test_a_feature_that_differs_is_seen(name: str) -> None:
     """Logits move, as in the plain forward pass; and `same` says neither same nor rounding."""
     label = {"local": "mistral, a window", "local_theta": "gemma3_text, windows"}.get(name, "granite")
+    label = "qwen3_moe" if name in ("chosen", "normed_choice") else label
     one = CHECKPOINTS[label]
-    for value in (OTHERS[name], None):
+    for value in (OTHERS[name], None) if name != "chosen" else (1, 3):
         changes: dict[str, Any] = {name: value}
         form = replace(one.form, **changes)
         if form == one.form:
@@ -122,7 +123,7 @@ def test_gains_on_queries_and_keys_are_no_option() -> None:
             apply(Symmetry((LayerSymmetry(gain_factors=wrong_factors), none)), one)
     with pytest.raises(BadInput, match=r"0.turns: with gains on queries and keys no turns or matrices are known"):
         apply(Symmetry((LayerSymmetry(turns=np.ones((2, 3, 2))), none)), one)
-    with pytest.raises(BadInput, match=r"0.gain_factors: this network has no gains on queries and keys"):
+    with pytest.raises(BadInput, match=r"0.gain_factors: this network has no gains on queries and keys of heads"):
         apply(Symmetry((LayerSymmetry(gain_factors=factors), none)), CHECKPOINTS["llama"])
 
 
@@ -193,6 +194,14 @@ def test_what_is_no_symmetry_of_a_family_is_refused() -> None:
         ("llama", LayerSymmetry(behind1=np.ones(d)), "no norms behind attention and MLPs"),
         ("gemma2", LayerSymmetry(behind1=2 * np.ones(d)), "behind1 must be 1 or -1"),
         ("gemma3_text", LayerSymmetry(key_bias=np.ones((2, 0))), "the function depends on key biases"),
+        ("olmo2", LayerSymmetry(gain1=np.ones(d)), "no norms in front of attention and MLPs"),
+        ("olmo2", LayerSymmetry(turns=np.ones((2, 3, 2))), "no turns or matrices are known"),
+        ("olmo2", LayerSymmetry(gain_factors=np.ones((2, 6))), "no gains on queries and keys of heads"),
+        ("olmo2", LayerSymmetry(row_factors=2 * np.ones((2, 3, 6))), "row_factors must be c and 1/c up to signs"),
+        ("qwen3", LayerSymmetry(row_factors=np.ones((2, 3, 6))), "no gains for each row of queries and keys"),
+        ("llama", LayerSymmetry(router_shift=np.ones(d)), "this network has no experts"),
+        ("mixtral", LayerSymmetry(neurons=np.roll(np.arange(24), 1)), "must keep the neurons of an expert together"),
+        ("mixtral", LayerSymmetry(neurons=np.full(24, -1)), "neurons must be a permutation of 0..23"),
         ("smollm3", LayerSymmetry(queries=np.ones((2, 6, 6))), "0.queries: with rotary positions"),
     ):
         with pytest.raises(BadInput, match=said):
@@ -202,7 +211,10 @@ def test_what_is_no_symmetry_of_a_family_is_refused() -> None:
         apply(turned, CHECKPOINTS["gemma2"])
 
 
-@pytest.mark.parametrize("label", ["gpt_neox", "opt", "gemma2", "gemma3_text", "qwen3", "smollm3"])
+OF_FEATURES = ["gpt_neox", "opt", "gemma2", "gemma3_text", "qwen3", "smollm3", "olmo2", "mixtral", "qwen3_moe"]
+
+
+@pytest.mark.parametrize("label", OF_FEATURES)
 def test_fingerprints_and_heads_know_it(label: str) -> None:
     """A copy in disguise has the same numbers and the same key; one number moved is seen."""
     one = CHECKPOINTS[label]

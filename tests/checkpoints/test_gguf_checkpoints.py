@@ -168,7 +168,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"more": {"rope_freqs.weight": np.full(2, np.nan, np.float32)}},
         "rope_freqs.weight must hold finite numbers",
     ),
-    "experts": ({"change": says("llama.expert_count", 8)}, "understood, got 'llama.expert_count'"),
+    "experts": ({"change": says("llama.expert_count", 8)}, "missing are blk.0.ffn_gate_exps.weight"),
     "a list": ({"change": says("llama.attention.key_length", [4, 4])}, "head_dim must be an integer"),
     "an adapter": ({"change": says("general.type", "adapter")}, "it must hold a whole model"),
     "integers": ({"more": {"output_norm.weight": np.zeros(256, np.int32)}}, "must be stored as one of F16"),
@@ -191,8 +191,8 @@ def test_other_architectures_are_refused(tmp_path: Path) -> None:
     writer.close()
     said = refusal(tmp_path / "a.gguf")
     assert (
-        "general.architecture must be one of gpt2, llama, qwen2, qwen3, phi3, granite, smollm3, gemma, got 'bert'"
-        in said
+        "general.architecture must be one of gpt2, gptneox, llama, qwen2, qwen3, qwen3moe, olmo2, phi3, granite, smollm3, "
+        "gemma, gemma2, gemma3, got 'bert'" in said
     )
     assert said.endswith("which means attention to both sides")
 

@@ -14,6 +14,7 @@ from test_reading_checkpoints import arrays, assert_equal
 
 from lightning_sym import BadInput, open_checkpoint, same_checkpoints, save_checkpoint
 from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.gguf_file import read_gguf
 from lightning_sym.checkpoints.layouts import LAYOUTS
 from lightning_sym.checkpoints.stored_types import WrittenTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file, write_torch
@@ -43,12 +44,41 @@ CANNOT_SAY = {
     ("smollm3", "gguf", "F32"): "smollm3 in GGUF files must have unturned = null",
     ("gemma", "gguf", "F32"): "numbers must be of the type F32",  # 1 + w, where folders have w
 }
+CANNOT_SAY |= {(family, "gguf", "F32"): CANNOT_SAY["gemma", "gguf", "F32"] for family in ("gemma2", "gemma3_text")}
 """What a layout cannot hold exactly, and is refused."""
+
+IMPLIED: dict[str, dict[str, Any]] = {
+    "qwen3_moe": {"norm_topk_prob": True}, "gemma2": {"query_pre_attn_scalar": 6},
+    "gemma3_text": {"query_pre_attn_scalar": 6},
+}  # fmt: skip
+"""By family, what its GGUF files mean without saying so, and folders may say otherwise."""
+
+
+@pytest.mark.parametrize("family", IMPLIED)
+def test_what_a_gguf_file_leaves_unsaid_is_refused_where_it_is_otherwise(family: str, tmp_path: Path) -> None:
+    said = "normed_choice = true" if family == "qwen3_moe" else "score_width = null, got 256"
+    with pytest.raises(BadInput, match=said):
+        save_checkpoint(small_checkpoint(family), tmp_path / "new.gguf", layout="gguf")
+
+
+def test_experts_of_a_gguf_file_are_one_tensor(tmp_path: Path) -> None:
+    """Each with the expert first, `down` with its columns; in folders each expert has tensors of its own."""
+    made = small_checkpoint("mixtral", inner=8, stored="F32")
+    save_checkpoint(made, tmp_path / "new.gguf", layout="gguf", rounded=True)
+    found, block = read_gguf(tmp_path / "new.gguf").tensors, made.block(1)
+    assert np.array_equal(found["blk.1.ffn_gate_exps.weight"].read(), block.gate.reshape(3, 8, D))
+    down = np.stack([block.down[:, 8 * expert : 8 * expert + 8] for expert in range(3)])
+    assert np.array_equal(found["blk.1.ffn_down_exps.weight"].read(), down)
+    save_checkpoint(made, tmp_path / "folder")
+    apart = load_file(tmp_path / "folder" / "model.safetensors")
+    assert np.array_equal(apart["model.layers.1.block_sparse_moe.experts.2.w2.weight"], down[2])
+    assert np.array_equal(apart["model.layers.1.block_sparse_moe.experts.1.w3.weight"], block.up[8:16])
+    assert open_checkpoint(tmp_path / "new.gguf").form.family == "mixtral"
 
 
 @pytest.mark.parametrize(("family", "layout", "stored"), CANNOT_SAY)
 def test_what_a_layout_cannot_hold_is_refused(family: str, layout: str, stored: Any, tmp_path: Path) -> None:
-    made = small_checkpoint(family, stored=stored, tied=False, head_width=6)
+    made = small_checkpoint(family, stored=stored, tied=False, head_width=6, config=IMPLIED.get(family))
     with pytest.raises(BadInput, match=CANNOT_SAY[family, layout, stored]):
         save_checkpoint(made, target(tmp_path, layout), layout=layout)
     assert not any(tmp_path.iterdir())
@@ -62,7 +92,7 @@ def test_there_and_back_byte_for_byte(family: str, layout: str, stored: Any, tmp
     for tied in (False, True):
         folder = tmp_path / str(tied)
         folder.mkdir()
-        made = small_checkpoint(family, stored=stored, tied=tied, head_width=6)
+        made = small_checkpoint(family, stored=stored, tied=tied, head_width=6, config=IMPLIED.get(family))
         save_checkpoint(made, folder / "one")
         save_checkpoint(open_checkpoint(folder / "one"), target(folder, layout), layout=layout)
         there = open_checkpoint(target(folder, layout))

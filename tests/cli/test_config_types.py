@@ -11,7 +11,12 @@ from lightning_sym.errors import BadInput
 from lightning_sym.network.model_config import MODEL_TYPES, model_of
 
 NEW = {"MLP", "layer norm", "rotary positions"}
-GROUPS = {"gemma": 16, "mistral": 8, **dict.fromkeys(("gemma2", "gemma3_text", "smollm3"), 4)}
+GROUPS = {
+    "gemma": 16,
+    "mistral": 8,
+    "mixtral": 8,
+    **dict.fromkeys(("gemma2", "gemma3_text", "qwen3_moe", "smollm3"), 4),
+}
 WIDTHS = {"qwen3": 128, **dict.fromkeys(("gemma", "gemma2", "gemma3_text"), 256)}
 IMPLIED: dict[str, tuple[set[str], bool, bool | None]] = {
     "attention-only": (set(), False, None),
@@ -24,11 +29,13 @@ IMPLIED: dict[str, tuple[set[str], bool, bool | None]] = {
     "granite": ({*NEW, "multipliers"}, False, True),
     "llama": ({"MLP", "layer norm", "rotary positions"}, False, True),
     "mistral": ({"MLP", "layer norm", "rotary positions", "windows and caps on attention"}, False, True),
+    "mixtral": (NEW, False, True),
     "olmo2": (NEW, False, True),
     "opt": ({"MLP", "layer norm", "biases", "positions"}, True, True),
     "phi3": (NEW, False, True),
     "qwen2": ({"MLP", "layer norm", "rotary positions", "biases"}, False, True),
     "qwen3": (NEW, False, True),
+    "qwen3_moe": (NEW, False, True),
     "roberta": ({"MLP", "layer norm", "biases", "positions", "prediction head"}, True, False),
     "smollm3": (NEW, True, True),
 }  # fmt: skip

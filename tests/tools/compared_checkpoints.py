@@ -36,6 +36,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "llama, gelu": ("llama", {"hidden_act": "gelu"}),
     "mistral, a window": ("mistral", WINDOW),
     "qwen2, windows": ("qwen2", WINDOW | {"use_sliding_window": True, "max_window_layers": 1}),
+    "mixtral, a window": ("mixtral", WINDOW),
+    "qwen3_moe, weights divided": ("qwen3_moe", {"norm_topk_prob": True}),
     "phi3, a window": ("phi3", WINDOW),
     "gpt_neox, in sequence": ("gpt_neox", {"use_parallel_residual": False, "rotary_pct": 1, "attention_bias": False}),
     "gemma2, a window": ("gemma2", WINDOW | {"query_pre_attn_scalar": 20, "attn_logit_softcapping": 2}),
@@ -51,6 +53,7 @@ def small_checkpoints() -> Iterator[tuple[str, MadeCheckpoint]]:
     """Each family, tied and not, with biases where it may have them, and its variants."""
     for family in FAMILIES:
         sizes: dict[str, Any] = {"heads": 4, "groups": 4 if family in ONE_GROUP else 2, "head_width": 6}
+        sizes |= {"inner": 8} if family in WITH_EXPERTS else {}
         for tied in (False, True):
             yield f"{family}{', tied' * tied}", small_checkpoint(family, tied=tied, biases=True, **sizes)
         for label, (name, keys) in VARIANTS.items():
@@ -58,6 +61,7 @@ def small_checkpoints() -> Iterator[tuple[str, MadeCheckpoint]]:
                 yield label, small_checkpoint(family, seed=1, config=keys, **sizes)
 
 
+WITH_EXPERTS = ("mixtral", "qwen3_moe")
 ONE_GROUP = ("gpt2", "gpt_neox", "opt")
 """Families with keys and values for each head."""
 

@@ -77,16 +77,25 @@ def _plus(x: Any, bias: Any) -> Any:
 
 
 def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
-    n, r = _norm(form, x, b.norm1_gain, b.norm1_bias), form.heads // form.groups
+    r = form.heads // form.groups
+
+    def read_behind(stream: Any, gain: Any, bias: Any) -> Any:
+        return stream if gain is None else _norm(form, stream, gain, bias)
+
+    n = read_behind(x, b.norm1_gain, b.norm1_bias)
 
     def heads(matrix: Any, bias: Any) -> Any:
         return _plus(np.einsum("had,td->hta", matrix, n), None if bias is None else bias[:, None])
 
-    def gained(part: Any, gain: Any) -> Any:
+    def gained(part: Any, gain: Any, rows: Any) -> Any:
+        if rows is not None:  # one norm over all heads
+            mean = (part**2).sum((0, 2), keepdims=True) / (part.shape[0] * part.shape[2])
+            return rows[:, None] * part / np.sqrt(mean + float(form.epsilon))
         return part if gain is None else gain * part / np.sqrt((part**2).mean(-1, keepdims=True) + float(form.epsilon))
 
-    q = _turned(form, layer, gained(heads(b.query, b.query_bias), b.query_norm_gain))
-    k = np.repeat(_turned(form, layer, gained(heads(b.key, b.key_bias), b.key_norm_gain)), r, axis=0)
+    q = _turned(form, layer, gained(heads(b.query, b.query_bias), b.query_norm_gain, b.query_row_gain))
+    k = gained(heads(b.key, b.key_bias), b.key_norm_gain, b.key_row_gain)
+    k = np.repeat(_turned(form, layer, k), r, axis=0)
     v = np.repeat(heads(b.value, b.value_bias), r, axis=0)
     scores = np.einsum("hia,hja->hij", q, k) / np.sqrt(float(form.score_width or form.head_width))
     scores = _capped(scores, form.score_cap)
@@ -101,10 +110,23 @@ def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
         return share * (added if gain is None else _norm(form, added, gain, None))
 
     x = x + behind_half(_plus(np.einsum("hda,hta->td", b.output, read), b.output_bias), b.behind1_gain)
-    n = _norm(form, before if form.parallel else x, b.norm2_gain, b.norm2_bias)
+    n = read_behind(before if form.parallel else x, b.norm2_gain, b.norm2_bias)
     act, up = ACTIVATIONS[form.activation], _plus(n @ b.up.T, b.up_bias)
     inner = act(up) if b.gate is None else act(_plus(n @ b.gate.T, b.gate_bias)) * up
+    if b.router is not None:
+        inner = inner * np.repeat(
+            _routed(form, _plus(n @ b.router.T, b.router_bias)), len(b.up) // (form.experts or 1), axis=1
+        )
     return x + behind_half(_plus(inner @ b.down.T, b.down_bias), b.behind2_gain)
+
+
+def _routed(form: CheckpointForm, scores: Any) -> Any:
+    """The weight of each expert for each token, (tokens, experts): softmax over all, then the largest are chosen."""
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    for row in weights:
+        row[np.argsort(-row)[form.chosen :]] = 0
+    return weights / weights.sum(axis=1, keepdims=True) if form.normed_choice else weights
 
 
 _P = TypeVar("_P", bound=Pieces)

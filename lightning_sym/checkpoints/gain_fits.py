@@ -1,0 +1,51 @@
+"""What gains of queries and keys were multiplied with, as those of both layers say it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.exact_rings import Ratio
+from lightning_sym.checkpoints.folded import Folded
+
+
+def gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
+    """What gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
+    found = _factors([(old.query_norm_gain, new.query_norm_gain), (old.key_norm_gain, new.key_norm_gain)])
+    return {} if found is None else {"gain_factors": found}
+
+
+def row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Any]:
+    """The same of gains for each row, group by group."""
+    made = []
+    for group in range(len(new.key_row_gain)):
+        mine = range(group * ratio, (group + 1) * ratio)
+        queries = [(old.query_row_gain[head], new.query_row_gain[head]) for head in mine]
+        made.append(_factors([*queries, (old.key_row_gain[group], new.key_row_gain[group])]))
+    if any(each is None for each in made):
+        return {}
+    there = [each for each in made if each is not None]
+    return {"row_factors": Ratio(np.stack([x.numerators for x in there]), np.stack([x.denominator for x in there]))}
+
+
+def _factors(pairs: list[tuple[Any, Any]]) -> Ratio | None:
+    """Factors of gains, a row each, the last those of keys: as the first ones say it, with signs of all."""
+    if any((each == 0).any() for pair in pairs for each in pair):
+        return None
+    half = len(pairs[0][0]) // 2
+    sizes = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
+    signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
+    rows = [[s * c for s, c in zip(row, 2 * sizes, strict=True)] for row in signs[:-1]]
+    rows.append([s / c for s, c in zip(signs[-1], 2 * sizes, strict=True)])
+    top, low = (np.array([[part(x) for x in row] for row in rows], dtype=object) for part in (_top, _low))
+    return Ratio(top, low)
+
+
+def _top(number: Fraction) -> int:
+    return number.numerator
+
+
+def _low(number: Fraction) -> int:
+    return number.denominator
