@@ -109,6 +109,7 @@ def test_bounds_that_do_not_meet_are_undecided(monkeypatch: pytest.MonkeyPatch) 
     shape = Architecture((2, 2), (1,), 2)
     monkeypatch.setattr(dimension_module, "counted_bounds", lambda network: ({Evidence.FACTORIZATION: 99}, []))
     monkeypatch.setattr(dimension_module, "COMPUTED", ())
+    monkeypatch.setattr(dimension_module, "BY_PLACES", ())
     result = certified_dimension(shape)
     assert result.status is Status.UNDECIDED
     assert (result.value, result.fiber_dimension, result.formula_agrees) == (None, None, None)

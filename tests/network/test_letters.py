@@ -72,6 +72,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "group_element": {"circuits": (), "streams": None},
     "with_weights": {"path": ()},
     "fiber_certificate": {"found": fiber(NUMBERS.with_form(NetworkForm(SOFTMAX)))},
+    "tensor_certificate": {"found": fiber(NUMBERS.with_form(NetworkForm(skip=True)))},
     "tangent_dimension_bound": {"self": lightning_sym.equations(Architecture((2, 1), (1,), 2))},
 }
 

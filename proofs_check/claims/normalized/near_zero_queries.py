@@ -142,7 +142,7 @@ def walk() -> Iterator[Step]:
 
 CLAIM = Claim(
     id="near-zero-queries",
-    source="beyond the paper; Konda, Identifiability and Observability of Deep Normalized Attention (2026), Theorem 4",
+    source="beyond the paper; Konda (2026), Theorem 4",
     title="near zero queries and keys layer i is seen in the order 2 k 3^(i-1) - 1, in r_i (2 d - r_i) directions",
     statement=(
         r"Q_i = \tau U_i,\ K_i = \tau W_i,\ S = S(0)(1 + c\, y^k + \dots) \;\Rightarrow\; "

@@ -13,7 +13,7 @@ from proofs_check.checker.functions.fibers.sizes import factors
 from proofs_check.checker.functions.matrices import Span, unit
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.kinds.tensors.lines import degrees, excluded
-from proofs_check.checker.kinds.tensors.residues import Residues
+from proofs_check.checker.kinds.tensors.residues import TensorResidues
 from proofs_check.checker.verify import COUNT, SIZE, SOME, Matrix, need, odd_prime, scratch, spend, transposed
 
 LARGEST = 1000
@@ -41,7 +41,7 @@ def _dimension(w: Weights) -> int | None:
     return total
 
 
-def _factors_excluded(net: Residues, i: int, j: int, most: int, degree: int, lines: list[Any]) -> None:
+def _factors_excluded(net: TensorResidues, i: int, j: int, most: int, degree: int, lines: list[Any]) -> None:
     need(most < degree <= LARGEST < net.p, f"degrees must be from {most + 1} to {LARGEST}, this is {degree}")
     known = []
     for at, along in lines:
@@ -60,7 +60,7 @@ def prove(
     w = Weights(weights, form)
     need(form.skip and not form.softmax, "layer tensors are those of lightning networks with skip connections")
     need(s == 1 or s < t, "there must be fewer background tokens than tokens, or one")
-    net, depth, d, ranks = Residues(form, t, w, p), len(w.layers), w.widths[0], _ranks(t, w, s)
+    net, depth, d, ranks = TensorResidues(form, t, w, p), len(w.layers), w.widths[0], _ranks(t, w, s)
     need(all(net.rank(m) == d for m in net.ends), "E and U must have the rank of the stream")
 
     def background(x: Matrix) -> Matrix:

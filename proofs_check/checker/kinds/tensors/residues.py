@@ -6,7 +6,7 @@ from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 
-class Residues(ModuloP):
+class TensorResidues(ModuloP):
     """A network modulo p: of each head A and V; backgrounds are lists of tokens."""
 
     def __init__(self, form: Form, t: int, w: Weights, p: int) -> None:
