@@ -94,7 +94,7 @@ class FoldedParts:
     def router(self) -> Floats:
         """The router of experts, whatever vector was added to all of its rows."""
         found = floats(self.part(Cut(None, slice(0, 1), first=True)).router)
-        return found - found.mean(axis=0)
+        return np.asarray(found - found.mean(axis=0))
 
     def some_neurons(self, places: Places) -> Folded:
         """Some neurons, by their places."""

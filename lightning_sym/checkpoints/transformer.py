@@ -199,7 +199,7 @@ def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
         gate = Affine(block.gate, block.gate_bias) @ x
         inner = operation(gate, "elementary", "an MLP")(form.activation) * up
     if block.router is not None:
-        each = np.eye(form.experts, dtype=int).repeat(len(block.up) // (form.experts or 1), axis=0).astype(object)
+        each = np.eye(len(block.router), dtype=int).repeat(len(block.up) // len(block.router), axis=0).astype(object)
         inner = inner * (constants(inner, each, "experts") @ routed(Affine(block.router, block.router_bias) @ x, form))
     return Affine(block.down, block.down_bias) @ inner
 
@@ -244,7 +244,7 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> It
             yield Layer(query, key, Then(value, block.output[head]))
 
 
-def _flat(array: Array | None) -> Array | None:
+def _flat(array: Array | None) -> Any:
     """All heads of a map, or of its bias, one below the other."""
     return None if array is None else array.reshape(-1, *array.shape[2:])
 
