@@ -176,7 +176,7 @@ class Normed:
 
 
 @dataclass(frozen=True, eq=False)
-class HeadRows:
+class RowsOfOneHead:
     """The rows of one head, of a factor that has those of all heads."""
 
     part: Any
@@ -226,7 +226,7 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> It
 
     def rows(name: str, number: int) -> Any:
         weight, bias, gain = (getattr(block, f"{name}{part}") for part in ("", "_bias", "_row_gain"))
-        return affine(weight, bias, number) if gain is None else HeadRows(wide[name], number, form.head_width)
+        return affine(weight, bias, number) if gain is None else RowsOfOneHead(wide[name], number, form.head_width)
 
     wide = {
         name: Shared(
