@@ -31,6 +31,7 @@ from lightning_sym import apply, same_checkpoints  # noqa: E402
 from lightning_sym.checkpoints.comparison import CheckpointAnswer  # noqa: E402
 from lightning_sym.checkpoints.families import FAMILIES  # noqa: E402
 from lightning_sym.checkpoints.model import MadeCheckpoint  # noqa: E402
+from lightning_sym.checkpoints.pieces import table  # noqa: E402
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry  # noqa: E402
 from lightning_sym.testing import small_checkpoint  # noqa: E402
 
@@ -55,11 +56,12 @@ def changed(one: MadeCheckpoint, two: MadeCheckpoint) -> set[str]:
     return {name for name in new if name not in old or not np.array_equal(old[name], new[name])}
 
 
-def trial(random: np.random.Generator, count: Counter[str]) -> str:
+def trial(random: np.random.Generator, count: Counter[str], *, listed: bool = False) -> str:
     """Make and ask one pair; return what is wrong with the answer, in one line, or nothing."""
     family = str(random.choice(list(FAMILIES)))
     seed = int(random.integers(10**6))
-    one = small_checkpoint(family, seed, tied=bool(random.integers(2)), biases=bool(random.integers(2)))
+    sizes = {"inner": 8} if "router" in table(small_checkpoint(family).form).layer else {}
+    one = small_checkpoint(family, seed, tied=bool(random.integers(2)), biases=bool(random.integers(2)), **sizes)
     kinds = tuple(str(kind) for kind in random.choice(KINDS, int(random.integers(4)), replace=False))
     stored = str(random.choice(["F32", "BF16", "F16"]))
     symmetry = random_symmetry(one, kinds, seed)
@@ -88,8 +90,13 @@ def trial(random: np.random.Generator, count: Counter[str]) -> str:
     if made and found.answer not in RIGHT:
         count["wrong ones"] += 1
         told = {each.mistake for each in found.explained}
-        how = "all named" if told == {*made} else "named otherwise" if told else "not named"
-        count[f"{how}, {len(made)} mistakes" + ", rewritten" * bool(kinds)] += 1
+        named = "all named" if told == {*made} else "named otherwise" if told else "not named"
+        count[named] += 1
+        count[f"{family}: {named}"] += 1
+        for name in made:
+            count[f"{name}{' with another' * (len(made) > 1)}: {named}"] += 1
+        if told != {*made} and listed:
+            print(f"told {sorted(told)}: {where}", flush=True)
         if not found.unexplained and not told:
             count["no blame"] += 1
             return f"no blame: {where}"
@@ -106,10 +113,11 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds")
+    parser.add_argument("--list", action="store_true", help="print each pair whose mistakes are not named as they are")
     asked = parser.parse_args()
     random, count, start = np.random.default_rng(asked.seed), Counter[str](), time.monotonic()
     for _ in range(asked.pairs):
-        if said := trial(random, count):
+        if said := trial(random, count, listed=asked.list):
             print(said, flush=True)
         if time.monotonic() - start > asked.seconds:
             break

@@ -186,14 +186,14 @@ def _score_width(largest: int) -> Callable[[Mapping[str, Any]], Any]:
     def implied(own: Mapping[str, Any]) -> Any:
         width, heads = own.get("embedding_length"), own.get("attention.head_count")
         wide = own.get("block_count") == largest and isinstance(width, int) and isinstance(heads, int) and heads > 0
-        return width // heads if wide else own.get("attention.key_length")
+        return int(width or 0) // int(heads or 1) if wide else own.get("attention.key_length")
 
     return implied
 
 
 def _share(own: Mapping[str, Any]) -> Any:
     """The share of the rows of a head of GPT-NeoX that rotary positions turn."""
-    sizes = [own.get(key) for key in ("embedding_length", "attention.head_count", "rope.dimension_count")]
+    sizes: list[Any] = [own.get(key) for key in ("embedding_length", "attention.head_count", "rope.dimension_count")]
     if not all(isinstance(size, int) and 0 < size <= LARGEST_SIZE for size in sizes) or sizes[0] // sizes[1] < sizes[2]:
         return None
     return rotary_share(sizes[2], sizes[0] // sizes[1])

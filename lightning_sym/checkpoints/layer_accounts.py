@@ -193,7 +193,8 @@ def off_at_best(
 
 def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
     """The account that explains most, and why the symmetry cannot be written down."""
-    options, why_not = {}, ""
+    options: dict[int, tuple[bool, ...]] = {}
+    why_not = ""
     for number in READERS:
         name = f"norm{number}_gain"
         if getattr(pair.second, name) is None:
@@ -225,7 +226,7 @@ def _bare(block: Block) -> Block:
     gains = {
         name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
     }
-    none = {f"{half.norm}_bias": None for half in HALVES.values()}
+    none: dict[str, Any] = {f"{half.norm}_bias": None for half in HALVES.values()}
     return replace(block, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}, **none)
 
 

@@ -82,7 +82,7 @@ class FoldedParts:
     def router(self) -> Floats:
         """The router of experts, whatever vector was added to all of its rows."""
         found = value_of(self.part(Cut(None, slice(0, 1), first=True)).router)
-        return found - found.mean(axis=0)
+        return np.asarray(found - found.mean(axis=0))
 
     def some_neurons(self, places: Places) -> Folded:
         """Some neurons, by their places."""
@@ -232,7 +232,8 @@ def match_neurons(first: FoldedParts, second: FoldedParts, *, scaled: bool, expe
             best = np.arange(size, dtype=np.int64)
             left, open_places = best, best
         else:
-            best = _nearest(*(tuple(x[some] for x in each) for each, some in zip(sketches, places, strict=True)))
+            near: Any = [tuple(x[some] for x in each) for each, some in zip(sketches, places, strict=True)]
+            best = _nearest(*near)
             taken = np.bincount(best, minlength=size)
             left, open_places = np.flatnonzero(taken != 1), np.flatnonzero(taken[best] != 1)
         if len(open_places):
@@ -248,7 +249,8 @@ def _match_experts(sides: tuple[FoldedParts, FoldedParts], sketches: list[Any], 
     """Return the old expert at each new place."""
     signs = [[x.reshape(experts, -1, x.shape[-1]).sum(axis=1) for x in each] for each in sketches]
     pairs = [tuple(side.router() for side in sides), *zip(*signs, strict=True)]
-    return assigned(sum(_relative((old * old).sum(axis=1), (new * new).sum(axis=1), old @ new.T) for old, new in pairs))
+    squares: Any = sum(_relative((old * old).sum(axis=1), (new * new).sum(axis=1), old @ new.T) for old, new in pairs)
+    return assigned(squares)
 
 
 Neurons = dict[str, Floats]

@@ -171,7 +171,7 @@ class Block(Pieces):
     x)`, with it `down (act(gate x) * up x)`; with experts neurons `e m/E` to `(e + 1) m/E - 1` are those of expert `e`.
     """
 
-    norm1_gain: Array | None
+    norm1_gain: Any  # an array, or `None` where no norm stands in front
     norm1_bias: Array | None
     query: Array
     query_bias: Array | None
@@ -186,7 +186,7 @@ class Block(Pieces):
     query_row_gain: Array | None = field(default=None, kw_only=True)
     key_row_gain: Array | None = field(default=None, kw_only=True)
     behind1_gain: Array | None = field(default=None, kw_only=True)
-    norm2_gain: Array | None
+    norm2_gain: Any
     norm2_bias: Array | None
     router: Array | None = field(default=None, kw_only=True)
     router_bias: Array | None = field(default=None, kw_only=True)

@@ -176,7 +176,7 @@ class Normed:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowsOfOneHead:
     """The rows of one head, of a factor that has those of all heads."""
 
     part: Any
@@ -199,7 +199,7 @@ def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
         gate = Affine(block.gate, block.gate_bias) @ x
         inner = operation(gate, "elementary", "an MLP")(form.activation) * up
     if block.router is not None:
-        each = np.eye(form.experts, dtype=int).repeat(len(block.up) // (form.experts or 1), axis=0).astype(object)
+        each = np.eye(len(block.router), dtype=int).repeat(len(block.up) // len(block.router), axis=0).astype(object)
         inner = inner * (constants(inner, each, "experts") @ routed(Affine(block.router, block.router_bias) @ x, form))
     return Affine(block.down, block.down_bias) @ inner
 
@@ -226,7 +226,7 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> It
 
     def rows(name: str, number: int) -> Any:
         weight, bias, gain = (getattr(block, f"{name}{part}") for part in ("", "_bias", "_row_gain"))
-        return affine(weight, bias, number) if gain is None else Rows(wide[name], number, form.head_width)
+        return affine(weight, bias, number) if gain is None else RowsOfOneHead(wide[name], number, form.head_width)
 
     wide = {
         name: Shared(
@@ -244,7 +244,7 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> It
             yield Layer(query, key, Then(value, block.output[head]))
 
 
-def _flat(array: Array | None) -> Array | None:
+def _flat(array: Array | None) -> Any:
     """All heads of a map, or of its bias, one below the other."""
     return None if array is None else array.reshape(-1, *array.shape[2:])
 

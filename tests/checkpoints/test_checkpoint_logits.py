@@ -11,7 +11,7 @@ import numpy as np
 import plain_checkpoints
 import pytest
 
-from lightning_sym.checkpoints import transformer
+from lightning_sym.checkpoints import affine_factors, transformer
 from lightning_sym.checkpoints.logits import compare_logits, logits
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
 from lightning_sym.checkpoints.transformer import last_stream, unembedding
@@ -203,7 +203,7 @@ def no_epsilon(number: Fraction, *rest: Any) -> Any:
 ORIGINAL_HEADS, ORIGINAL_ROTARY, ORIGINAL_EVERYWHERE = (
     transformer.heads,
     transformer.RotaryTables,
-    transformer.everywhere,
+    affine_factors.everywhere,
 )
 MUTANTS: dict[str, tuple[str, Any]] = {
     "no mask": ("normalized", no_mask(normalized)),

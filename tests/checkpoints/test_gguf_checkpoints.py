@@ -191,8 +191,8 @@ def test_other_architectures_are_refused(tmp_path: Path) -> None:
     writer.close()
     said = refusal(tmp_path / "a.gguf")
     assert (
-        "general.architecture must be one of gpt2, gptneox, llama, qwen2, qwen3, qwen3moe, olmo2, phi3, granite, smollm3, "
-        "gemma, gemma2, gemma3, got 'bert'" in said
+        "general.architecture must be one of gpt2, gptneox, llama, qwen2, qwen3, qwen3moe, olmo2, phi3, granite, "
+        "smollm3, gemma, gemma2, gemma3, got 'bert'" in said
     )
     assert said.endswith("which means attention to both sides")
 

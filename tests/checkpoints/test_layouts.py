@@ -66,6 +66,7 @@ def test_experts_of_a_gguf_file_are_one_tensor(tmp_path: Path) -> None:
     made = small_checkpoint("mixtral", inner=8, stored="F32")
     save_checkpoint(made, tmp_path / "new.gguf", layout="gguf", rounded=True)
     found, block = read_gguf(tmp_path / "new.gguf").tensors, made.block(1)
+    assert block.gate is not None
     assert np.array_equal(found["blk.1.ffn_gate_exps.weight"].read(), block.gate.reshape(3, 8, D))
     down = np.stack([block.down[:, 8 * expert : 8 * expert + 8] for expert in range(3)])
     assert np.array_equal(found["blk.1.ffn_down_exps.weight"].read(), down)
