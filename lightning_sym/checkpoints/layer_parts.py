@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import Places
+from lightning_sym.checkpoints.bases import Places, sets_in_order
 from lightning_sym.checkpoints.measured import Measured, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Ratio
@@ -112,17 +112,6 @@ class Cut:
             if name not in parts and (kind := LETTERS.get((*KINDS[name].shape, "")[0])) is not None:
                 parts[name] = np.asarray(array)[there[kind]] if kind in there else None
         return replace(symmetry, **parts)
-
-
-def sets_in_order(order: Any, sets: int) -> Places:
-    """The order of equal sets whose members stand together in an order.
-
-    Example:
-        >>> sets_in_order(np.array([3, 2, 0, 1]), 2).tolist()
-        [1, 0]
-    """
-    members = np.asarray(order, dtype=np.int64)
-    return members[:: len(members) // sets] // (len(members) // sets)
 
 
 def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places]:

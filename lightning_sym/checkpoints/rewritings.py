@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, TurnedAndNot, moved, one_number
+from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, TurnedAndNot, moved, one_number, sets_in_order
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.edited import View
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
-from lightning_sym.checkpoints.layer_parts import sets_in_order
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
