@@ -21,7 +21,8 @@ from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, R
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, require_sizes
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.errors import BadInput
 
