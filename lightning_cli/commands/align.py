@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from lightning_cli import exit_codes, options
@@ -12,7 +14,7 @@ from lightning_cli.writing.written_checkpoint import write_written, written_chec
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.checkpoints import align, folders, retyped, symmetry_files, writing
+    from lightning_sym.checkpoints import align, folders, symmetry_files, writing
 
 PIECE = in_order(
     field("tensor", str, "what the second checkpoint's files call it"),
@@ -80,7 +82,7 @@ def command(
         if symmetry is not None:
             symmetry_files.require_output(symmetry, first.form, memory)
         found = align.align(first, other, orders=orders, progress=progress)
-        kept = retyped.Retyped(found.checkpoint, first)
+        kept = replace(found.checkpoint, like=first)
         writing.save_checkpoint(kept, output, stored, rounded=not found.exact, shard_size=shard_size, progress=progress)
         if symmetry is not None:
             symmetry_files.save_symmetry(found.symmetry, symmetry)

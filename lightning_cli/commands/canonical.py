@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.checkpoints import canonical_checkpoint, folders, retyped, symmetry_files, writing
+    from lightning_sym.checkpoints import canonical_checkpoint, folders, symmetry_files, writing
     from lightning_sym.fibers import canonical
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weight_files
@@ -170,7 +171,7 @@ def _of_checkpoint(
         if symmetry is not None:
             symmetry_files.require_output(symmetry, original.form, memory)
         found = canonical_checkpoint.canonical_checkpoint(original, exact=exact, progress=progress)
-        kept = retyped.Retyped(found.checkpoint, original, wider=True)
+        kept = replace(found.checkpoint, like=original, wider=True)
         writing.save_checkpoint(kept, output, stored, rounded=not exact, progress=progress)
         if symmetry is not None:
             symmetry_files.save_symmetry(found.symmetry, symmetry)

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.coded import CHUNK
 from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.found_symmetry import stream_of
 from lightning_sym.checkpoints.layer_fit import ORDERS, fitted
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply
-from lightning_sym.checkpoints.stream_fit import CHUNK, streams
+from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS, allowed
 from lightning_sym.checkpoints.understood import Walker, pieces_of

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.coded import CHUNK
 from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
-from lightning_sym.checkpoints.stream_fit import CHUNK, centred
+from lightning_sym.checkpoints.stream_fit import centred
 
 LEAST = 1e-9
 """Directions that are shorter, of the longest, tell nothing."""

@@ -18,12 +18,12 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.canonical_balanced import balanced_gauge, balanced_keys, balanced_stream
 from lightning_sym.checkpoints.canonical_exact import exact_gauge, exact_keys, exact_stream, ordered
+from lightning_sym.checkpoints.coded import CHUNK
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply
 from lightning_sym.checkpoints.stream import StreamAction
-from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form

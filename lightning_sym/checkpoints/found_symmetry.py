@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.identity import stored_type
@@ -20,7 +21,7 @@ from lightning_sym.checkpoints.measured import Fitted, fitted, measured
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.nice_numbers import as_part
 from lightning_sym.checkpoints.rewritings import apply
-from lightning_sym.checkpoints.stream_fit import centred, rows_at_once
+from lightning_sym.checkpoints.stream_fit import centred
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
 from lightning_sym.checkpoints.understood import Walker, coded_ends_of

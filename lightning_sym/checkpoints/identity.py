@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.quantised import quantised_residual
-from lightning_sym.checkpoints.stream_fit import rows_at_once
 from lightning_sym.checkpoints.summands import reach_of, units_with
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, coded_pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, form_residual, number_type

@@ -6,7 +6,7 @@ is known which of them belong together. What all share, norms and biases of what
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import lcm
 from typing import Any
@@ -16,10 +16,11 @@ import numpy as np
 from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.measured import Measured
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER, CheckpointPiece
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS
+from lightning_sym.checkpoints.understood import Walker, coded_block_of
 
 PART = 2**22
 """Numbers of a layer that are compared at a time, or those of one group of heads, where these are more."""
@@ -101,7 +102,9 @@ class Cut:
         there, parts = self.places(form), dict[str, Any](heads=None, neurons=None)
         for name, array in symmetry.named():
             if name not in parts and (kind := LETTERS.get((*KINDS[name].shape, "")[0])) is not None:
-                parts[name] = np.asarray(array)[there[kind]] if kind in there else None
+                some = there.get(kind)
+                whole = some == slice(0, len(array))
+                parts[name] = None if some is None else array if whole else np.asarray(array)[some]
         return replace(symmetry, **parts)
 
 
@@ -114,8 +117,38 @@ def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places
     return found if symmetry.neurons is None else found | {"neurons": np.asarray(symmetry.neurons, dtype=np.int64)}
 
 
-def cuts_of(block: Block, form: CheckpointForm) -> list[Cut]:
+SHARED = Cut(None, None, first=True)
+"""What all parts share: norms."""
+
+
+def parts_of(
+    checkpoint: Checkpoint, layer: int, walker: Walker, cuts: list[Cut] | None = None
+) -> Iterator[tuple[Cut, Block]]:
+    """A layer in parts, each read, or rewritten, when it is asked for.
+
+    Args:
+        checkpoint: from a file, or made.
+        layer: from 0.
+        walker: who asks.
+        cuts: the parts; without them the layer is cut so that each is small.
+
+    Raises:
+        BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
+    """
+    if (own := getattr(checkpoint, "parts", None)) is not None:
+        yield from own(layer, cuts)
+        return
+    block = coded_block_of(checkpoint, layer, walker)
+    yield from ((cut, cut.of(block, checkpoint.form)) for cut in cuts or cuts_of(block, checkpoint.form))
+
+
+def cuts_of(block: Block, form: CheckpointForm, *, alone: bool = False) -> list[Cut]:
     """The parts of a layer: one, where it is small; heads are not parted where their values have biases.
+
+    Args:
+        block: the layer.
+        form: of it.
+        alone: whether all of it is to be one part.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -125,7 +158,7 @@ def cuts_of(block: Block, form: CheckpointForm) -> list[Cut]:
     """
     group = form.width * form.head_width * 2 * (form.heads // form.groups + 1)
     neuron = form.width * (3 if form.has_gate else 2)
-    if form.groups * group + form.inner * neuron <= PART:
+    if alone or form.groups * group + form.inner * neuron <= PART:
         return [Cut(slice(0, form.groups), slice(0, form.inner), first=True)]
     groups = [slice(0, form.groups)] if block.value_bias is not None else _slices(form.groups, group)
     neurons = _slices(form.inner, neuron)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.stored_types import ON_DISK
+
+Numbers = Iterator[Iterable[npt.NDArray[Any]]]
+"""Those of each tensor in turn, as they are stored, some rows after others."""
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
@@ -59,15 +62,13 @@ def index_of(files: dict[str, list[WrittenTensor]]) -> str:
     return json.dumps({"metadata": {"total_size": total}, "weight_map": dict(sorted(named.items()))}, indent=2) + "\n"
 
 
-def write_safetensors(
-    stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]], program: str
-) -> None:
+def write_safetensors(stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Numbers, program: str) -> None:
     """Write one file.
 
     Args:
         stream: where to.
         tensors: those of the file.
-        numbers: of each in turn, as they are stored; no more of them are taken than there are tensors.
+        numbers: of each in turn; those of no more are taken than there are tensors.
         program: for which it is written, as such files say it, such as `pt`.
     """
     header: dict[str, Any] = {"__metadata__": {"format": program}}
@@ -79,4 +80,5 @@ def write_safetensors(
     text += b" " * (-len(text) % 8)
     stream.write(len(text).to_bytes(8, "little") + text)
     for _ in tensors:
-        stream.write(next(numbers).tobytes())
+        for rows in next(numbers):
+            stream.write(rows.tobytes())

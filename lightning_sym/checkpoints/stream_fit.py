@@ -16,29 +16,12 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import nice, round_number
 from lightning_sym.checkpoints.understood import Walker, coded_ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
-
-CHUNK = 4096
-"""Rows that are looked at together."""
-
-NUMBERS = 2**22
-"""Numbers of rows that are looked at together."""
-
-
-def rows_at_once(array: Any) -> int:
-    """How many rows of an array are looked at together: `CHUNK`, or fewer where they are long.
-
-    Example:
-        >>> rows_at_once(np.zeros((10, 16))), rows_at_once(np.zeros((1, 2**13)))
-        (4096, 512)
-    """
-    long = int(array.size) // max(len(array), 1)
-    return max(1, min(CHUNK, NUMBERS // max(long, 1)))
-
 
 Pairs = Iterator[tuple[Floats, Floats, bool]]
 

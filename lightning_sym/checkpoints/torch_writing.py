@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 from struct import pack
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from zipfile import ZIP_STORED, ZipFile
 
-import numpy.typing as npt
-
-from lightning_sym.checkpoints.safetensors_writing import WrittenTensor
+from lightning_sym.checkpoints.safetensors_writing import Numbers, WrittenTensor
 from lightning_sym.checkpoints.torch_file import STORAGES
 
 _KINDS = {kind: name for name, (kind, _) in STORAGES.items()}
 
 
-def write_torch(
-    stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]], name: str
-) -> None:
+def write_torch(stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Numbers, name: str) -> None:
     """Write one file.
 
     Args:
         stream: where to.
         tensors: those of the file.
-        numbers: of each in turn, as they are stored.
+        numbers: of each in turn.
         name: of the folder inside.
     """
     with ZipFile(stream, "w", ZIP_STORED) as archive:
@@ -32,7 +28,8 @@ def write_torch(
         archive.writestr(f"{name}/byteorder", b"little")
         for number, _ in enumerate(tensors):
             with archive.open(f"{name}/data/{number}", "w", force_zip64=True) as entry:
-                entry.write(next(numbers).tobytes())
+                for rows in next(numbers):
+                    entry.write(rows.tobytes())
         archive.writestr(f"{name}/version", b"3\n")
 
 

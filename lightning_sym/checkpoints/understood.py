@@ -146,7 +146,9 @@ def coded_pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -
 
 def _coded(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Any:
     read = getattr(checkpoint, "coded", None)
-    found = pieces_of(checkpoint, layer, walker) if read is None else read(layer)
+    if read is None:
+        return pieces_of(checkpoint, layer, walker)
+    found = read(layer)
     _require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
     return found
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from lightning_sym import apply, open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import folded, layer_parts, matching, stream_fit
+from lightning_sym.checkpoints import coded, folded, layer_parts, matching
 from lightning_sym.checkpoints.coded import Coded
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.identity import under_identity
@@ -32,7 +32,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def ask() -> None:
         monkeypatch.setattr(layer_parts, "PART", 100)
-        monkeypatch.setattr(stream_fit, "NUMBERS", 150)
+        monkeypatch.setattr(coded, "NUMBERS", 150)
         monkeypatch.setattr(matching, "PAIRS", 0)
 
     return ask
@@ -113,7 +113,7 @@ def test_memory_grows_with_parts_and_not_with_layers(tmp_path: Path, monkeypatch
     save_checkpoint(apply(random_symmetry(first, kinds=["heads", "neurons"]), first), tmp_path / "two", "BF16")
     second = open_checkpoint(tmp_path / "two")
     numbers = {"layer": 3 * 2048 * 128 + 2 * 128 * (128 + 64), "embedding": 8192 * 128}
-    monkeypatch.setattr(stream_fit, "NUMBERS", 2**15)
+    monkeypatch.setattr(coded, "NUMBERS", 2**15)
     monkeypatch.setattr(matching, "AT_ONCE", 2**15)
     monkeypatch.setattr(folded, "AT_ONCE", 2**15)
     found = Searched(first, second, 4.0, unheard)

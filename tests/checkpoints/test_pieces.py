@@ -123,7 +123,6 @@ def test_walkers_read_pieces_in_one_place() -> None:
     assert read == {
         "understood.py",
         "writing.py",
-        "retyped.py",
         "edited.py",
         "reduced.py",
         "symmetry_table.py",
