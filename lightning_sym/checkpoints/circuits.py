@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.bounded import Balls, Near, singular_values
+from lightning_sym.checkpoints.bounded import Balls, Near, joined, singular_values
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.head_ranks import RankBounds, head_ranks
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
@@ -148,7 +148,7 @@ def circuits(
         spectra.append([singular_values(*part) for part in parts])
     table: list[list[Circuit]] = []
     for kind in (0, 1):
-        values = _stacked([layer[kind] for layer in spectra])
+        values = joined(*(layer[kind] for layer in spectra), axis=0)
         norms = _frobenius(values)
         lefts, rights = ([layer[kind][side] for layer in kept] for side in (0, 1))
         likeness = cosines(lefts, _of_one_width(rights), norms, progress)
@@ -201,10 +201,6 @@ def _of_one_width(layers: list[Near]) -> list[Near]:
     """Return maps with columns of zeros in place of biases that are not seen in some of the layers."""
     width = max(layer.value.shape[-1] for layer in layers)
     return [Near(np.pad(x.value, ((0, 0), (0, 0), (0, width - x.value.shape[-1]))), x.error) for x in layers]
-
-
-def _stacked(layers: list[Balls]) -> Balls:
-    return Balls(np.concatenate([b.middle for b in layers]), np.concatenate([b.radius for b in layers]))
 
 
 def _frobenius(values: Balls) -> Balls:

@@ -115,7 +115,8 @@ class Rewritten:
         alone = idle or forms.between.groups != forms.new.groups
         for cut in cuts or cuts_of(old, forms.between, alone=alone):
             found, form = cut.of(old, forms.between, orders), cut.form(forms.between)
-            change = LayerChange(self, layer, form, cut.inner(symmetry, forms.between), places)
+            inner = cut.inner(symmetry, forms.between)
+            change = LayerChange(self, layer, form, inner, places if idle else slice(None))
             inside = change.bases(found)
             for half in table(form).halves.values():
                 found = replace(found, **dict(change.half(found, half, inside)))

@@ -204,10 +204,10 @@ def _folder(folder: Path, mine: set[str]) -> Iterator[None]:
 
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
     """The pieces of a block, by the first one."""
-    there = frozenset(name for name, _ in checkpoint.ends().present())
+    there = frozenset(name for name, _ in coded_ends_of(checkpoint, Walker.REWRITING).present())
     if differ := there ^ table(checkpoint.form).ends.keys():
         raise BadInput(f"the form must say which pieces there are, they differ in {min(differ)}")
-    return frozenset(name for name, _ in checkpoint.block(0).present())
+    return frozenset(name for _, block in parts_of(checkpoint, 0, Walker.REWRITING) for name, _ in block.present())
 
 
 def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
