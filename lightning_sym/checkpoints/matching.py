@@ -8,6 +8,7 @@ they may be scaled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import permutations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +20,9 @@ from lightning_sym.checkpoints.folded import Folded
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.extras import import_extra
 
+FEW = 4
+"""Heads, or groups of them, up to which all ways of matching them are tried."""
+
 
 def assigned(cost: Floats) -> Places:
     """For each column the row that it gets, at the least cost in all."""
@@ -27,8 +31,11 @@ def assigned(cost: Floats) -> Places:
     best = cost.argmin(axis=0)
     if len(np.unique(best)) == len(best):
         return np.asarray(best, dtype=np.int64)
+    cost, places = np.nan_to_num(cost, nan=4.0), np.arange(len(best))
+    if len(best) <= len(cost) <= FEW:  # all ways are tried sooner than the package is imported
+        return np.array(min(permutations(range(len(cost)), len(best)), key=lambda rows: cost[rows, places].sum()))
     optimize = import_extra("scipy.optimize", "checkpoints", "matching the heads and neurons of two checkpoints")
-    rows, columns = optimize.linear_sum_assignment(np.nan_to_num(cost, nan=4.0))
+    rows, columns = optimize.linear_sum_assignment(cost)
     order = np.empty(len(best), dtype=np.int64)
     order[columns] = rows
     return order

@@ -331,5 +331,5 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
 
     for name, piece in pieces.items():
         if found[name] is None:
-            found[name] = RowsLater(np.shape(getattr(old, name)), rows_of(piece))
+            found[name] = RowsLater(getattr(old, name).shape, rows_of(piece))
     return forms.retied(type(old)(**found), isinstance(ring, Exact))
