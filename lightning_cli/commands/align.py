@@ -81,7 +81,7 @@ def command(
         other = folders.open_checkpoint(second, memory, layout_b)
         if symmetry is not None:
             symmetry_files.require_output(symmetry, first.form, memory)
-        found = align.align(first, other, orders=orders, progress=progress)
+        found = align.align(first, other, orders=orders, memory=memory, progress=progress)
         kept = replace(found.checkpoint, like=first)
         writing.save_checkpoint(kept, output, stored, rounded=not found.exact, shard_size=shard_size, progress=progress)
         if symmetry is not None:

@@ -170,7 +170,7 @@ def _of_checkpoint(
         original = folders.open_checkpoint(file, memory, layout)
         if symmetry is not None:
             symmetry_files.require_output(symmetry, original.form, memory)
-        found = canonical_checkpoint.canonical_checkpoint(original, exact=exact, progress=progress)
+        found = canonical_checkpoint.canonical_checkpoint(original, exact=exact, memory=memory, progress=progress)
         kept = replace(found.checkpoint, like=original, wider=True)
         writing.save_checkpoint(kept, output, stored, rounded=not exact, progress=progress)
         if symmetry is not None:

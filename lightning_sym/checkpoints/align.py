@@ -16,12 +16,12 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.align_fit import best_layer, best_stream, relative, squares_of
 from lightning_sym.checkpoints.identity import unlike
 from lightning_sym.checkpoints.model import Checkpoint, require_checkpoint
-from lightning_sym.checkpoints.rewritings import Rewritten, apply
+from lightning_sym.checkpoints.rewritings import Rewritten, apply, require_whole
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, pieces_of, require_form
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput
-from lightning_sym.limits import Progress, unheard
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, unheard
 
 SHOWN = 8
 """Tensors of which the text tells; JSON has them all."""
@@ -83,7 +83,10 @@ class Aligned(Result):
         return latex_words(f"{self.before:.3g} before, {self.after:.3g} after")
 
 
-def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progress: Progress | None = None) -> Aligned:
+def align(
+    first: Checkpoint, second: Checkpoint, *, orders: bool = False, memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> Aligned:  # fmt: skip
     """Find the member of the first checkpoint's orbit that is nearest to the second.
 
     It is the nearest of those that were looked at, with no proof that there is no nearer one.
@@ -92,10 +95,12 @@ def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progre
         first: what is rewritten.
         second: of the same sizes, and as tied.
         orders: whether only orders and signs may change.
+        memory: bytes that a layer, or the embedding, of both, with what is made of it, may take.
         progress: is told of each layer.
 
     Raises:
         BadInput: no symmetry is known that leads from a network like the first to one like the second.
+        TooLarge: they would not fit.
 
     Example:
         >>> from lightning_sym.checkpoints.random_symmetries import random_symmetry
@@ -110,6 +115,7 @@ def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progre
         require_checkpoint(given, name)
         require_form(given.form, Walker.REWRITING)
     _require_alike(first, second)
+    require_whole(first.form, memory, "two checkpoints in line, a whole layer or the embeddings of both,")
     tell: Progress = progress or unheard
     tell("the residual stream", 0, first.form.layers + 1)
     found = best_stream(first, second, orders)

@@ -22,7 +22,7 @@ from lightning_sym.checkpoints.coded import CHUNK
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
-from lightning_sym.checkpoints.rewritings import Rewritten, apply
+from lightning_sym.checkpoints.rewritings import Rewritten, apply, require_whole
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS, allowed
@@ -30,7 +30,7 @@ from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, requ
 from lightning_sym.checkpoints.walk import rewritten
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import Progress, unheard
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, unheard
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,7 +101,7 @@ def _require_one_form(form: CheckpointForm, *, exact: bool) -> None:
 
 
 def canonical_checkpoint(
-    checkpoint: Checkpoint, *, exact: bool = False, progress: Progress | None = None
+    checkpoint: Checkpoint, *, exact: bool = False, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
 ) -> CanonicalCheckpoint:
     """Bring a checkpoint into the one form that all members of its orbit have.
 
@@ -116,12 +116,13 @@ def canonical_checkpoint(
     Args:
         checkpoint: from `open_checkpoint`, or made.
         exact: whether no number may be rounded.
+        memory: bytes that a layer, or the embedding, with what is made of it, may take.
         progress: is told of each layer.
 
     Raises:
         BadInput: a piece or a part of the form is not known, members of an orbit of such networks are not brought into
             one form, or a checkpoint in memory has fractions.
-        TooLarge: exact numbers that are no floats of 64 bits, and too many of them.
+        TooLarge: exact numbers that are no floats of 64 bits, and too many of them; or what would not fit.
 
     Example:
         >>> from lightning_sym import apply
@@ -137,6 +138,7 @@ def canonical_checkpoint(
     form, tell = checkpoint.form, progress or unheard
     require_form(form, Walker.REWRITING)
     _require_one_form(form, exact=exact)
+    require_whole(form, memory, "one form of a checkpoint, a whole layer or its embeddings,")
     way, left = EXACT if exact else ROUNDED, list[str]()
     tell("the residual stream", 0, form.layers + 1)
     parts = _whole(checkpoint, way, left)

@@ -165,8 +165,7 @@ def root_of_epsilon(form: CheckpointForm) -> float:
 
 def _bytes(form: CheckpointForm) -> int:
     """What a part of a layer takes with everything made of it, some rows, and matrices of the stream's width."""
-    maps = (2 * form.heads + 2 * form.groups) * form.head_width * form.width + 3 * form.inner * form.width
-    return 8 * (6 * maps + 6 * min(NUMBERS, form.vocabulary * form.width) + 10 * form.width**2)
+    return 8 * (6 * form.numbers_of_a_layer + 6 * min(NUMBERS, form.vocabulary * form.width) + 10 * form.width**2)
 
 
 def _layer(block: Block, cuts: list[Cut], form: CheckpointForm, root: float) -> tuple[Balls, dict[str, Balls]]:

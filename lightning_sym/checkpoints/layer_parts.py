@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.measured import Measured
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.pieces import LAYER, CheckpointPiece
+from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS
 from lightning_sym.checkpoints.understood import Walker, coded_block_of
@@ -29,14 +29,13 @@ LETTERS = {"H": "heads", "G": "groups", "m": "neurons"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
 
 
-def cut_along(piece: CheckpointPiece) -> tuple[str, int] | None:
-    """The space along which a piece is cut, and its axis; `None` for what all parts share.
-
-    Example:
-        >>> cut_along(LAYER["down"]), cut_along(LAYER["norm1_gain"])
-        (('neurons', 1), None)
-    """
-    return next(((kind, axis) for kind in LETTERS.values() if (axis := piece.place(kind)) is not None), None)
+CUT = {
+    name: (kind, axis)
+    for name, piece in LAYER.items()
+    for kind in LETTERS.values()
+    if (axis := piece.place(kind)) is not None
+}
+"""By piece, the space along which it is cut, and its axis; what is not here all parts share."""
 
 
 @dataclass(frozen=True)
@@ -69,19 +68,19 @@ class Cut:
 
     def has(self, name: str) -> bool:
         """Whether a piece, or what is told of it, belongs to this part."""
-        kind = cut_along(LAYER[name]) if name in LAYER else None
+        kind = CUT.get(name)
         return self.first if kind is None else (self.neurons if kind[0] == "neurons" else self.groups) is not None
 
     def start(self, name: str, form: CheckpointForm) -> tuple[int, int]:
         """The axis along which a piece is cut, and where this part of it begins."""
-        kind = cut_along(LAYER[name]) if name in LAYER else None
+        kind = CUT.get(name)
         return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
 
     def of(self, block: Any, form: CheckpointForm, orders: dict[str, Places] | None = None) -> Any:
         """The part of a layer whose heads and neurons stand in another order."""
         there, found = self.places(form), dict.fromkeys(vars(block))
         for name, array in vars(block).items():
-            kind = cut_along(LAYER[name]) if name in LAYER else None
+            kind = CUT.get(name)
             if array is None or (kind is not None and kind[0] not in there):
                 continue
             if kind is None:  # a bias of what is written is nowhere without its map
@@ -175,7 +174,7 @@ def _slices(count: int, size: int) -> list[slice]:
 
 def joined(name: str, parts: list[Any]) -> Any:
     """A piece, or what is left of it, of its parts."""
-    kind = cut_along(LAYER[name]) if name in LAYER else None
+    kind = CUT.get(name)
     if len(parts) == 1:
         return parts[0]
     axis = 0 if kind is None else kind[1]

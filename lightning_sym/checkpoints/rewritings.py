@@ -26,6 +26,7 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS, require_sizes
 from lightning_sym.checkpoints.understood import Walker, coded_block_of, coded_ends_of, require_form
 from lightning_sym.errors import BadInput
+from lightning_sym.limits import require_memory
 
 WIDER = {"F16": "F32", "BF16": "F32"}
 """Of the types that are no longer than half of another one, which that is; of the others it is `F64`."""
@@ -166,6 +167,16 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
         _require_numbers(layer, forms.between, f"layer {number}: ")
     ring: Arithmetic = Exact() if exact else Rounded()
     return Rewritten(forms.new, checkpoint, symmetry, ring, StreamAction(symmetry, forms.between, ring), forms)
+
+
+def require_whole(form: CheckpointForm, memory: int, what: str) -> None:
+    """Refuse what holds a whole layer, and the embeddings, in float64 several times, where they would not fit.
+
+    Raises:
+        TooLarge: with the bytes that they would take.
+    """
+    rows = form.vocabulary * form.width * (1 if form.tied else 2)
+    require_memory(8 * max(6 * form.numbers_of_a_layer, 3 * rows), memory, what)
 
 
 def _require_allowed(part: str, form: CheckpointForm) -> None:
