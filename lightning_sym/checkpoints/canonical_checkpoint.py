@@ -18,7 +18,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.canonical_balanced import balanced_gauge, balanced_keys, balanced_stream
 from lightning_sym.checkpoints.canonical_exact import exact_gauge, exact_keys, exact_stream, ordered
-from lightning_sym.checkpoints.coded import CHUNK
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
@@ -183,8 +183,8 @@ def _are_floats(rows: Any, gain: Any) -> bool:
     """Whether rows times gains are floats of 64 bits, exactly."""
     ring = Exact(0)
     try:
-        for start in range(0, len(rows), CHUNK):
-            ring.times(ring.numbers(rows[start : start + CHUNK]), ring.numbers(gain))
+        for some in slices(rows):
+            ring.times(ring.numbers(rows[some]), ring.numbers(gain))
     except TooLarge:
         return False
     return True

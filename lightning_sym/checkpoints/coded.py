@@ -17,6 +17,9 @@ from lightning_sym.checkpoints.stored_types import from_disk
 
 Codes = npt.NDArray[np.uint16]
 
+NOT_FINITE = 0x7F80
+"""Bits that are all set in what is infinite or no number."""
+
 CHUNK = 4096
 """Rows that are looked at together."""
 
@@ -117,10 +120,12 @@ def rows_at_once(array: Any) -> int:
     return max(1, min(CHUNK, NUMBERS // max(long, 1)))
 
 
-def slices(array: Any) -> Iterator[slice]:
-    """The rows of an array, as many in each slice as are looked at together."""
-    step = rows_at_once(array)
-    yield from (slice(start, start + step) for start in range(0, len(array), step))
+def slices(array: Any, axis: int = 0) -> Iterator[Any]:
+    """The rows of an array, or its places along another axis, as many in each index as are looked at together."""
+    count = array.shape[axis]
+    step = rows_at_once(array) if axis == 0 else max(1, NUMBERS * count // max(array.size, 1))
+    for start in range(0, count, step):
+        yield slice(start, start + step) if axis == 0 else (*(slice(None),) * axis, slice(start, start + step))
 
 
 def _floats(given: Any) -> Any:
@@ -128,14 +133,3 @@ def _floats(given: Any) -> Any:
     if isinstance(given, list | tuple):
         return type(given)(map(_floats, given))
     return np.asarray(given) if isinstance(given, _AsArray) else given
-
-
-def first_not_finite(codes: Codes) -> int | None:
-    """The place of the first number, counted along the rows, that is infinite or none.
-
-    Example:
-        >>> first_not_finite(np.array([[0, 1], [0x7F80, 0]], dtype="<u2"))
-        2
-    """
-    wrong = (codes & 0x7F80) == 0x7F80
-    return int(wrong.argmax()) if wrong.any() else None

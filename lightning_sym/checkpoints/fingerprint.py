@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.fingerprint_key import key_of
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
-from lightning_sym.checkpoints.understood import Walker, coded_block_of, coded_ends_of, require_form
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
@@ -126,14 +126,14 @@ def fingerprint(
     require_form(form, Walker.FINGERPRINT)
     if form.epsilon <= 0:
         raise BadInput("the epsilon of the norms must be positive, so that the scale of the stream is known, got 0")
-    ends = coded_ends_of(checkpoint, Walker.FINGERPRINT)
+    ends = ends_of(checkpoint, Walker.FINGERPRINT, coded=True)
     heads, marks = [], []
-    root = root_of_epsilon(form)
+    root = math.sqrt(float(form.epsilon))  # off by at most 4 units of rounding
     every = hashlib.sha256(repr(replace(form, family="")).encode())
     for layer in range(form.layers):
         if progress is not None:
             progress("layers", layer, form.layers)
-        block = coded_block_of(checkpoint, layer, Walker.FINGERPRINT)
+        block = block_of(checkpoint, layer, Walker.FINGERPRINT, coded=True)
         cuts = cuts_of(block, form)
         require_memory(max(_bytes(cut.form(form)) for cut in cuts), memory, "a fingerprint, beside the files,")
         _take(every, block)
@@ -156,11 +156,6 @@ def _take(every: hashlib._Hash, pieces: Pieces) -> None:
         else:
             for some in slices(array):
                 every.update(np.ascontiguousarray(array[some]).data)
-
-
-def root_of_epsilon(form: CheckpointForm) -> float:
-    """The square root of epsilon, off by at most 4 units of rounding."""
-    return math.sqrt(float(form.epsilon))
 
 
 def _bytes(form: CheckpointForm) -> int:

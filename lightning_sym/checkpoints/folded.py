@@ -5,24 +5,14 @@ Tensors that a family lacks are zeros here; groups may be written out (`spread`)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, MLP, table
-
-AT_ONCE = 2**22
-"""Numbers of a map that are looked at together."""
-
-
-def some_at_a_time(array: Any, axis: int) -> Iterator[Any]:
-    """Yield some entries along an axis at a time, in their order."""
-    step = max(1, AT_ONCE * array.shape[axis] // max(array.size, 1))
-    for start in range(0, max(array.shape[axis], 1), step):
-        yield array[(*(slice(None),) * axis, slice(start, start + step))]
 
 
 class Folded(SimpleNamespace):
@@ -60,7 +50,7 @@ def alive(block: Block) -> Any:
         if place is None or array is None or (block.gate is None and HALVES[MLP].maps[factor].reads):
             continue
         others = tuple(axis for axis in range(array.ndim) if axis != place)
-        there = np.concatenate([(some != 0).any(axis=others) for some in some_at_a_time(array, place)])
+        there = np.concatenate([(array[some] != 0).any(axis=others) for some in slices(array, place)])
         found[factor] = found.get(factor, False) | there
     return np.logical_and.reduce(list(found.values()))
 

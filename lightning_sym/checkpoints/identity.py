@@ -18,7 +18,7 @@ from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.quantised import quantised_residual
 from lightning_sym.checkpoints.summands import reach_of, units_with
-from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, coded_pieces_of
+from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, form_residual, number_type
 from lightning_sym.errors import BadInput
 
@@ -110,7 +110,7 @@ def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[s
 
 def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterator[tuple[str, Residual | str | None]]:
     """Each piece of a layer, or of the ends, with its residual: `None` where it is equal, a word where it has none."""
-    old, new = (dict(coded_pieces_of(one, layer, Walker.COMPARISON).present()) for one in (first, second))
+    old, new = (dict(pieces_of(one, layer, Walker.COMPARISON, coded=True).present()) for one in (first, second))
     for name in (*new, *(name for name in old if name not in new)):
         piece = name if layer is None else f"{layer}.{name}"
         if name not in old or name not in new or old[name].shape != new[name].shape:

@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS
-from lightning_sym.checkpoints.understood import Walker, coded_block_of
+from lightning_sym.checkpoints.understood import Walker, block_of
 
 PART = 2**22
 """Numbers of a layer that are compared at a time, or those of one group of heads, where these are more."""
@@ -137,7 +137,7 @@ def parts_of(
     if (own := getattr(checkpoint, "parts", None)) is not None:
         yield from own(layer, cuts)
         return
-    block = coded_block_of(checkpoint, layer, walker)
+    block = block_of(checkpoint, layer, walker, coded=True)
     yield from ((cut, cut.of(block, checkpoint.form)) for cut in cuts or cuts_of(block, checkpoint.form))
 
 

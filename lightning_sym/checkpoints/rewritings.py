@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, tabl
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS, require_sizes
-from lightning_sym.checkpoints.understood import Walker, coded_block_of, coded_ends_of, require_form
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_memory
 
@@ -95,7 +95,7 @@ class Rewritten:
     def coded(self, layer: int | None) -> Any:
         """A layer, or for `None` the ends, of which some rows are rewritten where they are asked for."""
         if layer is None:
-            return _ends(self, coded_ends_of(self.original, Walker.REWRITING))
+            return _ends(self, ends_of(self.original, Walker.REWRITING, coded=True))
         form = self.configurations.between
         whole = Cut(slice(0, form.groups), slice(0, form.inner), first=True)
         return next(block for _, block in self.parts(layer, [whole]))
@@ -109,7 +109,7 @@ class Rewritten:
                 neurons that do nothing added.
         """
         forms, where, symmetry = self.configurations, f"layer {layer}: ", self.symmetry.layers[layer]
-        old = forms.written_out(coded_block_of(self.original, layer, Walker.REWRITING))
+        old = forms.written_out(block_of(self.original, layer, Walker.REWRITING, coded=True))
         places, order = chosen(symmetry, old, where)
         orders = orders_of(symmetry, forms.between) | ({} if symmetry.neurons is None else {"neurons": order})
         idle = symmetry.neurons is not None and len(order) < forms.new.inner

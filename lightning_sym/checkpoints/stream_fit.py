@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import nice, round_number
-from lightning_sym.checkpoints.understood import Walker, coded_ends_of
+from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
 
 Pairs = Iterator[tuple[Floats, Floats, bool]]
@@ -158,7 +158,7 @@ def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple
         of: which rows, see `row_pairs`.
     """
     form = second.form
-    ends = coded_ends_of(first, Walker.COMPARISON), coded_ends_of(second, Walker.COMPARISON)
+    ends = ends_of(first, Walker.COMPARISON, coded=True), ends_of(second, Walker.COMPARISON, coded=True)
     rotation, length, filled = procrustes(row_pairs(*ends, form, of), form.width, form.width - (form.norm == "layer"))
     if form.norm == "layer":
         rotation = _with_ones(rotation)

@@ -92,63 +92,42 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")
 
 
-def ends_of(checkpoint: Checkpoint, walker: Walker) -> Ends:
+def ends_of(checkpoint: Checkpoint, walker: Walker, *, coded: bool = False) -> Ends:
     """What stands before and behind the layers, all of it known to a walker.
+
+    Raises:
+        BadInput: as for `pieces_of`.
+    """
+    found: Ends = pieces_of(checkpoint, None, walker, coded=coded)
+    return found
+
+
+def block_of(checkpoint: Checkpoint, layer: int, walker: Walker, *, coded: bool = False) -> Block:
+    """A layer, all of it known to a walker.
+
+    Raises:
+        BadInput: as for `pieces_of`.
+    """
+    found: Block = pieces_of(checkpoint, layer, walker, coded=coded)
+    return found
+
+
+def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, coded: bool = False) -> Any:
+    """The ends for `None`, else a layer.
+
+    Args:
+        checkpoint: from a file, or made.
+        layer: from 0, or none.
+        walker: who asks.
+        coded: for who looks at some entries at a time: a file's bfloat16 is `Coded`, and not in memory as a whole.
 
     Raises:
         BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
     """
-    ends = checkpoint.ends()
-    _require_pieces(ends, checkpoint.form, "the ends", walker)
-    return ends
-
-
-def block_of(checkpoint: Checkpoint, layer: int, walker: Walker) -> Block:
-    """A layer, all of it known to a walker.
-
-    Raises:
-        BadInput: as for `ends_of`.
-    """
-    block = checkpoint.block(layer)
-    _require_pieces(block, checkpoint.form, f"layer {layer}", walker)
-    return block
-
-
-def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Pieces:
-    """The ends for `None`, else a layer."""
-    return ends_of(checkpoint, walker) if layer is None else block_of(checkpoint, layer, walker)
-
-
-def coded_ends_of(checkpoint: Checkpoint, walker: Walker) -> Ends:
-    """The ends for who looks at some rows at a time: a file's bfloat16 is `Coded`, and not in memory as a whole.
-
-    Raises:
-        BadInput: as for `ends_of`.
-    """
-    found: Ends = _coded(checkpoint, None, walker)
-    return found
-
-
-def coded_block_of(checkpoint: Checkpoint, layer: int, walker: Walker) -> Block:
-    """A layer for who looks at some of its heads, or neurons, at a time.
-
-    Raises:
-        BadInput: as for `ends_of`.
-    """
-    found: Block = _coded(checkpoint, layer, walker)
-    return found
-
-
-def coded_pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Pieces:
-    """The ends for `None`, else a layer, for who looks at some entries at a time."""
-    return coded_ends_of(checkpoint, walker) if layer is None else coded_block_of(checkpoint, layer, walker)
-
-
-def _coded(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Any:
-    read = getattr(checkpoint, "coded", None)
-    if read is None:
-        return pieces_of(checkpoint, layer, walker)
-    found = read(layer)
+    if coded and (read := getattr(checkpoint, "coded", None)) is not None:
+        found = read(layer)
+    else:
+        found = checkpoint.ends() if layer is None else checkpoint.block(layer)
     _require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
     return found
 

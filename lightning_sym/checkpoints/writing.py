@@ -33,7 +33,7 @@ from lightning_sym.checkpoints.safetensors_writing import (
 )
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.checkpoints.torch_writing import write_torch
-from lightning_sym.checkpoints.understood import Walker, coded_ends_of
+from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress, require_integer, unheard
@@ -204,7 +204,7 @@ def _folder(folder: Path, mine: set[str]) -> Iterator[None]:
 
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
     """The pieces of a block, by the first one."""
-    there = frozenset(name for name, _ in coded_ends_of(checkpoint, Walker.REWRITING).present())
+    there = frozenset(name for name, _ in ends_of(checkpoint, Walker.REWRITING, coded=True).present())
     if differ := there ^ table(checkpoint.form).ends.keys():
         raise BadInput(f"the form must say which pieces there are, they differ in {min(differ)}")
     return frozenset(name for _, block in parts_of(checkpoint, 0, Walker.REWRITING) for name, _ in block.present())
@@ -220,7 +220,7 @@ def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
     if (narrow := kind.removesuffix(LESS_ONE)) == kind:
         return kind
     layer, _, name = piece.rpartition(".")
-    ends_or_norms: Any = coded_ends_of(checkpoint, Walker.REWRITING)
+    ends_or_norms: Any = ends_of(checkpoint, Walker.REWRITING, coded=True)
     if layer:
         ((_, ends_or_norms),) = parts_of(checkpoint, int(layer), Walker.REWRITING, [SHARED])
     try:
@@ -268,7 +268,7 @@ class _Numbers:
     def of_tensors(self, tell: Progress) -> Numbers:
         """Those of each tensor in turn, some rows after others; of embeddings some are in memory, else a layer."""
         form, at, there = self.checkpoint.form, "", dict[str, Any]()
-        ends = dict(coded_ends_of(self.checkpoint, Walker.REWRITING).present())
+        ends = dict(ends_of(self.checkpoint, Walker.REWRITING, coded=True).present())
         tell("the embedding", 0, form.layers)
         for pieces in by_tensor(self.places).values():
             layer, place = pieces[0].rpartition(".")[0], self.places[pieces[0]]

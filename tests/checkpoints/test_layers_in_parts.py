@@ -21,7 +21,7 @@ from lightning_sym import (
     same_checkpoints,
     save_checkpoint,
 )
-from lightning_sym.checkpoints import coded, folded, layer_parts, matching
+from lightning_sym.checkpoints import coded, layer_parts, matching
 from lightning_sym.checkpoints.coded import Coded
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.identity import under_identity
@@ -185,7 +185,6 @@ def test_memory_grows_with_parts_and_not_with_layers(tmp_path: Path, monkeypatch
     numbers = {"layer": 3 * 2048 * 128 + 2 * 128 * (128 + 64), "embedding": 8192 * 128}
     monkeypatch.setattr(coded, "NUMBERS", 2**15)
     monkeypatch.setattr(matching, "AT_ONCE", 2**15)
-    monkeypatch.setattr(folded, "AT_ONCE", 2**15)
     found = Searched(first, second, 4.0, unheard)
 
     def look() -> None:
