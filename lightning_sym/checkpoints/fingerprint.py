@@ -135,7 +135,9 @@ def fingerprint(
             progress("layers", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.FINGERPRINT, coded=True)
         cuts = cuts_of(block, form)
-        require_memory(max(_bytes(cut.form(form)) for cut in cuts), memory, "a fingerprint, beside the files,")
+        part = max(sum(array.size for _, array in cut.of(block, form).present()) for cut in cuts)
+        rows = min(NUMBERS, form.vocabulary * form.width)
+        require_memory(8 * (6 * (part + rows) + 10 * form.width**2), memory, "a fingerprint, beside the files,")
         _take(every, block)
         found_heads, found_marks = _layer(block, cuts, form.at(layer), root)
         heads.append(found_heads)
@@ -156,11 +158,6 @@ def _take(every: hashlib._Hash, pieces: Pieces) -> None:
         else:
             for some in slices(array):
                 every.update(np.ascontiguousarray(array[some]).data)
-
-
-def _bytes(form: CheckpointForm) -> int:
-    """What a part of a layer takes with everything made of it, some rows, and matrices of the stream's width."""
-    return 8 * (6 * form.numbers_of_a_layer + 6 * min(NUMBERS, form.vocabulary * form.width) + 10 * form.width**2)
 
 
 def _layer(block: Block, cuts: list[Cut], form: CheckpointForm, root: float) -> tuple[Balls, dict[str, Balls]]:

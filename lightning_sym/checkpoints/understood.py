@@ -124,12 +124,16 @@ def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, code
     Raises:
         BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
     """
-    if coded and (read := getattr(checkpoint, "coded", None)) is not None:
-        found = read(layer)
-    else:
-        found = checkpoint.ends() if layer is None else checkpoint.block(layer)
+    found = unchecked_pieces(checkpoint, layer, coded=coded)
     _require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
     return found
+
+
+def unchecked_pieces(checkpoint: Checkpoint, layer: int | None, *, coded: bool) -> Any:
+    """The same, whatever they are."""
+    if coded and (read := getattr(checkpoint, "coded", None)) is not None:
+        return read(layer)
+    return checkpoint.ends() if layer is None else checkpoint.block(layer)
 
 
 def knows_all(form: CheckpointForm, walker: Walker) -> bool:

@@ -23,6 +23,7 @@ from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, join
 from lightning_sym.checkpoints.layouts import Files, LayoutRow, layout_row
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import table
+from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.safetensors_writing import (
     INDEX,
     Numbers,
@@ -33,7 +34,7 @@ from lightning_sym.checkpoints.safetensors_writing import (
 )
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.checkpoints.torch_writing import write_torch
-from lightning_sym.checkpoints.understood import Walker, ends_of
+from lightning_sym.checkpoints.understood import Walker, ends_of, unchecked_pieces
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress, require_integer, unheard
@@ -204,10 +205,12 @@ def _folder(folder: Path, mine: set[str]) -> Iterator[None]:
 
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
     """The pieces of a block, by the first one."""
-    there = frozenset(name for name, _ in ends_of(checkpoint, Walker.REWRITING, coded=True).present())
+    there = frozenset(name for name, _ in unchecked_pieces(checkpoint, None, coded=True).present())
     if differ := there ^ table(checkpoint.form).ends.keys():
         raise BadInput(f"the form must say which pieces there are, they differ in {min(differ)}")
-    return frozenset(name for _, block in parts_of(checkpoint, 0, Walker.REWRITING) for name, _ in block.present())
+    while isinstance(checkpoint, Rewritten):  # which has the pieces of what it is made of
+        checkpoint = checkpoint.original
+    return frozenset(name for name, _ in unchecked_pieces(checkpoint, 0, coded=True).present())
 
 
 def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
