@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.coded import rows_at_once
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.quantised import quantised_residual
@@ -115,24 +115,18 @@ def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterato
         piece = name if layer is None else f"{layer}.{name}"
         if name not in old or name not in new or old[name].shape != new[name].shape:
             yield piece, "apart"
-        elif all(np.array_equal(old[name][some], new[name][some]) for some in _some_rows(new[name])):
+        elif all(np.array_equal(old[name][some], new[name][some]) for some in slices(new[name])):
             yield piece, None
         else:
             stored, reach = stored_type(first, second, piece), reach_of((first, second), piece)
             worst = Worst()
-            for some in _some_rows(new[name]):
+            for some in slices(new[name]):
                 before, after = (np.asarray(array[name][some]) for array in (old, new))
                 left = Measuring().less(measured(after, stored), measured(before, stored))
                 units = units_with(reach, left.units, some, stored)
                 worst.add(left.value, units, after, some.start, np.asarray(before != after))
             plain = worst.residual(piece, second.called(piece), stored, second.form, exact=True)
             yield piece, quantised_residual((first, second), piece, (old[name], new[name]), plain)
-
-
-def _some_rows(array: Any) -> Iterator[slice]:
-    """Yield rows of an array, some at a time."""
-    step = rows_at_once(array)
-    yield from (slice(start, start + step) for start in range(0, len(array), step))
 
 
 def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, stored: str = "F64") -> list[str]:

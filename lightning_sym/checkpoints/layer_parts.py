@@ -15,7 +15,6 @@ import numpy as np
 
 from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.exact_rings import Ratio
-from lightning_sym.checkpoints.measured import Measured
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
@@ -177,11 +176,7 @@ def joined(name: str, parts: list[Any]) -> Any:
     kind = CUT.get(name)
     if len(parts) == 1:
         return parts[0]
-    axis = 0 if kind is None else kind[1]
-    if not isinstance(parts[0], Measured):
-        return np.concatenate(parts, axis=axis)
-    value, square = ([getattr(each, part) for each in parts] for part in ("value", "square"))
-    return Measured(np.concatenate(value, axis=axis), np.concatenate(square, axis=axis))
+    return np.concatenate(parts, axis=0 if kind is None else kind[1])
 
 
 def joined_numbers(parts: Iterable[Any]) -> Any:

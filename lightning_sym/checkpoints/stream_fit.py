@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.coded import rows_at_once
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import nice, round_number
@@ -52,21 +52,16 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both")
         for rows, by in ((old_rows, gain), (new_rows, new_gain)):
             sides.append((rows, None if by is None else np.asarray(by, dtype=np.float64)))
         means = [_mean(rows) if shifted else 0.0 for rows, _ in sides]
-        step = rows_at_once(old_rows)
-        for start in range(0, len(old_rows), step):
+        for some in slices(old_rows):
             made = []
             for (rows, by), mean in zip(sides, means, strict=True):
-                part = np.asarray(rows[start : start + step], dtype=np.float64) - mean
+                part = np.asarray(rows[some], dtype=np.float64) - mean
                 made.append(centred(part if by is None else part * by, form))
             yield made[0], made[1], gain is None
 
 
 def _mean(rows: Any) -> Floats:
-    step = rows_at_once(rows)
-    if step >= len(rows):
-        return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
-    total = sum(np.sum(rows[start : start + step], axis=0, dtype=np.float64) for start in range(0, len(rows), step))
-    return np.asarray(total / len(rows))
+    return np.asarray(sum(np.sum(rows[some], axis=0, dtype=np.float64) for some in slices(rows)) / len(rows))
 
 
 def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, float]:
