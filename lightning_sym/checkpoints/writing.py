@@ -220,14 +220,15 @@ def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
     where the new file has the piece whole, it is `F32`.
     """
     kind = checkpoint.stored(piece)
-    if (narrow := kind.removesuffix(LESS_ONE)) == kind:
-        return kind
+    if (narrow := kind.removesuffix(LESS_ONE)) == kind or not place.less:
+        return kind if narrow == kind else "F32"
     layer, _, name = piece.rpartition(".")
-    ends_or_norms: Any = ends_of(checkpoint, Walker.REWRITING, coded=True)
     if layer:
-        ((_, ends_or_norms),) = parts_of(checkpoint, int(layer), Walker.REWRITING, [SHARED])
+        norms: Any = next(block for _, block in parts_of(checkpoint, int(layer), Walker.REWRITING, [SHARED]))
+    else:
+        norms = ends_of(checkpoint, Walker.REWRITING, coded=True)
     try:
-        to_disk(plus_number(getattr(ends_or_norms, name), -place.less), narrow)
+        to_disk(plus_number(getattr(norms, name), -place.less), narrow)
     except BadInput:
         return "F32"
     return narrow
