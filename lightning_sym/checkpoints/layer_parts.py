@@ -15,10 +15,11 @@ import numpy as np
 
 from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.measured import Measured, value_of
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Ratio
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
+from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import Worst
 from lightning_sym.checkpoints.walk import Settled, differing, look_at
 
@@ -29,16 +30,13 @@ LETTERS = {"H": "heads", "G": "groups", "m": "neurons", "E": "experts"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
 
 
-def cut_along(name: str) -> tuple[str, int] | None:
-    """The space along which a piece is cut, and its axis; `None` for what all parts share, and what is no piece.
-
-    Example:
-        >>> cut_along("down"), cut_along("norm1_gain")
-        (('neurons', 1), None)
-    """
-    piece = LAYER.get(name)
-    there = () if piece is None else ((kind, piece.place(kind)) for kind in LETTERS.values())
-    return next(((kind, axis) for kind, axis in there if axis is not None), None)
+CUT = {
+    name: (kind, axis)
+    for name, piece in LAYER.items()
+    for kind in LETTERS.values()
+    if (axis := piece.place(kind)) is not None
+}
+"""By piece, the space along which it is cut, and its axis; what is not here all parts share."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Cut:
 
     def has(self, name: str) -> bool:
         """Whether a piece, or what is told of it, belongs to this part."""
-        kind = cut_along(name)
+        kind = CUT.get(name)
         return self.has_kind(None if kind is None or kind[0] == "experts" else kind[0])
 
     def has_kind(self, kind: str | None) -> bool:
@@ -82,14 +80,14 @@ class Cut:
 
     def start(self, name: str, form: CheckpointForm) -> tuple[int, int]:
         """The axis along which a piece is cut, and where this part of it begins."""
-        kind = cut_along(name)
+        kind = CUT.get(name)
         return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
 
     def of(self, block: Any, form: CheckpointForm, orders: dict[str, Places] | None = None) -> Any:
         """The part of a layer whose heads and neurons stand in another order."""
         there, found = self.places(form), dict.fromkeys(vars(block))
         for name, array in vars(block).items():
-            kind = cut_along(name)
+            kind = CUT.get(name)
             if array is None or (kind is not None and kind[0] not in there):
                 continue
             if kind is None:  # a bias of what is written is nowhere without its map
@@ -110,7 +108,9 @@ class Cut:
         there, parts = self.places(form), dict[str, Any](heads=None, neurons=None)
         for name, array in symmetry.named():
             if name not in parts and (kind := LETTERS.get((*KINDS[name].shape, "")[0])) is not None:
-                parts[name] = np.asarray(array)[there[kind]] if kind in there else None
+                some = there.get(kind)
+                whole = some == slice(0, len(array))
+                parts[name] = None if some is None else array if whole else np.asarray(array)[some]
         return replace(symmetry, **parts)
 
 
@@ -138,8 +138,38 @@ def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places
     return found
 
 
-def cuts_of(block: Block, form: CheckpointForm) -> list[Cut]:
+SHARED = Cut(None, None, first=True)
+"""What all parts share: norms."""
+
+
+def parts_of(
+    checkpoint: Checkpoint, layer: int, walker: Walker, cuts: list[Cut] | None = None
+) -> Iterator[tuple[Cut, Block]]:
+    """A layer in parts, each read, or rewritten, when it is asked for.
+
+    Args:
+        checkpoint: from a file, or made.
+        layer: from 0.
+        walker: who asks.
+        cuts: the parts; without them the layer is cut so that each is small.
+
+    Raises:
+        BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
+    """
+    if (own := getattr(checkpoint, "parts", None)) is not None:
+        yield from own(layer, cuts)
+        return
+    block = block_of(checkpoint, layer, walker, coded=True)
+    yield from ((cut, cut.of(block, checkpoint.form)) for cut in cuts or cuts_of(block, checkpoint.form))
+
+
+def cuts_of(block: Block, form: CheckpointForm, *, alone: bool = False) -> list[Cut]:
     """The parts of a layer: one, where it is small; heads are not parted where their values have biases.
+
+    Args:
+        block: the layer.
+        form: of it.
+        alone: whether all of it is to be one part.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -149,7 +179,7 @@ def cuts_of(block: Block, form: CheckpointForm) -> list[Cut]:
     """
     group = form.width * form.head_width * 2 * (form.heads // form.groups + 1)
     neuron = form.width * (3 if form.has_gate else 2)
-    if form.groups * group + form.inner * neuron <= PART:
+    if alone or form.groups * group + form.inner * neuron <= PART:
         return [Cut(slice(0, form.groups), slice(0, form.inner), first=True)]
     groups = [slice(0, form.groups)] if block.value_bias is not None else _slices(form.groups, group)
     neurons = _slices(form.inner, neuron)
@@ -166,14 +196,10 @@ def _slices(count: int, size: int) -> list[slice]:
 
 def joined(name: str, parts: list[Any]) -> Any:
     """A piece, or what is left of it, of its parts."""
-    kind = cut_along(name)
+    kind = CUT.get(name)
     if len(parts) == 1:
         return parts[0]
-    axis = 0 if kind is None else kind[1]
-    if not isinstance(parts[0], Measured):
-        return np.concatenate(parts, axis=axis)
-    value, square = ([getattr(each, part) for each in parts] for part in ("value", "square"))
-    return Measured(np.concatenate(value, axis=axis), np.concatenate(square, axis=axis))
+    return np.concatenate(parts, axis=0 if kind is None else kind[1])
 
 
 def joined_numbers(parts: Iterable[Any]) -> Any:
