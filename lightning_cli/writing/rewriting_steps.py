@@ -77,12 +77,17 @@ PARTS = (
         "Queries and keys get another basis",
         "Only their product is read, $q^\\top k = (A q)^\\top (A^{-\\top} k)$; with rotary positions $A$ must turn and "
         "scale the rows of each frequency together.",
-        ("queries", "turns", "key_bias", "gain_factors"),
+        ("queries", "turns", "key_bias", "gain_factors", "row_factors"),
     ),
     RewritingPart(
         "Neurons change places",
         "The sum over neurons has no order. Rows of gate and up move, and columns of down with them.",
         ("neurons", "idle_gate", "idle_gate_bias", "idle_up", "idle_up_bias", "idle_down"),
+    ),
+    RewritingPart(
+        "One vector is added to all rows of the router",
+        "Experts are chosen, and weighed by softmax, by the differences of their scores.",
+        ("router_shift",),
     ),
     RewritingPart(
         "Up is scaled against down",

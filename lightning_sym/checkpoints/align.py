@@ -1,8 +1,7 @@
 """The member of one checkpoint's orbit that is nearest to another checkpoint, as far as a search finds it.
 
-Heads and neurons are matched (Hungarian), the stream is turned (Procrustes), the rest is fitted. Each
-half of a layer then keeps what leaves least of it, doing nothing among the choices. What is found is a symmetry, so the
-function is that of the first checkpoint, whatever the second one is.
+Heads and neurons are matched (Hungarian), the stream is turned (Procrustes), the rest is fitted. Each half of a layer
+keeps what leaves least of it, or what it was. It is a symmetry: the function is that of the first checkpoint.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.coded import CHUNK
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
 from lightning_sym.checkpoints.identity import unlike
 from lightning_sym.checkpoints.layer_fit import fitted
@@ -36,7 +35,6 @@ from lightning_sym.rings.rationals import rational_root
 
 OF_MLP = frozenset(("neurons", "ups", "gain2", "bias2", *(f"{name}_shift" for name in OF_HALF[2])))
 """The parts of a symmetry that belong to the second one."""
-
 
 BIASES = {"bias1": "query_bias", "bias2": "up_bias", "value_bias": "output_bias", "key_bias": "key_bias"}
 """By biases that may be another network's, what must be there to take up the difference."""
@@ -193,9 +191,9 @@ def squares_of(made: Pieces, theirs: Pieces) -> dict[str, tuple[float, float]]:
         if (old := there.get(name)) is None:
             raise BadInput(f"both must have the same pieces, one has no {name}")
         apart = whole = 0.0
-        for start in range(0, len(new), CHUNK):
-            some = np.asarray(new[start : start + CHUNK], dtype=np.float64)
-            apart += _square(some - np.asarray(old[start : start + CHUNK], dtype=np.float64))
+        for rows in slices(new):
+            some = np.asarray(new[rows], dtype=np.float64)
+            apart += _square(some - np.asarray(old[rows], dtype=np.float64))
             whole += _square(some)
         found[name] = apart, whole
     return found

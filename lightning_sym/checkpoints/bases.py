@@ -257,3 +257,14 @@ def moved(piece: CheckpointPiece, array: Any, bases: Bases, ring: Arithmetic) ->
             if (basis := bases.get(space.kind)) is not None:
                 array = basis.move(array, piece, place, ring)
     return array
+
+
+def sets_in_order(order: Any, sets: int) -> Places:
+    """The order of equal sets whose members stand together in an order.
+
+    Example:
+        >>> sets_in_order(np.array([3, 2, 0, 1]), 2).tolist()
+        [1, 0]
+    """
+    members = np.asarray(order, dtype=np.int64)
+    return members[:: len(members) // sets] // (len(members) // sets)

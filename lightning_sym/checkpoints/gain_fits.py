@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.exact_rings import Ratio
-from lightning_sym.checkpoints.folded import Folded
+from lightning_sym.checkpoints.configurations import Folded
+from lightning_sym.checkpoints.nice_numbers import Ratio
 
 
 def gain_factors(old: Folded, new: Folded) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A large layer of two checkpoints in parts: some groups of heads, or some neurons, at a time; what is told of it.
+"""A large layer in parts: some groups of heads, or some neurons, at a time.
 
 What heads, or neurons, are made of is added up in the stream, so a layer is rewritten and compared part by part once it
 is known which of them belong together. What all share, norms and biases of what is written, is in the first part alone.
@@ -6,22 +6,19 @@ is known which of them belong together. What all share, norms and biases of what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import lcm
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import Places
-from lightning_sym.checkpoints.measured import Measured, value_of
+from lightning_sym.checkpoints.bases import Places, sets_in_order
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Ratio
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
 from lightning_sym.checkpoints.understood import Walker, block_of
-from lightning_sym.checkpoints.units import Worst
-from lightning_sym.checkpoints.walk import Settled, differing, look_at
 
 PART = 2**22
 """Numbers of a layer that are compared at a time, or those of one group of heads, where these are more."""
@@ -30,13 +27,16 @@ LETTERS = {"H": "heads", "G": "groups", "m": "neurons", "E": "experts"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
 
 
-CUT = {
-    name: (kind, axis)
-    for name, piece in LAYER.items()
-    for kind in LETTERS.values()
-    if (axis := piece.place(kind)) is not None
-}
-"""By piece, the space along which it is cut, and its axis; what is not here all parts share."""
+def cut_along(name: str) -> tuple[str, int] | None:
+    """The space along which a piece is cut, and its axis; `None` for what all parts share, and what is no piece.
+
+    Example:
+        >>> cut_along("down"), cut_along("norm1_gain")
+        (('neurons', 1), None)
+    """
+    piece = LAYER.get(name)
+    there = () if piece is None else ((kind, piece.place(kind)) for kind in LETTERS.values())
+    return next(((kind, axis) for kind, axis in there if axis is not None), None)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Cut:
 
     def has(self, name: str) -> bool:
         """Whether a piece, or what is told of it, belongs to this part."""
-        kind = CUT.get(name)
+        kind = cut_along(name)
         return self.has_kind(None if kind is None or kind[0] == "experts" else kind[0])
 
     def has_kind(self, kind: str | None) -> bool:
@@ -80,14 +80,14 @@ class Cut:
 
     def start(self, name: str, form: CheckpointForm) -> tuple[int, int]:
         """The axis along which a piece is cut, and where this part of it begins."""
-        kind = CUT.get(name)
+        kind = cut_along(name)
         return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
 
     def of(self, block: Any, form: CheckpointForm, orders: dict[str, Places] | None = None) -> Any:
         """The part of a layer whose heads and neurons stand in another order."""
         there, found = self.places(form), dict.fromkeys(vars(block))
         for name, array in vars(block).items():
-            kind = CUT.get(name)
+            kind = cut_along(name)
             if array is None or (kind is not None and kind[0] not in there):
                 continue
             if kind is None:  # a bias of what is written is nowhere without its map
@@ -112,17 +112,6 @@ class Cut:
                 whole = some == slice(0, len(array))
                 parts[name] = None if some is None else array if whole else np.asarray(array)[some]
         return replace(symmetry, **parts)
-
-
-def sets_in_order(order: Any, sets: int) -> Places:
-    """The order of equal sets whose members stand together in an order.
-
-    Example:
-        >>> sets_in_order(np.array([3, 2, 0, 1]), 2).tolist()
-        [1, 0]
-    """
-    members = np.asarray(order, dtype=np.int64)
-    return members[:: len(members) // sets] // (len(members) // sets)
 
 
 def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places]:
@@ -196,7 +185,7 @@ def _slices(count: int, size: int) -> list[slice]:
 
 def joined(name: str, parts: list[Any]) -> Any:
     """A piece, or what is left of it, of its parts."""
-    kind = CUT.get(name)
+    kind = cut_along(name)
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts, axis=0 if kind is None else kind[1])
@@ -217,100 +206,3 @@ def joined_numbers(parts: Iterable[Any]) -> Any:
             return Ratio(np.concatenate(wide), common)
     low = [np.broadcast_to(each.denominator, np.shape(each.numerators)) for each in numbers]
     return Ratio(np.concatenate(top), np.concatenate(low))
-
-
-MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
-
-
-class LayerTold:
-    """What is left of a layer, part by part, in units or exactly.
-
-    Args:
-        stored: by piece, the coarser of the types that it is stored in.
-        limit: units.
-    """
-
-    def __init__(self, stored: Callable[[str], str], limit: float) -> None:
-        self._stored, self._limit = stored, limit
-        self.off: set[str] = set()
-        self.there: set[str] = set()
-        self.tensors: dict[str, Worst] = {}
-        self.unread = ""
-        self._numbers: dict[str, list[Any]] = {}
-        self._differing: dict[str, tuple[int, int]] = {}
-
-    def look(self, cut: Cut, settled: Settled) -> None:
-        """Which pieces of a part are off by more than the limit, or by what is no number."""
-        for name, left in settled.left.items():
-            if cut.has(name):
-                self.there.add(name)
-                self.off |= {name} if name not in self.off and left.beyond(self._limit).any() else set()
-
-    def add(
-        self, cut: Cut, settled: Settled, units: Callable[[], Settled] | None, second: Block, form: CheckpointForm
-    ) -> None:
-        """Look at a part.
-
-        Args:
-            cut: the part.
-            settled: what is left of it.
-            units: gives the same in units, where it is left exactly.
-            second: the whole layer of the second.
-            form: of it.
-        """
-        measured: Settled | None = None
-        self.unread = self.unread or settled.unread
-        for name, part in settled.parts.items():
-            if _told_by(cut, name):
-                self._numbers.setdefault(name, []).append(value_of(part) if isinstance(part, Measured) else part)
-        entries = dict(vars(cut.of(second, form)))
-        for name, left in settled.left.items():
-            if not cut.has(name):
-                continue
-            worst = self.tensors.setdefault(name, Worst())
-            where = cut.start(name, form)
-            if units is None:
-                look_at(worst, left, None, entries.get(name), *where)
-                if not _is_one(cut, form):
-                    self._count(name, left)
-            elif np.asarray(left != 0, dtype=bool).any():
-                measured = measured or units()
-                look_at(worst, measured.left[name], left, entries.get(name), *where)
-
-    def _count(self, name: str, left: Measured) -> None:
-        """Count entries that differ by far more than floats lose."""
-        far = differing(left, self._stored(name))
-        before = self._differing.get(name, (0, 0))
-        self._differing[name] = before[0] + int(np.count_nonzero(far)), before[1] + far.size
-
-    def _counted(self, kept: Settled | None) -> dict[str, tuple[int, int]]:
-        """By piece, how many entries differ by far more than floats lose, and how many there are."""
-        if kept is not None and not self._differing:
-            for name, left in kept.left.items():
-                self._count(name, left)
-        return self._differing
-
-    def is_mostly_off(self, kept: Settled | None) -> bool:
-        """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
-        counts = self._counted(kept)
-        dense = [2 * counts[name][0] > counts[name][1] for name in MATRICES if name in counts]
-        return 2 * sum(dense) > len(dense)
-
-    def differs(self, kept: Settled | None) -> bool:
-        """Whether any entry differs by far more than floats lose; `kept`: what is left, where it is one part."""
-        return any(count for count, _ in self._counted(kept).values())
-
-    def numbers(self) -> Iterator[tuple[str, Any]]:
-        """The parts of the symmetry that were read off, by name."""
-        for name, parts in self._numbers.items():
-            yield name, parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _is_one(cut: Cut, form: CheckpointForm) -> bool:
-    """Whether a part is the whole layer."""
-    return cut.form(form) == form and cut.first
-
-
-def _told_by(cut: Cut, name: str) -> bool:
-    """Whether a part of a symmetry that is read off belongs to this part of a layer."""
-    return cut.has_kind(LETTERS.get((*KINDS[name].shape, "")[0]))

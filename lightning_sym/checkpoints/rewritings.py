@@ -23,7 +23,8 @@ from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, orders_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, require_sizes
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.errors import BadInput
 
@@ -41,8 +42,7 @@ class Rewritten(View):
         ring: exact or rounded.
         stream: what is done to the stream.
         configurations: the forms before, in between and after.
-        like: the checkpoint whose types its pieces are to be stored in; an unembedding that was tied there has that of
-            the embedding. `None`: all are `F64`.
+        like: whose types its pieces are stored in, an unembedding that was tied in the embedding's; `None`: `F64`.
         wider: each is the next wider type, `F32` or `F64`, which holds products of two numbers.
     """
 
@@ -90,16 +90,14 @@ class Rewritten(View):
         if layer is None:
             return _ends(self, ends_of(self.original, Walker.REWRITING, coded=True))
         form = self.configurations.between
-        whole = Cut(slice(0, form.groups), slice(0, form.inner), first=True)
-        return next(block for _, block in self.parts(layer, [whole]))
+        return next(self.parts(layer, [Cut(slice(0, form.groups), slice(0, form.inner), first=True)]))[1]
 
     def parts(self, layer: int, cuts: list[Cut] | None = None) -> Iterator[tuple[Cut, Block]]:
         """A layer in parts, counted as in the new checkpoint, of which one is in memory at a time.
 
         Args:
             layer: from 0.
-            cuts: the parts; without them the layer is cut so that each is small, but where groups are merged, or
-                neurons that do nothing added.
+            cuts: the parts; `None`: small ones, or one where groups are merged or neurons that do nothing added.
         """
         forms, where, symmetry = self.configurations, f"layer {layer}: ", self.symmetry.layers[layer]
         old = forms.written_out(block_of(self.original, layer, Walker.REWRITING, coded=True))

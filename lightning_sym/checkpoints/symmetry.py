@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,6 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.display import Lines, Result, latex_words
-from lightning_sym.errors import BadInput
 
 Part = npt.NDArray[Any]
 """float64, taken as exact, or `Fraction` (dtype object); orders are integers."""
@@ -277,82 +275,3 @@ def sizes_of(form: CheckpointForm) -> dict[str, int]:
     found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
     turned = {"t/2": form.turned // 2, "u": form.head_width - form.turned}
     return found | turned | {"a": form.head_width, "2": 2, "m": form.inner, "r+1": form.heads // form.groups + 1}
-
-
-def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> None:
-    """Refuse a part that is larger or smaller than the network, or than another part, has it.
-
-    Args:
-        symmetry: whose parts may be of any shape.
-        form: in which everything is rewritten; `None`: parts are compared with each other.
-
-    Raises:
-        BadInput: the first part that does not fit, with both shapes, or that is not made of finite numbers.
-
-    Example:
-        >>> require_sizes(Symmetry((), order=np.arange(4), final_gain=np.ones(3)))
-        Traceback (most recent call last):
-        lightning_sym.errors.BadInput: final_gain must have shape (4,), as order says, got (3,)
-    """
-    sizes: dict[str, tuple[int, str]] = {"2": (2, "")}
-    if form is not None:
-        sizes |= {letter: (size, "") for letter, size in sizes_of(form).items()}
-    for name, part in symmetry.named():
-        if name in KINDS:
-            _fit(name, part, KINDS[name].shape, sizes)
-    for number, layer in enumerate(symmetry.layers):
-        sizes.pop("k", None)  # each layer has its own
-        sizes |= {} if form is None else {letter: (size, "") for letter, size in sizes_of(form.at(number)).items()}
-        _layer(layer, f"layer {number}: ", sizes)
-
-
-def _numbers(name: str, part: Any) -> np.ndarray[Any, Any]:
-    """A part as an array of numbers, floats of which are finite."""
-    try:
-        array = np.asarray(part)
-    except ValueError as error:
-        raise BadInput(f"{name} must be an array, its rows of one length") from error
-    if array.dtype == object:
-        entries = array.ravel().tolist()
-        kinds = set(map(type, entries))  # those of any exact field will do
-        fine = all(hasattr(kind, "__truediv__") and not issubclass(kind, complex) for kind in kinds)
-        fine = fine and all(isfinite(x) for x in entries if isinstance(x, float))
-    else:
-        fine = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
-    if not fine:
-        raise BadInput(f"{name} must be made of finite numbers: integers, fractions or floats")
-    return array
-
-
-def _layer(layer: LayerSymmetry, where: str, sizes: dict[str, tuple[int, str]]) -> None:
-    for name, part in layer.named():
-        _fit(where + name, part, KINDS[name].shape, sizes)
-        if name == "neurons":
-            sizes["k"] = (int((np.asarray(part) == -1).sum()), f"{where}neurons")
-
-
-def _bound_turned(letter: str, size: int, sizes: dict[str, tuple[int, str]]) -> None:
-    """Put down the largest number of turned pairs, or the least width of heads, where a part has more, or less."""
-    if letter == "a" and "t/2" in sizes and size < 2 * sizes["t/2"][0]:
-        sizes.setdefault("a", (2 * sizes["t/2"][0], sizes["t/2"][1]))
-    if letter == "t/2" and "a" in sizes and 2 * size > sizes["a"][0]:
-        sizes.setdefault("t/2", (sizes["a"][0] // 2, sizes["a"][1]))
-
-
-def _fit(name: str, part: Any, letters: tuple[str, ...], sizes: dict[str, tuple[int, str]]) -> None:
-    """Compare the shape of a part with the sizes known, and put down those that it shows."""
-    found = _numbers(name, part).shape
-    if len(found) == len(letters):
-        for letter, size in zip(letters, found, strict=True):
-            if letter in ("a", "t/2"):
-                _bound_turned(letter, size, sizes)
-            sizes.setdefault(letter, (size, name))
-    wanted = tuple(sizes[letter][0] if letter in sizes else letter for letter in letters)
-    if found == wanted:
-        return
-    if not letters:
-        raise BadInput(f"{name} must be a number, got an array of shape {found}")
-    spelled = f"({', '.join(map(str, wanted))}{',' * (len(wanted) == 1)})"
-    said = {sizes[letter][1] for letter in letters if letter in sizes} - {"", name}
-    because = f", as {' and '.join(sorted(said))} say{'s' * (len(said) == 1)}," if said else ""
-    raise BadInput(f"{name} must have shape {spelled}{because or ','} got {found}")

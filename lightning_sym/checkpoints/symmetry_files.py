@@ -16,7 +16,8 @@ import numpy as np
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.exact_arrays import narrow
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, kinds, require_sizes, sizes_of
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, kinds, sizes_of
+from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.display import spelled
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory

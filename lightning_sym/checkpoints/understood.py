@@ -168,7 +168,11 @@ def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Wa
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
     if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
-    needed = {name for name, piece in known.layer.items() if piece.axes[-1].sized or name == "router"}
+    needed = {name for name, piece in known.layer.items() if piece.axes[-1].sized}
+    if {"query", "up"} <= present.keys():  # a part of a large layer has heads, or neurons, alone
+        needed |= {"router"} & known.layer.keys()
+    elif "query" not in present:
+        needed -= {"query_row_gain", "key_row_gain"}
     if isinstance(pieces, Block) and (lost := sorted(needed - present.keys())):
         raise BadInput(f"{where} must have the pieces of their form, missing is {lost[0]}")
     if "gate_bias" in present and "gate" not in present:

@@ -140,6 +140,9 @@ def family_of(weights: Weights, along: Weights | None = None, powers: Mapping[st
         {'Q1': 1, 'K1': 0, 'V1': -1}
     """
     require_arguments(family_of, locals())
+    for given in (weights, along):
+        if given is not None:
+            given.require_numbers()
     letter, powers = sympy.Symbol("eps"), dict(powers or {})
     if unknown := powers.keys() - weights.matrices.keys():
         raise BadInput(f"powers must be of {', '.join(weights.matrices)}, got {min(unknown)}")

@@ -64,7 +64,7 @@ def searched(one: Checkpoint, two: Checkpoint) -> tuple[Any, ...]:
     return found.exact, found.equal, found.fitted, found.words, told, found.why_not
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [each for each in FAMILIES if "router" not in FAMILIES[each].layout.block])
 def test_parts_say_what_whole_layers_say(in_parts: Any, family: str) -> None:
     one = small_checkpoint(family, seed=2, layers=1, stored="F64")
     other = apply(

@@ -15,7 +15,8 @@ import pytest
 from lightning_sym import LayerSymmetry, Symmetry, load_symmetry, save_symmetry
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.rewritings import apply
-from lightning_sym.checkpoints.symmetry import KINDS, require_sizes
+from lightning_sym.checkpoints.symmetry import KINDS
+from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.testing import small_checkpoint
 

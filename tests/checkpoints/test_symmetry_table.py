@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ from lightning_sym.testing import small_checkpoint
 KNOWN = list(FAMILIES)
 IDS = [1, 7, 2, 19, 4]
 RANDOM = np.random.default_rng(5)
+
+
+OTHERWISE = ("olmo2", "mixtral", "qwen3_moe")
+"""Families without norms in front, or with experts, which the fold below, a plain one, does not make."""
 
 
 def folded(family: str) -> MadeCheckpoint:
@@ -62,7 +67,8 @@ def element(rule: FoldRule, form: CheckpointForm) -> Any:
         case "heads":
             return np.kron(np.eye(form.groups), np.kron(permutation(share), np.eye(a)))
         case "neurons":
-            return permutation(form.inner)
+            size = form.inner // (form.experts or 1)  # an expert's neurons stay with it
+            return np.concatenate([at * size + permutation(size) for at in range(form.experts or 1)])
         case "ups":
             return RANDOM.uniform(0.5, 2, size=form.inner)
         case "norm1" | "norm2" | "final":
@@ -138,7 +144,7 @@ def values(one: MadeCheckpoint) -> Any:
     return logits(one, IDS)
 
 
-@pytest.mark.parametrize("family", KNOWN)
+@pytest.mark.parametrize("family", [each for each in FAMILIES if each not in OTHERWISE])
 def test_a_fold_by_the_letter_leaves_logits_alone_and_each_line_is_needed(family: str) -> None:
     one = folded(family)
     before = values(one)
@@ -164,7 +170,11 @@ def test_its_names_are_those_of_the_files(family: str, tmp_path: Path) -> None:
 
     one = small_checkpoint(family, layers=1, tied=False)
     save_checkpoint(one, tmp_path)
-    names = {name.replace(".0.", ".*.") for name in load_file(tmp_path / "model.safetensors")}
+    stored = load_file(tmp_path / "model.safetensors")
+    names = {
+        re.sub(r"experts\.\d+", "experts.*", name.replace("layers.0.", "layers.*.").replace("h.0.", "h.*."))
+        for name in stored
+    }
     assert {touched.tensor for rule in symmetry_table(one).rules for touched in rule.touched} == names
     for other in (tmp_path, tmp_path / "config.json", open_checkpoint(tmp_path)):
         assert symmetry_table(other) == symmetry_table(one)
