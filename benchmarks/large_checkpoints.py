@@ -3,8 +3,9 @@
     python benchmarks/large_checkpoints.py --folder /tmp/large --only 0.1B
     python benchmarks/large_checkpoints.py --folder /tmp/large --only 1B --ask same-orders,fingerprint
 
-Checkpoints are written in BF16, with a copy whose heads and neurons are permuted (`orders`) and one in which every
-listed symmetry was used and every number rounded (`all`). Each question is a process of its own; memory is the most
+Checkpoints are written in BF16, with a copy whose heads and neurons are permuted (`orders`), one in which every listed
+symmetry was used and every number rounded (`all`), and one that is permuted and has a mistake, the rows of the keys of
+the last layer in the order of another layout (`mistaken`). Each question is a process of its own; memory is the most
 that it holds besides pages of mapped files, looked at twenty times a second. Times are beside what the matrix product
 of this machine takes for 2 operations a weight and coordinate of the stream, so that other machines can be told.
 """
@@ -35,6 +36,7 @@ SHAPES = {  # layers, heads, groups, head width, neurons, token ids
     "0.4B": (24, 16, 8, 64, 2816, 49152),
     "1B": (16, 32, 8, 64, 8192, 32000),
     "3B": (28, 24, 8, 128, 8192, 32000),
+    "3B-3": (3, 24, 8, 128, 8192, 32000),
     "8B-2": (2, 32, 8, 128, 14336, 128256),
     "8B": (32, 32, 8, 128, 14336, 128256),
     "70B": (80, 64, 8, 128, 28672, 128256),
@@ -55,6 +57,9 @@ class Drawn:
     def block(self, layer: int) -> Block:
         return Block(**self._drawn(table(self.form).layer, layer + 1, Block))
 
+    def coded(self, layer: int | None) -> Ends | Block:
+        return self.ends() if layer is None else self.block(layer)
+
     def _drawn(self, pieces: Any, seed: int, kind: Any) -> dict[str, Any]:
         random = np.random.default_rng(seed)
         found = dict.fromkeys(kind.__dataclass_fields__)
@@ -71,6 +76,18 @@ class Drawn:
 
     def called(self, piece: str) -> str:
         return piece
+
+
+@dataclass(frozen=True, eq=False)
+class Mistaken(Drawn):
+    """The same, with the rows of the keys of the last layer in the order of another layout."""
+
+    def block(self, layer: int) -> Block:
+        found = super().block(layer)
+        if layer < self.form.layers - 1:
+            return found
+        groups, a, width = found.key.shape
+        return replace(found, key=found.key.reshape(groups, 2, a // 2, width).swapaxes(1, 2).reshape(found.key.shape))
 
 
 def form_of(shape: str) -> CheckpointForm:
@@ -115,6 +132,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "same-equal": ("same", "{model}", "{model}"),
     "same-orders": ("same", "{model}", "{orders}"),
     "same-all": ("same", "{model}", "{all}"),
+    "same-mistaken": ("same", "{model}", "{mistaken}"),
     "fingerprint": ("circuits", "{model}", "--fingerprint"),
     "apply": ("apply", "{symmetry}", "{model}", "-o", "{made}", "--rounded"),
     "canonical": ("canonical", "{model}", "-o", "{made}", "--stored", "BF16"),
@@ -124,16 +142,17 @@ ASKED: dict[str, tuple[str, ...]] = {
 
 def written(folder: Path, shape: str, asked: list[str]) -> dict[str, str]:
     """The checkpoints that are asked for, written where they are not there yet."""
-    paths = {name: str(folder / f"{shape}-{name}") for name in ("model", "orders", "all", "made")}
+    paths = {name: str(folder / f"{shape}-{name}") for name in ("model", "orders", "all", "mistaken", "made")}
     paths["symmetry"] = str(folder / f"{shape}-symmetry.json")
     form = form_of(shape)
     one = Drawn(form)
     wanted = {name for name in paths if any(f"{{{name}}}" in words for each in asked for words in ASKED[each])}
     if not Path(paths["model"]).exists():
         save_checkpoint(one, paths["model"], "BF16")
-    for name, symmetry in (("orders", orders), ("all", all_of_them)):
+    two = Mistaken(form)
+    for name, symmetry, of in (("orders", orders, one), ("all", all_of_them, one), ("mistaken", orders, two)):
         if name in wanted and not Path(paths[name]).exists():
-            save_checkpoint(apply(symmetry(form), one, exact=False), paths[name], "BF16")
+            save_checkpoint(apply(symmetry(form), of, exact=False), paths[name], "BF16")
     if "symmetry" in wanted and not Path(paths["symmetry"]).exists():
         from lightning_sym import save_symmetry
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from lightning_cli import exit_codes, options
@@ -12,7 +14,7 @@ from lightning_cli.writing.output import progress_bar
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.checkpoints import align, edited, folders, symmetry_files, writing
+    from lightning_sym.checkpoints import align, folders, symmetry_files, writing
 
 PIECE = in_order(
     field("tensor", str, "what the second checkpoint's files call it"),
@@ -80,8 +82,8 @@ def command(
         other = folders.open_checkpoint(second, memory, layout_b)
         if symmetry is not None:
             symmetry_files.require_output(symmetry, first.form, memory)
-        found = align.align(first, other, orders=orders, progress=progress)
-        kept = edited.Retyped(found.checkpoint, first)
+        found = align.align(first, other, orders=orders, memory=memory, progress=progress)
+        kept = replace(found.checkpoint, like=first)
         writing.save_checkpoint(kept, output, stored, rounded=not found.exact, shard_size=shard_size, progress=progress)
         if symmetry is not None:
             symmetry_files.save_symmetry(found.symmetry, symmetry)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from lightning_cli import options
@@ -11,7 +13,7 @@ from lightning_cli.writing.output import progress_bar, write
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.checkpoints import edited, folders, rewritings, symmetry_files, writing
+    from lightning_sym.checkpoints import folders, rewritings, symmetry_files, writing
 
 ANSWER = written_checkpoint("apply")
 
@@ -62,6 +64,7 @@ def command(
     with progress_bar() as progress:
         original = folders.open_checkpoint(checkpoint, memory, layout)
         made = rewritings.apply(symmetry_files.load_symmetry(symmetry, memory), original, exact=not rounded)
-        kept = edited.Retyped(made, original)
-        writing.save_checkpoint(kept, output, stored, rounded=rounded, shard_size=shard_size, progress=progress)
+        writing.save_checkpoint(
+            replace(made, like=original), output, stored, rounded=rounded, shard_size=shard_size, progress=progress
+        )
     return write(ANSWER, folders.open_checkpoint(output, memory), as_json=as_json)

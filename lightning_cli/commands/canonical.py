@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -18,7 +18,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.checkpoints import canonical_checkpoint, edited, folders, symmetry_files, writing
+    from lightning_sym.checkpoints import canonical_checkpoint, folders, symmetry_files, writing
     from lightning_sym.fibers import canonical
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weight_files
@@ -173,14 +173,14 @@ def _of_checkpoint(
         original = folders.open_checkpoint(file, memory, layout)
         if symmetry is not None:
             symmetry_files.require_output(symmetry, original.form, memory)
-        found = canonical_checkpoint.canonical_checkpoint(original, exact=exact, progress=progress)
+        found = canonical_checkpoint.canonical_checkpoint(original, exact=exact, memory=memory, progress=progress)
         one, proof = model_symmetries.one_form(found, original, memory=memory, progress=progress)
-        kept = edited.Retyped(found.checkpoint, original, wider=True)
+        kept = replace(found.checkpoint, like=original, wider=True)
         writing.save_checkpoint(kept, output, stored, rounded=not exact, progress=progress)
         if symmetry is not None:
             symmetry_files.save_symmetry(found.symmetry, symmetry)
     told = {"exact": found.exact, "closest": found.closest, "left": found.left, "symmetry": symmetry}
     told |= {"one_form": one, "proof": proof}
-    found = dataclasses.replace(found, proof=proof)
+    found = replace(found, proof=proof)
     write_written(CHECKPOINT, folders.open_checkpoint(output, memory), found, as_json=as_json, **told)
     return exit_codes.AS_EXPECTED

@@ -1,8 +1,7 @@
 """The member of one checkpoint's orbit that is nearest to another checkpoint, as far as a search finds it.
 
-Heads and neurons are matched (Hungarian), the stream is turned (Procrustes), the rest is fitted. Each
-half of a layer then keeps what leaves least of it, doing nothing among the choices. What is found is a symmetry, so the
-function is that of the first checkpoint, whatever the second one is.
+Heads and neurons are matched (Hungarian), the stream is turned (Procrustes), the rest is fitted. Each half of a layer
+keeps what leaves least of it, or what it was. It is a symmetry: the function is that of the first checkpoint.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
 from lightning_sym.checkpoints.identity import unlike
 from lightning_sym.checkpoints.layer_fit import fitted
@@ -24,18 +24,17 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, P
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
-from lightning_sym.checkpoints.stream_fit import CHUNK, streams
+from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
-from lightning_sym.checkpoints.understood import Walker, pieces_of, require_form
+from lightning_sym.checkpoints.understood import Walker, pieces_of, require_form, require_whole
 from lightning_sym.checkpoints.walk import gain_to_be_had
 from lightning_sym.display import Result
 from lightning_sym.errors import BadInput
-from lightning_sym.limits import Progress, unheard
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, unheard
 from lightning_sym.rings.rationals import rational_root
 
 OF_MLP = frozenset(("neurons", "ups", "gain2", "bias2", *(f"{name}_shift" for name in OF_HALF[2])))
 """The parts of a symmetry that belong to the second one."""
-
 
 BIASES = {"bias1": "query_bias", "bias2": "up_bias", "value_bias": "output_bias", "key_bias": "key_bias"}
 """By biases that may be another network's, what must be there to take up the difference."""
@@ -192,9 +191,9 @@ def squares_of(made: Pieces, theirs: Pieces) -> dict[str, tuple[float, float]]:
         if (old := there.get(name)) is None:
             raise BadInput(f"both must have the same pieces, one has no {name}")
         apart = whole = 0.0
-        for start in range(0, len(new), CHUNK):
-            some = np.asarray(new[start : start + CHUNK], dtype=np.float64)
-            apart += _square(some - np.asarray(old[start : start + CHUNK], dtype=np.float64))
+        for rows in slices(new):
+            some = np.asarray(new[rows], dtype=np.float64)
+            apart += _square(some - np.asarray(old[rows], dtype=np.float64))
             whole += _square(some)
         found[name] = apart, whole
     return found
@@ -275,7 +274,10 @@ class Aligned(Result):
     _in_words = "{0.before:.3g} before, {0.after:.3g} after"
 
 
-def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progress: Progress | None = None) -> Aligned:
+def align(
+    first: Checkpoint, second: Checkpoint, *, orders: bool = False, memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> Aligned:  # fmt: skip
     """Find the member of the first checkpoint's orbit that is nearest to the second.
 
     It is the nearest of those that were looked at, with no proof that there is no nearer one.
@@ -284,10 +286,12 @@ def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progre
         first: what is rewritten.
         second: of the same sizes, and as tied.
         orders: whether only orders and signs may change.
+        memory: bytes that a layer, or the embedding, of both, with what is made of it, may take.
         progress: is told of each layer.
 
     Raises:
         BadInput: no symmetry is known that leads from a network like the first to one like the second.
+        TooLarge: they would not fit.
 
     Example:
         >>> from lightning_sym.checkpoints.random_symmetries import random_symmetry
@@ -302,6 +306,7 @@ def align(first: Checkpoint, second: Checkpoint, *, orders: bool = False, progre
         require_checkpoint(given, name)
         require_form(given.form, Walker.REWRITING)
     _require_alike(first, second)
+    require_whole(first.form, memory, "two checkpoints in line, a whole layer or the embeddings of both,")
     tell: Progress = progress or unheard
     tell("the residual stream", 0, first.form.layers + 1)
     found = best_stream(first, second, orders=orders)

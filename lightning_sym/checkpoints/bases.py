@@ -35,16 +35,6 @@ Bases = Mapping[str, Basis]
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
-    """The place that stood at each new place."""
-
-    order: Any
-
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
-        return array[(*(slice(None),) * place, self.order)]
-
-
-@dataclass(frozen=True, eq=False)
 class Matrices:
     """An invertible matrix for each group, `(G, a, a)`, and its inverse."""
 
@@ -257,9 +247,9 @@ def moved(piece: CheckpointPiece, array: Any, bases: Bases, ring: Arithmetic) ->
         >>> from lightning_sym.checkpoints.pieces import table
         >>> from lightning_sym.testing import small_checkpoint
         >>> one = small_checkpoint("llama")
-        >>> order = Order(np.array([1, 0, 3, 2]))
-        >>> found = moved(table(one.form)["output"], one.block(0).output, {"heads": order}, Exact())
-        >>> bool((found[0] == one.block(0).output[1]).all())
+        >>> back = StreamMap(Fraction(1), order=np.arange(16)[::-1])
+        >>> found = moved(table(one.form)["query"], one.block(0).query, back.bases(Exact()), Exact())
+        >>> bool((found[..., 0] == one.block(0).query[..., -1]).all())
         True
     """
     for spaces in ([axis.space for axis in piece.axes], [space for space, _ in piece.scales]):

@@ -90,9 +90,8 @@ def between(lower: Floats, upper: Floats) -> Balls:
 
 
 def joined(*balls: Balls, axis: int = -1) -> Balls:
-    """One list, along an axis."""
-    middle, radius = ([getattr(b, part) for b in balls] for part in ("middle", "radius"))
-    return Balls(np.concatenate(middle, axis=axis), np.concatenate(radius, axis=axis))
+    """One list, along the last axis or another one."""
+    return Balls(*(np.concatenate([getattr(b, part) for b in balls], axis=axis) for part in ("middle", "radius")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +157,12 @@ class Near:
 
     def __getitem__(self, place: Any) -> Near:
         return Near(self.value[place], self.error[place])
+
+
+def stacked(parts: list[Near]) -> Near:
+    """Matrices on top of each other, as one that is off by no more than all of them."""
+    error = sum(part.error for part in parts) * (WIDEN if len(parts) > 1 else 1.0)
+    return Near(np.concatenate([part.value for part in parts], axis=-2), np.asarray(error))
 
 
 def near(array: Any) -> Near:

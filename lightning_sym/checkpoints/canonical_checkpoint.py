@@ -25,18 +25,18 @@ from lightning_sym.checkpoints.canonical_ways import (
     exact_stream,
     ordered,
 )
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
-from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
-from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form, require_whole
 from lightning_sym.checkpoints.walk import rewritten
 from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import Progress, unheard
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, unheard
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +98,7 @@ ROUNDED = _Way(Rounded(), balanced_stream, balanced_gauge, balanced_keys)
 
 
 def canonical_checkpoint(
-    checkpoint: Checkpoint, *, exact: bool = False, progress: Progress | None = None
+    checkpoint: Checkpoint, *, exact: bool = False, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
 ) -> CanonicalCheckpoint:
     """Bring a checkpoint into the one form that all members of its orbit have.
 
@@ -113,12 +113,13 @@ def canonical_checkpoint(
     Args:
         checkpoint: from `open_checkpoint`, or made.
         exact: whether no number may be rounded.
+        memory: bytes that a layer, or the embedding, with what is made of it, may take.
         progress: is told of each layer.
 
     Raises:
         BadInput: a piece or a part of the form is not known, members of an orbit of such networks are not brought into
             one form, or a checkpoint in memory has fractions.
-        TooLarge: exact numbers that are no floats of 64 bits, and too many of them.
+        TooLarge: exact numbers that are no floats of 64 bits, and too many of them; or what would not fit.
 
     Example:
         >>> from lightning_sym import apply
@@ -141,6 +142,7 @@ def canonical_checkpoint(
     ):
         if there:
             raise BadInput(f"one form for all members of an orbit is not known for {part}")
+    require_whole(form, memory, "one form of a checkpoint, a whole layer or its embeddings,")
     way, left = EXACT if exact else ROUNDED, list[str]()
     tell("the residual stream", 0, form.layers + 1)
     parts = _whole(checkpoint, way, left)
@@ -187,8 +189,8 @@ def _are_floats(rows: Any, gain: Any) -> bool:
     """Whether rows times gains are floats of 64 bits, exactly."""
     ring = Exact(0)
     try:
-        for start in range(0, len(rows), CHUNK):
-            ring.times(ring.numbers(rows[start : start + CHUNK]), ring.numbers(gain))
+        for some in slices(rows):
+            ring.times(ring.numbers(rows[some]), ring.numbers(gain))
     except TooLarge:
         return False
     return True

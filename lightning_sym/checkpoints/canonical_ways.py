@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import Places
+from lightning_sym.checkpoints.coded import CHUNK
 from lightning_sym.checkpoints.fits import gain_factors
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats
-from lightning_sym.checkpoints.stream_fit import CHUNK, centred
+from lightning_sym.checkpoints.stream_fit import centred
 
 # ---- exactly
 

@@ -5,28 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, MLP, table
 from lightning_sym.checkpoints.stream import require
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.limits import require_integer
-
-AT_ONCE = 2**22
-"""Numbers of a map that are looked at together."""
-
-
-def some_at_a_time(array: Any, axis: int) -> Iterator[Any]:
-    """Yield some entries along an axis at a time, in their order."""
-    step = max(1, AT_ONCE * array.shape[axis] // max(array.size, 1))
-    for start in range(0, max(array.shape[axis], 1), step):
-        yield array[(*(slice(None),) * axis, slice(start, start + step))]
 
 
 class Folded(SimpleNamespace):
@@ -69,7 +59,7 @@ def alive(block: Block) -> Any:
         if place is None or array is None or (block.gate is None and HALVES[MLP].maps[factor].reads):
             continue
         others = tuple(axis for axis in range(array.ndim) if axis != place)
-        there = np.concatenate([(some != 0).any(axis=others) for some in some_at_a_time(array, place)])
+        there = np.concatenate([(array[some] != 0).any(axis=others) for some in slices(array, place)])
         found[factor] = found.get(factor, False) | there
     return np.logical_and.reduce(list(found.values()))
 
@@ -172,7 +162,8 @@ class Configurations:
         """Without an unembedding, where it is to be tied; exactly it must be the embedding."""
         if self.between.tied or not self.new.tied:
             return ends
-        equal = not exact or bool((ends.embedding == ends.unembedding).all())
+        sides: Any = ends.embedding, ends.unembedding
+        equal = not exact or all((sides[0][some] == sides[1][some]).all() for some in slices(ends.embedding))
         require(equal, "tied: the unembedding must be the embedding, which it is not here")
         return replace(ends, unembedding=None)
 

@@ -18,7 +18,7 @@ from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.understood import Walker, block_of
-from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.errors import TooLarge
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,46 +125,6 @@ class Edited(View):
         """What the original calls a piece of a layer."""
         layer, _, name = piece.rpartition(".")
         return piece if self.order is None or not layer else f"{self.order[int(layer)]}.{name}"
-
-
-@dataclass(frozen=True, eq=False)
-class Retyped(View):
-    """The numbers of a checkpoint, each piece of which is stored in the type of another one's piece of that name.
-
-    Attributes:
-        like: the types; an unembedding that was tied there has that of the embedding.
-        wider: each is the next wider type, `F32` or `F64`, which holds products of two numbers.
-
-    Example:
-        >>> from lightning_sym import LayerSymmetry, Symmetry, apply
-        >>> from lightning_sym.testing import small_checkpoint
-        >>> one = small_checkpoint("llama", stored="BF16")
-        >>> moved = apply(Symmetry((LayerSymmetry(), LayerSymmetry())), one)
-        >>> moved.stored("0.query"), Retyped(moved, one).stored("0.query")
-        ('F64', 'BF16')
-    """
-
-    like: Checkpoint
-    wider: bool = False
-
-    @property
-    def form(self) -> CheckpointForm:
-        """That of the numbers."""
-        return self.original.form
-
-    def stored(self, piece: str) -> str:
-        """The type that the other one's piece is stored in."""
-        try:
-            kind = self.like.stored(piece)
-        except BadInput:
-            if piece != "unembedding":
-                raise
-            kind = self.like.stored("embedding")
-        return WIDER.get(kind, "F64") if self.wider else kind
-
-
-WIDER = {"F16": "F32", "BF16": "F32"}
-"""Of the types that are no longer than half of another one, which that is; of the others it is `F64`."""
 
 
 RING = Exact()

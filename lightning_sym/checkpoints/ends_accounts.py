@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured, measured_pieces, value_of
 from lightning_sym.checkpoints.model import CheckpointForm, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import SHAPELESS
-from lightning_sym.checkpoints.stream_fit import rows_at_once
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import Worst, exact_is_told, off

@@ -273,8 +273,7 @@ class Places:
     def _cost(self) -> float:
         """Seconds of a fit, roughly."""
         form = self.second.form
-        size = form.width * ((form.heads + form.groups) * 2 * form.head_width + 3 * form.inner)
-        return FIT + FLOP * size * (form.width + form.inner)
+        return FIT + FLOP * form.numbers_of_a_layer * (form.width + form.inner)
 
     def _fit(self, blocks: tuple[Block, Block], stream: Stream, layer: int) -> tuple[LayerFound, bool]:
         """A layer compared, and whether more neurons do something in one of both."""

@@ -11,21 +11,23 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values
+from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values, stacked
+from lightning_sym.checkpoints.coded import NUMBERS, slices
 from lightning_sym.checkpoints.fingerprint_key import key_of
+from lightning_sym.checkpoints.layer_parts import Cut, cuts_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
-
-ROWS = 4096
-"""Rows of an embedding that are taken at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,23 +124,26 @@ def fingerprint(
     require_checkpoint(checkpoint)
     form = checkpoint.form
     require_form(form, Walker.FINGERPRINT)
-    require_memory(_bytes(form), memory, "one layer of the checkpoint, or its embedding, in float64")
     if form.epsilon <= 0:
         raise BadInput("the epsilon of the norms must be positive, so that the scale of the stream is known, got 0")
+    ends = ends_of(checkpoint, Walker.FINGERPRINT, coded=True)
     heads, marks = [], []
-    root = root_of_epsilon(form)
+    root = math.sqrt(float(form.epsilon))  # off by at most 4 units of rounding
     every = hashlib.sha256(repr(replace(form, family="")).encode())
     for layer in range(form.layers):
         if progress is not None:
             progress("layers", layer, form.layers)
-        block = block_of(checkpoint, layer, Walker.FINGERPRINT)
+        block = block_of(checkpoint, layer, Walker.FINGERPRINT, coded=True)
+        cuts = cuts_of(block, form)
+        part = max(sum(array.size for _, array in cut.of(block, form).present()) for cut in cuts)
+        rows = min(NUMBERS, form.vocabulary * form.width)
+        require_memory(8 * (6 * (part + rows) + 10 * form.width**2), memory, "a fingerprint, beside the files,")
         _take(every, block)
-        seen, neurons = seen_heads(block, form.at(layer), root), seen_neurons(block, form, root)
-        heads.append(_head_marks(seen, form.at(layer), root))
-        marks.append(_layer_marks(seen, neurons, root, parallel=bool(form.parallel)) | _marks_behind(block, root))
+        found_heads, found_marks = _layer(block, cuts, form.at(layer), root)
+        heads.append(found_heads)
+        marks.append(found_marks | _marks_behind(block, root))
     if progress is not None:
         progress("embedding", form.layers, form.layers)
-    ends = ends_of(checkpoint, Walker.FINGERPRINT)
     _take(every, ends)
     found = tuple(heads), tuple(marks), _end_marks(ends, form, root)
     return Fingerprint(checkpoint.name, form, *found, every.hexdigest())
@@ -148,18 +153,29 @@ def _take(every: hashlib._Hash, pieces: Pieces) -> None:
     """Add all tensors of a layer, or of the ends, to a digest."""
     for name, array in pieces.present():
         every.update(f"{name} {array.dtype} {array.shape}".encode())
-        every.update(repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array).data)
+        if array.dtype == object:
+            every.update(repr(array.tolist()).encode())
+        else:
+            for some in slices(array):
+                every.update(np.ascontiguousarray(array[some]).data)
 
 
-def root_of_epsilon(form: CheckpointForm) -> float:
-    """The square root of epsilon, off by at most 4 units of rounding."""
-    return math.sqrt(float(form.epsilon))
-
-
-def _bytes(form: CheckpointForm) -> int:
-    """What a layer takes with everything made of it, and the embedding once; the arrays of a file are not counted."""
-    maps = (2 * form.heads + 2 * form.groups) * form.head_width * form.width + 3 * form.inner * form.width
-    return 8 * (6 * maps + 2 * form.vocabulary * form.width + 8 * form.width**2)
+def _layer(block: Block, cuts: list[Cut], form: CheckpointForm, root: float) -> tuple[Balls, dict[str, Balls]]:
+    """The marks of the heads of a layer, and of its neurons and biases, part by part."""
+    heads, neurons, biases = list[Balls](), dict[str, list[Balls]](), dict[str, Near | None]()
+    for cut in cuts:
+        part, its_form = cut.of(block, form), cut.form(form)
+        if cut.groups is not None:
+            seen = seen_heads(part, its_form, root)
+            heads.append(_head_marks(seen, its_form, root))
+            biases.setdefault("attention bias", seen.bias)
+        if cut.neurons is not None:
+            of_mlp = seen_neurons(part, its_form, root)
+            biases.setdefault("MLP bias", of_mlp.bias)
+            for name, balls in _neuron_marks(of_mlp, root):
+                neurons.setdefault(name, []).append(balls)
+    found = {name: joined(*parts).ordered() for name, parts in neurons.items()}
+    return joined(*heads, axis=0), found | _bias_marks(biases, root, parallel=bool(form.parallel))
 
 
 def _head_marks(seen: SeenHeads, form: CheckpointForm, root: float) -> Balls:
@@ -187,22 +203,23 @@ def _padded(balls: Balls, size: int) -> Balls:
     return Balls(np.pad(balls.middle, missing), np.pad(balls.radius, missing))
 
 
-def _layer_marks(seen: SeenHeads, neurons: SeenNeurons, root: float, *, parallel: bool) -> dict[str, Balls]:
+def _neuron_marks(neurons: SeenNeurons, root: float) -> Iterator[tuple[str, Balls]]:
     down = neurons.down.norms().over(root)
-    found: dict[str, Balls] = {}
     if neurons.gate is not None:
-        found["gate"] = neurons.gate.norms().ordered()
+        yield "gate", neurons.gate.norms()
     if neurons.scaled:
-        found["up x down"] = neurons.up.norms().times(down).ordered()
+        yield "up x down", neurons.up.norms().times(down)
     else:
-        found["up"] = neurons.up.norms().ordered()
-        if neurons.up_bias is not None:
-            bias = neurons.up_bias
-            found["up bias"] = Balls(bias.value[:, 0, 0], bias.error).ordered()
-        found["down"] = down.ordered()
+        yield "up", neurons.up.norms()
+        if (bias := neurons.up_bias) is not None:
+            yield "up bias", Balls(bias.value[:, 0, 0], bias.error)
+        yield "down", down
     if neurons.router is not None:
-        found["router"] = neurons.router.norms().ordered()
-    biases = {"attention bias": seen.bias, "MLP bias": neurons.bias}
+        yield "router", neurons.router.norms()
+
+
+def _bias_marks(biases: dict[str, Near | None], root: float, *, parallel: bool) -> dict[str, Balls]:
+    found: dict[str, Balls] = {}
     if parallel:  # only the sum of both is seen
         there = [bias for bias in biases.values() if bias is not None]
         biases = {"attention and MLP bias": there[0] if len(there) == 1 else there[0] + there[1]} if there else {}
@@ -238,18 +255,22 @@ def _end_marks(ends: Ends, form: CheckpointForm, root: float) -> dict[str, Balls
         mean = mean + middle
     found["mean"] = mean.norms().over(root)[None]
     if ends.final_bias is not None:
-        found["logit bias"] = (near(unembedding) @ near(np.asarray(ends.final_bias)[:, None])).norms()[None]
+        bias = near(np.asarray(ends.final_bias)[:, None])
+        found["logit bias"] = stacked([near(unembedding[some]) @ bias for some in slices(unembedding)]).norms()[None]
     return found
 
 
-def _mean(rows: np.ndarray, form: CheckpointForm) -> Near:
+def _mean(rows: Any, form: CheckpointForm) -> Near:
     """The mean row of an embedding, `(1, d)`."""
-    seen = written(rows, form)
-    total = Near(seen.value[:, None, :], np.zeros(len(rows))).total()
+
+    def total(some: slice) -> Near:
+        seen = written(rows[some], form)
+        exactly = Near(seen.value[:, None, :], np.zeros(len(seen.value))).total()
+        # rows are off by `error` together, so their sum by sqrt(n) times that
+        return Near(exactly.value, exactly.error + math.sqrt(len(seen.value)) * seen.error * (1 + 1e-12))
+
     share = near(np.array([[Fraction(1, len(rows))]], dtype=object))
-    # rows are off by `error` together, so their sum by sqrt(n) times that
-    off = Near(total.value, total.error + math.sqrt(len(rows)) * seen.error * (1 + 1e-12))
-    return share @ off
+    return share @ reduce(add, map(total, slices(rows)))
 
 
 def _less(rows: Near, row: Near) -> Near:
@@ -258,22 +279,20 @@ def _less(rows: Near, row: Near) -> Near:
     return rows + Near(np.broadcast_to(-row.value, rows.value.shape), np.asarray(count * row.error))
 
 
-def _gram(rows: np.ndarray, form: CheckpointForm, mean: Near | None, gain: Near | None) -> Near:
+def _gram(rows: Any, form: CheckpointForm, mean: Near | None, gain: Near | None) -> Near:
     """`X^T X` for the rows as they are seen, some at a time."""
-    found: Near | None = None
-    for start in range(0, len(rows), ROWS):
-        part = near(rows[start : start + ROWS])
+
+    def part_of(some: slice) -> Near:
+        part = near(rows[some])
         if gain is not None:
             part = part.times(gain)
         if form.norm == "layer":
             part = part.centred()
         if mean is not None:
             part = _less(part, mean)
-        gram = part.mT @ part
-        found = gram if found is None else found + gram
-    if found is None:
-        raise BadInput("an embedding must have rows, got none")
-    return found
+        return part.mT @ part
+
+    return reduce(add, map(part_of, slices(rows)))
 
 
 def form_line(form: CheckpointForm) -> str:

@@ -13,9 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy.typing as npt
-
-from lightning_sym.checkpoints.stored_types import FileTensor, MappedFile, StoredTensor, WrittenTensor
+from lightning_sym.checkpoints.stored_types import FileTensor, MappedFile, Numbers, StoredTensor, WrittenTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.network.readers.bounds import read_whole, shown
@@ -128,15 +126,13 @@ def index_of(files: dict[str, list[WrittenTensor]]) -> str:
     return json.dumps({"metadata": {"total_size": total}, "weight_map": dict(sorted(named.items()))}, indent=2) + "\n"
 
 
-def write_safetensors(
-    stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]], program: str
-) -> None:
+def write_safetensors(stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Numbers, program: str) -> None:
     """Write one file.
 
     Args:
         stream: where to.
         tensors: those of the file.
-        numbers: of each in turn, as they are stored; no more of them are taken than there are tensors.
+        numbers: of each in turn; those of no more are taken than there are tensors.
         program: for which it is written, as such files say it, such as `pt`.
     """
     header: dict[str, Any] = {"__metadata__": {"format": program}}
@@ -148,7 +144,8 @@ def write_safetensors(
     text += b" " * (-len(text) % 8)
     stream.write(len(text).to_bytes(8, "little") + text)
     for _ in tensors:
-        stream.write(next(numbers).tobytes())
+        for rows in next(numbers):
+            stream.write(rows.tobytes())
 
 
 CONFIG, PARAMS, ADAPTER = "config.json", "params.json", "adapter_config.json"

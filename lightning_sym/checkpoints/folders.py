@@ -139,8 +139,6 @@ def _open_config(folder: Path, wanted: Wanted) -> StoredCheckpoint:
     family, form, biases = read_configuration(folder)
     rows = rows_of(wanted.row, Files.FOLDER, family)
     shards = folder_tensors(folder)
-    if len(shards[0]) < form.layers:
-        raise FileFormatError(f"{CONFIG} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
     return opened(folder, form, biases, shards, HeldFiles(family, rows, wanted))
 
 
@@ -153,8 +151,6 @@ def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
         config = Config(meta_config.said_by_params(values, shapes, len(shards)))
         form, biases = family.read(config)
         config.finish()
-    if len(shards[0]) < form.layers:
-        raise FileFormatError(f"{PARAMS} has {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
     rows = rows_of(wanted.row, Files.META, family)
     return opened(folder, form, biases, shards, HeldFiles(family, rows, wanted))
 
@@ -182,6 +178,4 @@ def _open_gguf(path: Path, file_path: Path, wanted: Wanted) -> StoredCheckpoint:
     config = Config(gguf_config(family, file.values, shapes) | numbers)
     form, biases = family.read(config)
     config.finish()
-    if len(file.tensors) < form.layers:
-        raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(file.tensors):,} tensors")
     return opened(path, form, biases, [file.tensors], HeldFiles(family, rows, wanted, numbers="F32"))

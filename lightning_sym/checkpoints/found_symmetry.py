@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.identity import stored_type
 from lightning_sym.checkpoints.measured import Fitted, fitted, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Ratio, as_part
 from lightning_sym.checkpoints.rewritings import apply
-from lightning_sym.checkpoints.stream_fit import centred, rows_at_once
+from lightning_sym.checkpoints.stream_fit import centred
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
-from lightning_sym.checkpoints.understood import Walker, coded_ends_of
+from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
@@ -44,7 +45,7 @@ def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream
             parts["signs"] = as_part(found.signs).astype(np.int64)
     fits: tuple[tuple[Any, Fitted], ...] = ()
     if found.matrix is not None and not isinstance(found.matrix, Ratio):
-        rows = coded_ends_of(first, Walker.COMPARISON).embedding
+        rows = ends_of(first, Walker.COMPARISON, coded=True).embedding
         some = measured(rows[: rows_at_once(rows)], stored_type(first, second, "embedding"))
         some = replace(some, value=centred(some.value, second.form))  # what it makes of ones was not fitted
         fits = ((parts["rotation"], fitted(parts["rotation"], some.swapaxes(0, 1), rows=len(rows))),)

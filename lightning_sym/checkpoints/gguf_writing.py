@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES, of_gguf
 from lightning_sym.checkpoints.gguf_file import GGUF_SCALING, gguf_config
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.stored_types import ON_DISK, WrittenTensor
+from lightning_sym.checkpoints.stored_types import ON_DISK, Numbers, WrittenTensor
 from lightning_sym.checkpoints.units import NUMBERS, form_residual
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import import_extra
@@ -81,16 +80,14 @@ def scaling_values(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"rope.scaling.type": kind, **single}
 
 
-def write_gguf(
-    path: Path, values: Mapping[str, Any], tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]]
-) -> None:
+def write_gguf(path: Path, values: Mapping[str, Any], tensors: Sequence[WrittenTensor], numbers: Numbers) -> None:
     """Write one file.
 
     Args:
         path: where to.
         values: by their keys; fractions are float32.
         tensors: in their order.
-        numbers: of each in turn, as they are stored.
+        numbers: of each in turn.
 
     Raises:
         MissingExtra: the package `gguf` is not installed.
@@ -114,6 +111,6 @@ def write_gguf(
         writer.write_kv_data_to_file()
         writer.write_ti_data_to_file()
         for _ in tensors:
-            writer.write_tensor_data(np.ascontiguousarray(next(numbers)))
+            writer.write_tensor_data(np.concatenate(list(next(numbers))))
     finally:
         writer.close()

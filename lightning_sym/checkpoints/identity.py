@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
-from lightning_sym.checkpoints.stream_fit import rows_at_once
-from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, coded_pieces_of
+from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, entry_of, form_residual, number_type, unit_at
 from lightning_sym.errors import BadInput, TooLarge
 
@@ -161,29 +161,23 @@ def forms_apart(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], 
 
 def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterator[tuple[str, Residual | str | None]]:
     """Each piece of a layer, or of the ends, with its residual: `None` where it is equal, a word where it has none."""
-    old, new = (dict(coded_pieces_of(one, layer, Walker.COMPARISON).present()) for one in (first, second))
+    old, new = (dict(pieces_of(one, layer, Walker.COMPARISON, coded=True).present()) for one in (first, second))
     for name in (*new, *(name for name in old if name not in new)):
         piece = name if layer is None else f"{layer}.{name}"
         if name not in old or name not in new or old[name].shape != new[name].shape:
             yield piece, "apart"
-        elif all(np.array_equal(old[name][some], new[name][some]) for some in _some_rows(new[name])):
+        elif all(np.array_equal(old[name][some], new[name][some]) for some in slices(new[name])):
             yield piece, None
         else:
             stored, reach = stored_type(first, second, piece), reach_of((first, second), piece)
             worst = Worst()
-            for some in _some_rows(new[name]):
+            for some in slices(new[name]):
                 before, after = (np.asarray(array[name][some]) for array in (old, new))
                 left = Measuring().less(measured(after, stored), measured(before, stored))
                 units = units_with(reach, left.units, some, stored)
                 worst.add(left.value, units, after, some.start, np.asarray(before != after))
             plain = worst.residual(piece, second.called(piece), stored, second.form, exact=True)
             yield piece, quantised_residual((first, second), piece, (old[name], new[name]), plain)
-
-
-def _some_rows(array: Any) -> Iterator[slice]:
-    """Yield rows of an array, some at a time."""
-    step = rows_at_once(array)
-    yield from (slice(start, start + step) for start in range(0, len(array), step))
 
 
 def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, stored: str = "F64") -> list[str]:

@@ -17,7 +17,8 @@ from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
 from lightning_sym.checkpoints.found_symmetry import ORDERS
 from lightning_sym.checkpoints.layer_fit import Guess, fitted
-from lightning_sym.checkpoints.layer_parts import Cut, LayerTold, cuts_of, joined, orders_of
+from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
+from lightning_sym.checkpoints.layer_told import LayerTold
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, OF_HALF
@@ -70,8 +71,8 @@ class LayerPair:
 
     @cached_property
     def cuts(self) -> list[Cut]:
-        """Its parts; a small layer is one."""
-        return cuts_of(self.second, self.form)
+        """Its parts; a small layer is one, and one whose experts stay together."""
+        return cuts_of(self.second, self.form, alone=self.form.experts is not None)
 
     @cached_property
     def _measured(self) -> tuple[Block, Block] | None:

@@ -73,7 +73,7 @@ def fitted(
     about: int = fits.ABOUT,
 ) -> Guess:  # fmt: skip
     """The guess that fits best, of a layer of both with equally many groups and neurons."""
-    cuts = cuts_of(second, form)
+    cuts = cuts_of(second, form, alone=form.experts is not None)
     sides = [
         FoldedParts(whole(block, form, form.groups), form, cuts, by) for block, by in ((first, stream), (second, None))
     ]

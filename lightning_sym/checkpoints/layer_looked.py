@@ -19,7 +19,7 @@ from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, 
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
-from lightning_sym.checkpoints.understood import Walker, coded_block_of
+from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import Residual
 from lightning_sym.checkpoints.walk import Stream
 
@@ -70,7 +70,7 @@ class LayerWork:
 
     def __call__(self, layer: int) -> LayerLooked:
         forms = self.first.form.at(layer), self.second.form.at(layer)
-        old, new = (coded_block_of(each, layer, Walker.COMPARISON) for each in (self.first, self.second))
+        old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
         found, kept, counts = layer_found(
             (old, new), forms, self.stream, lambda name: self._stored(f"{layer}.{name}"), self.units
         )

@@ -1,4 +1,4 @@
-"""A large layer of two checkpoints in parts: some groups of heads, or some neurons, at a time; what is told of it.
+"""A large layer in parts: some groups of heads, or some neurons, at a time.
 
 What heads, or neurons, are made of is added up in the stream, so a layer is rewritten and compared part by part once it
 is known which of them belong together. What all share, norms and biases of what is written, is in the first part alone.
@@ -6,7 +6,7 @@ is known which of them belong together. What all share, norms and biases of what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import lcm
 from typing import Any
@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import Places, sets_in_order
-from lightning_sym.checkpoints.measured import Measured, value_of
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Ratio
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
-from lightning_sym.checkpoints.units import Worst
-from lightning_sym.checkpoints.walk import Settled, differing, look_at
+from lightning_sym.checkpoints.understood import Walker, block_of
 
 PART = 2**22
 """Numbers of a layer that are compared at a time, or those of one group of heads, where these are more."""
@@ -110,7 +108,9 @@ class Cut:
         there, parts = self.places(form), dict[str, Any](heads=None, neurons=None)
         for name, array in symmetry.named():
             if name not in parts and (kind := LETTERS.get((*KINDS[name].shape, "")[0])) is not None:
-                parts[name] = np.asarray(array)[there[kind]] if kind in there else None
+                some = there.get(kind)
+                whole = some == slice(0, len(array))
+                parts[name] = None if some is None else array if whole else np.asarray(array)[some]
         return replace(symmetry, **parts)
 
 
@@ -127,8 +127,38 @@ def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places
     return found
 
 
-def cuts_of(block: Block, form: CheckpointForm) -> list[Cut]:
+SHARED = Cut(None, None, first=True)
+"""What all parts share: norms."""
+
+
+def parts_of(
+    checkpoint: Checkpoint, layer: int, walker: Walker, cuts: list[Cut] | None = None
+) -> Iterator[tuple[Cut, Block]]:
+    """A layer in parts, each read, or rewritten, when it is asked for.
+
+    Args:
+        checkpoint: from a file, or made.
+        layer: from 0.
+        walker: who asks.
+        cuts: the parts; without them the layer is cut so that each is small.
+
+    Raises:
+        BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
+    """
+    if (own := getattr(checkpoint, "parts", None)) is not None:
+        yield from own(layer, cuts)
+        return
+    block = block_of(checkpoint, layer, walker, coded=True)
+    yield from ((cut, cut.of(block, checkpoint.form)) for cut in cuts or cuts_of(block, checkpoint.form))
+
+
+def cuts_of(block: Block, form: CheckpointForm, *, alone: bool = False) -> list[Cut]:
     """The parts of a layer: one, where it is small; heads are not parted where their values have biases.
+
+    Args:
+        block: the layer.
+        form: of it.
+        alone: whether all of it is to be one part.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -138,7 +168,7 @@ def cuts_of(block: Block, form: CheckpointForm) -> list[Cut]:
     """
     group = form.width * form.head_width * 2 * (form.heads // form.groups + 1)
     neuron = form.width * (3 if form.has_gate else 2)
-    if form.groups * group + form.inner * neuron <= PART or form.experts is not None:  # experts stay together
+    if alone or form.groups * group + form.inner * neuron <= PART:
         return [Cut(slice(0, form.groups), slice(0, form.inner), first=True)]
     groups = [slice(0, form.groups)] if block.value_bias is not None else _slices(form.groups, group)
     neurons = _slices(form.inner, neuron)
@@ -158,11 +188,7 @@ def joined(name: str, parts: list[Any]) -> Any:
     kind = cut_along(name)
     if len(parts) == 1:
         return parts[0]
-    axis = 0 if kind is None else kind[1]
-    if not isinstance(parts[0], Measured):
-        return np.concatenate(parts, axis=axis)
-    value, square = ([getattr(each, part) for each in parts] for part in ("value", "square"))
-    return Measured(np.concatenate(value, axis=axis), np.concatenate(square, axis=axis))
+    return np.concatenate(parts, axis=0 if kind is None else kind[1])
 
 
 def joined_numbers(parts: Iterable[Any]) -> Any:
@@ -180,100 +206,3 @@ def joined_numbers(parts: Iterable[Any]) -> Any:
             return Ratio(np.concatenate(wide), common)
     low = [np.broadcast_to(each.denominator, np.shape(each.numerators)) for each in numbers]
     return Ratio(np.concatenate(top), np.concatenate(low))
-
-
-MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
-
-
-class LayerTold:
-    """What is left of a layer, part by part, in units or exactly.
-
-    Args:
-        stored: by piece, the coarser of the types that it is stored in.
-        limit: units.
-    """
-
-    def __init__(self, stored: Callable[[str], str], limit: float) -> None:
-        self._stored, self._limit = stored, limit
-        self.off: set[str] = set()
-        self.there: set[str] = set()
-        self.tensors: dict[str, Worst] = {}
-        self.unread = ""
-        self._numbers: dict[str, list[Any]] = {}
-        self._differing: dict[str, tuple[int, int]] = {}
-
-    def look(self, cut: Cut, settled: Settled) -> None:
-        """Which pieces of a part are off by more than the limit, or by what is no number."""
-        for name, left in settled.left.items():
-            if cut.has(name):
-                self.there.add(name)
-                self.off |= {name} if name not in self.off and left.beyond(self._limit).any() else set()
-
-    def add(
-        self, cut: Cut, settled: Settled, units: Callable[[], Settled] | None, second: Block, form: CheckpointForm
-    ) -> None:
-        """Look at a part.
-
-        Args:
-            cut: the part.
-            settled: what is left of it.
-            units: gives the same in units, where it is left exactly.
-            second: the whole layer of the second.
-            form: of it.
-        """
-        measured: Settled | None = None
-        self.unread = self.unread or settled.unread
-        for name, part in settled.parts.items():
-            if _told_by(cut, name):
-                self._numbers.setdefault(name, []).append(value_of(part) if isinstance(part, Measured) else part)
-        entries = dict(vars(cut.of(second, form)))
-        for name, left in settled.left.items():
-            if not cut.has(name):
-                continue
-            worst = self.tensors.setdefault(name, Worst())
-            where = cut.start(name, form)
-            if units is None:
-                look_at(worst, left, None, entries.get(name), *where)
-                if not _is_one(cut, form):
-                    self._count(name, left)
-            elif np.asarray(left != 0, dtype=bool).any():
-                measured = measured or units()
-                look_at(worst, measured.left[name], left, entries.get(name), *where)
-
-    def _count(self, name: str, left: Measured) -> None:
-        """Count entries that differ by far more than floats lose."""
-        far = differing(left, self._stored(name))
-        before = self._differing.get(name, (0, 0))
-        self._differing[name] = before[0] + int(np.count_nonzero(far)), before[1] + far.size
-
-    def _counted(self, kept: Settled | None) -> dict[str, tuple[int, int]]:
-        """By piece, how many entries differ by far more than floats lose, and how many there are."""
-        if kept is not None and not self._differing:
-            for name, left in kept.left.items():
-                self._count(name, left)
-        return self._differing
-
-    def is_mostly_off(self, kept: Settled | None) -> bool:
-        """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
-        counts = self._counted(kept)
-        dense = [2 * counts[name][0] > counts[name][1] for name in MATRICES if name in counts]
-        return 2 * sum(dense) > len(dense)
-
-    def differs(self, kept: Settled | None) -> bool:
-        """Whether any entry differs by far more than floats lose; `kept`: what is left, where it is one part."""
-        return any(count for count, _ in self._counted(kept).values())
-
-    def numbers(self) -> Iterator[tuple[str, Any]]:
-        """The parts of the symmetry that were read off, by name."""
-        for name, parts in self._numbers.items():
-            yield name, parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _is_one(cut: Cut, form: CheckpointForm) -> bool:
-    """Whether a part is the whole layer."""
-    return cut.form(form) == form and cut.first
-
-
-def _told_by(cut: Cut, name: str) -> bool:
-    """Whether a part of a symmetry that is read off belongs to this part of a layer."""
-    return cut.has_kind(LETTERS.get((*KINDS[name].shape, "")[0]))

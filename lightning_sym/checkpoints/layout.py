@@ -179,8 +179,10 @@ def _parts_of(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tu
     return min(counts), [count // min(counts) for count in rows]
 
 
-def _plus(array: Array, number: int) -> Array:
-    """Return an array with a number added to each entry, exactly."""
+def plus_number(array: Array, number: int) -> Array:
+    """An array with a number added to each entry, exactly."""
+    if not number:
+        return array
     ring = Exact()
     return ring.plus(ring.numbers(np.asarray(array)), np.full(1, float(number)))
 
@@ -199,11 +201,11 @@ def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tens
         count, width = piece.shape[:2]
         rows_of = rows_of.reshape(count, width // 2, 2, *rows_of.shape[1:]).swapaxes(1, 2)
     array = piece.of_matrix(rows_of)
-    return _plus(array, place.less) if place.less else array
+    return plus_number(array, place.less)
 
 
 def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> Array:
-    """The tensor that holds these pieces, in this order.
+    """The tensor that holds these pieces, in this order, each less what its place says.
 
     Raises:
         BadInput: a piece does not have the shape that the form gives it.
@@ -214,7 +216,7 @@ def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> 
         piece = pieces[name]
         if array.shape != piece.shape:
             raise BadInput(f"{name} must have the shape {piece.shape}, got {array.shape}")
-        matrix = piece.as_matrix(_plus(array, -place.less) if place.less else array)
+        matrix = piece.as_matrix(array)
         if place.interleaved:
             heads, width = piece.shape[:2]
             mixed = matrix.reshape(heads, 2, width // 2, *matrix.shape[1:]).swapaxes(1, 2)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,10 @@ class FoldedParts:
         return self.part(some, {"neurons": places})
 
 
+FEW = 4
+"""Heads, or groups of them, up to which all ways of matching them are tried."""
+
+
 def assigned(cost: Floats) -> Places:
     """For each column the row that it gets, at the least cost in all."""
     if not cost.size:
@@ -97,8 +102,11 @@ def assigned(cost: Floats) -> Places:
     best = cost.argmin(axis=0)
     if len(np.unique(best)) == len(best):
         return np.asarray(best, dtype=np.int64)
+    cost, places = np.nan_to_num(cost, nan=4.0), np.arange(len(best))
+    if len(best) <= len(cost) <= FEW:  # all ways are tried sooner than the package is imported
+        return np.array(min(permutations(range(len(cost)), len(best)), key=lambda rows: cost[rows, places].sum()))
     optimize = import_extra("scipy.optimize", "checkpoints", "matching the heads and neurons of two checkpoints")
-    rows, columns = optimize.linear_sum_assignment(np.nan_to_num(cost, nan=4.0))
+    rows, columns = optimize.linear_sum_assignment(cost)
     order = np.empty(len(best), dtype=np.int64)
     order[columns] = rows
     return order

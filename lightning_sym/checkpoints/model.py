@@ -133,6 +133,11 @@ class CheckpointForm:
         return 0 if self.theta is None else self.rotary_width or self.head_width
 
     @property
+    def numbers_of_a_layer(self) -> int:
+        """How many numbers the maps of a layer have, gates counted."""
+        return self.width * (2 * self.head_width * (self.heads + self.groups) + 3 * self.inner)
+
+    @property
     def scales_neurons(self) -> bool:
         """Whether what a neuron reads, gates aside, may be rescaled against what it writes."""
         return self.has_gate or self.activation == "relu"

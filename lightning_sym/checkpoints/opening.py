@@ -126,6 +126,8 @@ def opened(
         FileFormatError: a tensor is missing, of another shape or type, or not understood.
         BadInput: an adapter does not fit, or shards do not.
     """
+    if len(shards[0]) < form.layers:  # before a list as long as that is made
+        raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
     parts = held.family.parts(form, biases)
     row, layout = _layout_of(form, parts, shards[0].keys(), held)
     places = layout.places(form, parts)

@@ -1,11 +1,11 @@
 """Symmetries applied: the same function with other weights. Propositions 1 to 12 of docs/checkpoints.md prove them.
 
-A checkpoint is rewritten one layer at a time, when the layer is asked for.
+A checkpoint is rewritten when it is asked for: some heads or neurons of a layer, or some rows of an embedding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from numbers import Rational
@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, TurnedAndNot, moved, one_number, sets_in_order
+from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, TurnedAndNot, moved, one_number
+from lightning_sym.checkpoints.coded import RowsLater
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.edited import View
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
+from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, orders_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
@@ -26,8 +28,8 @@ from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.errors import BadInput
 
-ROWS = 4096
-"""Of an embedding that are rewritten at a time."""
+WIDER = {"F16": "F32", "BF16": "F32"}
+"""Of the types that are no longer than half of another one, which that is; of the others it is `F64`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,8 @@ class Rewritten(View):
         ring: exact or rounded.
         stream: what is done to the stream.
         configurations: the forms before, in between and after.
+        like: whose types its pieces are stored in, an unembedding that was tied in the embedding's; `None`: `F64`.
+        wider: each is the next wider type, `F32` or `F64`, which holds products of two numbers.
     """
 
     form: CheckpointForm
@@ -47,6 +51,8 @@ class Rewritten(View):
     ring: Arithmetic
     stream: StreamAction
     configurations: Configurations
+    like: Checkpoint | None = None
+    wider: bool = False
 
     @property
     def name(self) -> str:
@@ -54,26 +60,62 @@ class Rewritten(View):
         return f"{self.original.name}, rewritten"
 
     def stored(self, piece: str) -> str:
-        """`F64`, whatever the original is stored in."""
-        return "F64"
+        """`F64`, whatever the original is stored in, or the type that another one's piece is stored in.
+
+        Example:
+            >>> from lightning_sym.testing import small_checkpoint
+            >>> one = small_checkpoint("llama", layers=1, stored="BF16")
+            >>> moved = apply(Symmetry((LayerSymmetry(),)), one)
+            >>> moved.stored("0.query"), replace(moved, like=one).stored("0.query")
+            ('F64', 'BF16')
+        """
+        if self.like is None:
+            return "F64"
+        kind = self.like.stored("embedding" if piece == "unembedding" and self.like.form.tied else piece)
+        return WIDER.get(kind, "F64") if self.wider else kind
 
     def ends(self) -> Ends:
         """Embedding, positions, final norm and unembedding."""
-        return _ends(self, ends_of(self.original, Walker.REWRITING))
+        later: Ends = self.coded(None)
+        rows = {name: array.all() for name, array in vars(later).items() if isinstance(array, RowsLater)}
+        return replace(later, **{name: self.ring.numbers(np.concatenate(parts)) for name, parts in rows.items()})
 
     def block(self, layer: int) -> Block:
         """Layer `layer`, from 0."""
-        forms, where = self.configurations, f"layer {layer}: "
-        found = forms.written_out(block_of(self.original, layer, Walker.REWRITING))
-        places, order = chosen(self.symmetry.layers[layer], found, where)
-        change = LayerChange(self, layer, places, order)
-        inside = change.bases(found)
-        for half in table(forms.between).halves.values():
-            found = replace(found, **dict(change.half(found, half, inside)))
-        if (had := change.part("attention_bias")) is not None:
-            found = _biases_moved(found, self.ring, had, where)
-        merged = forms.merged(found, exact=isinstance(self.ring, Exact), where=where)
-        return with_idle(self.symmetry.layers[layer], merged, places, where)
+        found: Block = self.coded(layer)
+        return found
+
+    def coded(self, layer: int | None) -> Any:
+        """A layer, or for `None` the ends, of which some rows are rewritten where they are asked for."""
+        if layer is None:
+            return _ends(self, ends_of(self.original, Walker.REWRITING, coded=True))
+        form = self.configurations.between
+        return next(self.parts(layer, [Cut(slice(0, form.groups), slice(0, form.inner), first=True)]))[1]
+
+    def parts(self, layer: int, cuts: list[Cut] | None = None) -> Iterator[tuple[Cut, Block]]:
+        """A layer in parts, counted as in the new checkpoint, of which one is in memory at a time.
+
+        Args:
+            layer: from 0.
+            cuts: the parts; `None`: small ones, or one where groups are merged or neurons that do nothing added.
+        """
+        forms, where, symmetry = self.configurations, f"layer {layer}: ", self.symmetry.layers[layer]
+        old = forms.written_out(block_of(self.original, layer, Walker.REWRITING, coded=True))
+        places, order = chosen(symmetry, old, where)
+        orders = orders_of(symmetry, forms.between) | ({} if symmetry.neurons is None else {"neurons": order})
+        idle = symmetry.neurons is not None and len(order) < forms.new.inner
+        alone = idle or forms.between.groups != forms.new.groups
+        for cut in cuts or cuts_of(old, forms.between, alone=alone):
+            found, form = cut.of(old, forms.between, orders), cut.form(forms.between)
+            inner = cut.inner(symmetry, forms.between)
+            change = LayerChange(self, layer, form, inner, places if idle else slice(None))
+            inside = change.bases(found)
+            for half in table(form).halves.values():
+                found = replace(found, **dict(change.half(found, half, inside)))
+            if cut.first and cut.groups is not None and (had := symmetry.attention_bias) is not None:
+                found = _biases_moved(found, self.ring, had, where)
+            merged = forms.merged(found, exact=isinstance(self.ring, Exact), where=where)
+            yield cut, with_idle(symmetry, merged, places, where)
 
 
 def layer_under(prepared: Rewritten, layer: int, symmetry: LayerSymmetry) -> Rewritten:
@@ -175,41 +217,35 @@ def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:
 
 @dataclass(frozen=True, eq=False)
 class LayerChange:
-    """What a symmetry does to one layer of a checkpoint.
+    """What a symmetry does to a part of a layer of a checkpoint, behind all orders.
 
     Attributes:
         new: the checkpoint.
         number: of the layer.
+        form: of the part.
+        symmetry: what is done to it.
         places: of the new neurons that are old ones.
-        order: which those are.
     """
 
     new: Rewritten
     number: int
+    form: CheckpointForm
+    symmetry: LayerSymmetry
     places: Any
-    order: Any
 
     def part(self, name: str) -> Any:
         """A part of the symmetry, of neurons only those that are old ones; `None` where there is none."""
-        found = getattr(self.new.symmetry.layers[self.number], name, None)
+        found = getattr(self.symmetry, name, None)
         return np.asarray(found)[self.places] if found is not None and KINDS[name].shape[:1] == ("m",) else found
 
     def bases(self, block: Block) -> dict[str, Basis]:
         """What is done to the spaces inside of the layer."""
-        where, form = f"layer {self.number}: ", self.new.configurations.between
+        where, form = f"layer {self.number}: ", self.form
         gated = block.gate is not None or self.part("ups") is None or not form.has_gate
         require(gated, f"{where}ups: only the up map of a gated MLP may be scaled")
         ring = self.new.ring
-        heads = self.part("heads")
-        heads = np.arange(form.heads) if heads is None else np.asarray(heads, dtype=np.int64)
-        share = form.heads // form.groups
-        found: dict[str, Basis] = {
-            "heads": Order(heads), "groups": Order(heads[::share] // share), "neurons": Order(self.order)
-        }  # fmt: skip
-        if form.experts is not None and self.part("neurons") is not None:
-            found["experts"] = Order(sets_in_order(self.order, form.experts))
         gauges = {name: kind.of(part, ring) for _, name, kind in GAUGES if (part := self.part(name)) is not None}
-        found |= {space: gauges[name] for space, name, _ in GAUGES if name in gauges}
+        found: dict[str, Basis] = {space: gauges[name] for space, name, _ in GAUGES if name in gauges}
         if {"turns", "queries"} & gauges.keys() and 0 < (turned := form.at(self.number).turned) < form.head_width:
             found["query-key"] = TurnedAndNot(turned, gauges.get("turns"), gauges.get("queries"))
         return found
@@ -230,13 +266,13 @@ class LayerChange:
             weight: Any = getattr(block, name)
             added: Any = getattr(block, f"{name}_bias", None)
             shift, added_shift, wanted = (self.part(f"{name}{each}") for each in ("_shift", "_bias_shift", "_bias"))
-            if weight is None:
-                require(shift is None, f"{where}{name}_shift: this MLP has no {name}")
+            to_all = name == "router"  # to all of its rows one vector, others add its multiples along ones
+            if weight is None:  # a router is in the first part
+                require(shift is None or to_all, f"{where}{name}_shift: this MLP has no {name}")
                 continue
             weight = moved(piece, ring.numbers(weight), bases, ring)
             if added_piece is not None and added is not None:
                 added = moved(added_piece, ring.numbers(added), bases, ring)
-            to_all = name == "router"  # to all of its rows one vector, others add its multiples along ones
             if piece.norm:
                 weight, added = norm.map(weight, added, None if to_all else shift, f"{where}{name}")
             if wanted is not None and added_piece is not None:
@@ -281,14 +317,8 @@ def _biases_moved(block: Block, ring: Arithmetic, had: Any, where: str) -> Block
     return replace(block, output_bias=wanted, down_bias=ring.plus(mlp, ring.plus(outputs, -wanted)))
 
 
-def _by_rows(array: Any) -> Iterator[tuple[int, Any]]:
-    """Some rows of an embedding at a time, so that what is needed beside it stays small, and where they begin."""
-    for start in range(0, len(array), ROWS):
-        yield start, array[start : start + ROWS]
-
-
 def _ends(new: Rewritten, original: Ends) -> Ends:
-    """What stands before and behind the layers."""
+    """What stands before and behind the layers; rows of embeddings are rewritten where they are asked for."""
     ring, asked, forms, bases = new.ring, new.symmetry, new.configurations, new.stream.bases()
     form, old, pieces = forms.between, forms.untied(original), table(forms.between).ends
     norm = Reading(new.stream, old.final_gain, old.final_bias, asked.final_gain, None, "the final norm")
@@ -309,12 +339,11 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
         array = _shifted(ring, moved(piece, rows, bases, ring), more.get(piece.name))
         return _shifted(ring, array, None if shift is None else shift[:, None])
 
+    def rows_of(piece: CheckpointPiece) -> Callable[[slice], Any]:
+        rows, shift = getattr(old, piece.name), getattr(asked, f"{piece.name}_shift", None)
+        return lambda some: change(piece, ring.numbers(rows[some]), None if shift is None else np.asarray(shift)[some])
+
     for name, piece in pieces.items():
         if found[name] is None:
-            shift = getattr(asked, f"{name}_shift", None)
-            parts = [
-                change(piece, ring.numbers(rows), None if shift is None else np.asarray(shift)[start : start + ROWS])
-                for start, rows in _by_rows(getattr(old, name))
-            ]
-            found[name] = ring.numbers(np.concatenate(parts))  # some of them floats, perhaps, and others not
+            found[name] = RowsLater(getattr(old, name).shape, rows_of(piece))
     return forms.retied(type(old)(**found), exact=isinstance(ring, Exact))

@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.layer_looked import LayerLooked, LayerWork
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.understood import Walker, coded_ends_of
+from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import NUMBERS, Residual, Worst, form_residual, number_type, off
 from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.limits import Progress, unheard
@@ -75,7 +75,7 @@ class Searched:
     def compared_ends(self, stream: Stream) -> EndsFound:
         """What stands before and behind the layers, compared."""
         self.tell("embedding and unembedding", 1, self.second.form.layers + 2)
-        pair = coded_ends_of(self.first, Walker.COMPARISON), coded_ends_of(self.second, Walker.COMPARISON)
+        pair = ends_of(self.first, Walker.COMPARISON, coded=True), ends_of(self.second, Walker.COMPARISON, coded=True)
         return compare_ends(*pair, (self.first.form, self.second.form), stream, self.stored, self.units)
 
     def under(self, stream: Stream, ends: EndsFound, *, exactly: bool = False, layers: int | None = None) -> None:

@@ -13,10 +13,11 @@ import numpy as np
 
 from lightning_sym.checkpoints.adapter import Adapter
 from lightning_sym.checkpoints.block_types import Grid
+from lightning_sym.checkpoints.coded import NOT_FINITE, Coded
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.stored_types import Coded, StoredTensor, first_not_finite
+from lightning_sym.checkpoints.stored_types import StoredTensor
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.display import Lines, text_table
 from lightning_sym.errors import BadInput, FileFormatError
@@ -184,9 +185,7 @@ class StoredCheckpoint:
                 found[field.name] = None
                 continue
             if place.tensor not in read:
-                read[place.tensor] = (
-                    self._codes(place.tensor) if place.tensor in as_they_lie else self._finite(place.tensor)
-                )
+                read[place.tensor] = self._finite(place.tensor, coded=place.tensor in as_they_lie)
             array = cut(table(self.form), piece, self._held[place.tensor], place, read[place.tensor])
             if place.tensor in as_they_lie:
                 codes: Any = array
@@ -200,29 +199,22 @@ class StoredCheckpoint:
         less = any(self._places[piece].less for piece in self._held[tensor])
         return self._tensors[tensor].codes() is not None and self.adapter is None and not less
 
-    def _codes(self, tensor: str) -> Array:
-        """The codes of a tensor, all of them of finite numbers."""
-        codes: Any = self._tensors[tensor].codes()
-        flat = codes.reshape(-1)
-        for begin in range(0, flat.size, _AT_ONCE):
-            if first_not_finite(flat[begin : begin + _AT_ONCE]) is not None:
-                self._finite(tensor)  # which says where
-        return np.asarray(codes)
-
-    def _finite(self, tensor: str) -> Array:
+    def _finite(self, tensor: str, *, coded: bool = False) -> Array:
+        """The numbers of a tensor, or its codes, all of them of finite numbers."""
         try:
-            array = self._tensors[tensor].read()
+            array: Any = self._tensors[tensor].codes() if coded else self._tensors[tensor].read()
         except BadInput as error:
             raise type(error)(f"{self.name}: {error}") from error
         flat = array.reshape(-1)
         for begin in range(0, flat.size, _AT_ONCE):
-            finite = np.isfinite(flat[begin : begin + _AT_ONCE])
+            some = flat[begin : begin + _AT_ONCE]
+            finite = (some & NOT_FINITE) != NOT_FINITE if coded else np.isfinite(some)
             if not finite.all():
                 first = begin + int(np.argmin(finite))
                 place = [int(i) for i in np.unravel_index(first, array.shape)]
-                found = f"{flat[first]} at {place}"
+                found = f"{(Coded(flat) if coded else flat)[first]} at {place}"
                 raise FileFormatError(f"{self.name}: {tensor} must hold finite numbers, got {found}")
-        return array
+        return np.asarray(array)
 
     @property
     def types(self) -> dict[str, int]:

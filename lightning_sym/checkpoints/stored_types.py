@@ -1,7 +1,6 @@
 """The types that weights are stored in: exactly into arrays, and back, exactly or rounded to nearest even.
 
-A file is mapped into memory: numbers are read where they lie, when they are asked for. Those of bfloat16 may stay as
-they lie (`Coded`) until they are computed with, so that a large tensor is never in memory as a whole.
+A file is mapped into memory: numbers are read where they lie, when they are asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import mmap
 import os
 import stat
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -204,6 +204,10 @@ class StoredTensor(ABC):
         return None
 
 
+Numbers = Iterator[Iterable[npt.NDArray[Any]]]
+"""Those of each tensor in turn, as they are stored, some rows after others."""
+
+
 class WrittenTensor(NamedTuple):
     """A tensor that is to be written: its name, the type it is stored in, and its shape."""
 
@@ -252,79 +256,3 @@ class ArrayTensor(StoredTensor):
 
     def read(self) -> Array:
         return self.array
-
-
-Codes = npt.NDArray[np.uint16]
-
-
-class Coded(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of float32 that is held in the 16 bits of bfloat16.
-
-    Example:
-        >>> three = Coded(np.array([0x3F80, 0xC000, 0], dtype="<u2"))
-        >>> (three[:2] + 1).tolist(), np.repeat(three, 2).shape, three.dtype
-        ([2.0, -1.0], (6,), dtype('float32'))
-    """
-
-    dtype = np.dtype(np.float32)
-
-    def __init__(self, codes: Codes) -> None:
-        self.codes = codes
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """As of an array."""
-        return self.codes.shape
-
-    @property
-    def ndim(self) -> int:
-        """As of an array."""
-        return self.codes.ndim
-
-    @property
-    def size(self) -> int:
-        """As of an array."""
-        return self.codes.size
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __getitem__(self, index: Any) -> Any:
-        found = self.codes[index]
-        return Coded(found) if isinstance(found, np.ndarray) else from_disk(np.asarray(found), "BF16")[()]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        found = from_disk(self.codes, "BF16")
-        return found if dtype is None else found.astype(dtype)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, method)(*(_floats(each) for each in given), **kwargs)
-
-    def __array_function__(self, function: Any, _: Any, given: Any, kwargs: Any) -> Any:
-        """Codes are repeated; of all other functions the floats are asked."""
-        if function is np.repeat:
-            return Coded(np.repeat(self.codes, *given[1:], **kwargs))
-        return function(*(_floats(each) for each in given), **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "codes":
-            raise AttributeError(name)
-        return getattr(np.asarray(self), name)
-
-
-def _floats(given: Any) -> Any:
-    """Codes as floats, also in a list; all else as it is."""
-    if isinstance(given, list | tuple):
-        return type(given)(map(_floats, given))
-    return np.asarray(given) if isinstance(given, Coded) else given
-
-
-def first_not_finite(codes: Codes) -> int | None:
-    """The place of the first number, counted along the rows, that is infinite or none.
-
-    Example:
-        >>> first_not_finite(np.array([[0, 1], [0x7F80, 0]], dtype="<u2"))
-        2
-    """
-    wrong = (codes & 0x7F80) == 0x7F80
-    return int(wrong.argmax()) if wrong.any() else None

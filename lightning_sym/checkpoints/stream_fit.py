@@ -15,29 +15,12 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, nice, round_number
-from lightning_sym.checkpoints.understood import Walker, coded_ends_of
+from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
 from lightning_sym.rings.rationals import rational_root
-
-CHUNK = 4096
-"""Rows that are looked at together."""
-
-NUMBERS = 2**22
-"""Numbers of rows that are looked at together."""
-
-
-def rows_at_once(array: Any) -> int:
-    """How many rows of an array are looked at together: `CHUNK`, or fewer where they are long.
-
-    Example:
-        >>> rows_at_once(np.zeros((10, 16))), rows_at_once(np.zeros((1, 2**13)))
-        (4096, 512)
-    """
-    long = int(array.size) // max(len(array), 1)
-    return max(1, min(CHUNK, NUMBERS // max(long, 1)))
-
 
 Pairs = Iterator[tuple[Floats, Floats, bool]]
 
@@ -68,21 +51,16 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both")
         for rows, by in ((old_rows, gain), (new_rows, new_gain)):
             sides.append((rows, None if by is None else np.asarray(by, dtype=np.float64)))
         means = [_mean(rows) if shifted else 0.0 for rows, _ in sides]
-        step = rows_at_once(old_rows)
-        for start in range(0, len(old_rows), step):
+        for some in slices(old_rows):
             made = []
             for (rows, by), mean in zip(sides, means, strict=True):
-                part = np.asarray(rows[start : start + step], dtype=np.float64) - mean
+                part = np.asarray(rows[some], dtype=np.float64) - mean
                 made.append(centred(part if by is None else part * by, form))
             yield made[0], made[1], gain is None
 
 
 def _mean(rows: Any) -> Floats:
-    step = rows_at_once(rows)
-    if step >= len(rows):
-        return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
-    total = sum(np.sum(rows[start : start + step], axis=0, dtype=np.float64) for start in range(0, len(rows), step))
-    return np.asarray(total / len(rows))
+    return np.asarray(sum(np.sum(rows[some], axis=0, dtype=np.float64) for some in slices(rows)) / len(rows))
 
 
 def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, float]:
@@ -173,7 +151,7 @@ def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple
         of: which rows, see `row_pairs`.
     """
     form = second.form
-    ends = coded_ends_of(first, Walker.COMPARISON), coded_ends_of(second, Walker.COMPARISON)
+    ends = ends_of(first, Walker.COMPARISON, coded=True), ends_of(second, Walker.COMPARISON, coded=True)
     rotation, length, filled = procrustes(row_pairs(*ends, form, of), form.width, form.width - (form.norm == "layer"))
     if form.norm == "layer":
         rotation = _with_ones(rotation)

@@ -17,7 +17,6 @@ from typing import Any, BinaryIO, NoReturn
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.checkpoints.pickle_machine import Called, Named, unpickled
@@ -25,6 +24,7 @@ from lightning_sym.checkpoints.stored_types import (
     ON_DISK,
     FileTensor,
     MappedFile,
+    Numbers,
     StoredTensor,
     WrittenTensor,
     from_disk,
@@ -249,15 +249,13 @@ def _flat(value: Any) -> Iterator[tuple[str, StoredTensor]]:
 _KINDS = {kind: name for name, (kind, _) in STORAGES.items()}
 
 
-def write_torch(
-    stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Iterator[npt.NDArray[Any]], name: str
-) -> None:
+def write_torch(stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Numbers, name: str) -> None:
     """Write one file.
 
     Args:
         stream: where to.
         tensors: those of the file.
-        numbers: of each in turn, as they are stored.
+        numbers: of each in turn.
         name: of the folder inside.
     """
     with ZipFile(stream, "w", ZIP_STORED) as archive:
@@ -265,7 +263,8 @@ def write_torch(
         archive.writestr(f"{name}/byteorder", b"little")
         for number, _ in enumerate(tensors):
             with archive.open(f"{name}/data/{number}", "w", force_zip64=True) as entry:
-                entry.write(next(numbers).tobytes())
+                for rows in next(numbers):
+                    entry.write(rows.tobytes())
         archive.writestr(f"{name}/version", b"3\n")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.errors import BadInput
+from lightning_sym.limits import require_memory
 
 
 class Walker(Enum):
@@ -99,63 +100,58 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")
 
 
-def ends_of(checkpoint: Checkpoint, walker: Walker) -> Ends:
+def require_whole(form: CheckpointForm, memory: int, what: str) -> None:
+    """Refuse what holds a whole layer, and the embeddings, in float64 several times, where they would not fit.
+
+    Raises:
+        TooLarge: with the bytes that they would take.
+    """
+    rows = form.vocabulary * form.width * (1 if form.tied else 2)
+    require_memory(8 * max(6 * form.numbers_of_a_layer, 3 * rows), memory, what)
+
+
+def ends_of(checkpoint: Checkpoint, walker: Walker, *, coded: bool = False) -> Ends:
     """What stands before and behind the layers, all of it known to a walker.
+
+    Raises:
+        BadInput: as for `pieces_of`.
+    """
+    found: Ends = pieces_of(checkpoint, None, walker, coded=coded)
+    return found
+
+
+def block_of(checkpoint: Checkpoint, layer: int, walker: Walker, *, coded: bool = False) -> Block:
+    """A layer, all of it known to a walker.
+
+    Raises:
+        BadInput: as for `pieces_of`.
+    """
+    found: Block = pieces_of(checkpoint, layer, walker, coded=coded)
+    return found
+
+
+def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, coded: bool = False) -> Any:
+    """The ends for `None`, else a layer.
+
+    Args:
+        checkpoint: from a file, or made.
+        layer: from 0, or none.
+        walker: who asks.
+        coded: for who looks at some entries at a time: a file's bfloat16 is `Coded`, and not in memory as a whole.
 
     Raises:
         BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
     """
-    ends = checkpoint.ends()
-    _require_pieces(ends, checkpoint.form, "the ends", walker)
-    return ends
-
-
-def block_of(checkpoint: Checkpoint, layer: int, walker: Walker) -> Block:
-    """A layer, all of it known to a walker.
-
-    Raises:
-        BadInput: as for `ends_of`.
-    """
-    block = checkpoint.block(layer)
-    _require_pieces(block, checkpoint.form, f"layer {layer}", walker)
-    return block
-
-
-def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Pieces:
-    """The ends for `None`, else a layer."""
-    return ends_of(checkpoint, walker) if layer is None else block_of(checkpoint, layer, walker)
-
-
-def coded_ends_of(checkpoint: Checkpoint, walker: Walker) -> Ends:
-    """The ends for who looks at some rows at a time: a file's bfloat16 is `Coded`, and not in memory as a whole.
-
-    Raises:
-        BadInput: as for `ends_of`.
-    """
-    found: Ends = _coded(checkpoint, None, walker)
-    return found
-
-
-def coded_block_of(checkpoint: Checkpoint, layer: int, walker: Walker) -> Block:
-    """A layer for who looks at some of its heads, or neurons, at a time.
-
-    Raises:
-        BadInput: as for `ends_of`.
-    """
-    found: Block = _coded(checkpoint, layer, walker)
-    return found
-
-
-def coded_pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Pieces:
-    """The ends for `None`, else a layer, for who looks at some entries at a time."""
-    return coded_ends_of(checkpoint, walker) if layer is None else coded_block_of(checkpoint, layer, walker)
-
-
-def _coded(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Any:
-    read = getattr(checkpoint, "coded", None)
-    found = pieces_of(checkpoint, layer, walker) if read is None else read(layer)
+    found = unchecked_pieces(checkpoint, layer, coded=coded)
     _require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
     return found
+
+
+def unchecked_pieces(checkpoint: Checkpoint, layer: int | None, *, coded: bool) -> Any:
+    """The same, whatever they are."""
+    if coded and (read := getattr(checkpoint, "coded", None)) is not None:
+        return read(layer)
+    return checkpoint.ends() if layer is None else checkpoint.block(layer)
 
 
 def knows_all(form: CheckpointForm, walker: Walker) -> bool:

@@ -9,20 +9,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.config_writing import spelled, stated, stated_as_params, type_of_all
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folder_files import ADAPTER, CONFIG, INDEX, PARAMS, in_files, index_of, write_safetensors
 from lightning_sym.checkpoints.gguf_writing import gguf_values, write_gguf
-from lightning_sym.checkpoints.layout import ModelFamily, Place, by_experts, by_tensor, expert_shape, join, tensor_shape
+from lightning_sym.checkpoints.layer_parts import SHARED, parts_of
+from lightning_sym.checkpoints.layout import (
+    ModelFamily,
+    Place,
+    by_experts,
+    by_tensor,
+    expert_shape,
+    join,
+    plus_number,
+    tensor_shape,
+)
 from lightning_sym.checkpoints.layouts import Files, LayoutRow, layout_row
-from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
-from lightning_sym.checkpoints.stored_types import ON_DISK, WrittenTensor, to_disk
+from lightning_sym.checkpoints.rewritings import Rewritten
+from lightning_sym.checkpoints.stored_types import ON_DISK, Numbers, WrittenTensor, to_disk
 from lightning_sym.checkpoints.torch_file import write_torch
+from lightning_sym.checkpoints.understood import Walker, ends_of, unchecked_pieces
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress, require_integer, unheard
@@ -90,7 +103,7 @@ def save_checkpoint(
         raise BadInput(f"the layout {layout} must be written into {kind}, got {shown(os.fspath(folder))}")
     kinds = {tensor.name: tensor.kind for tensor in plan.tensors}
     rounding = rounded or stored is not None
-    numbers = _numbers(checkpoint, plan.places, kinds, rounded=rounding, tell=progress or unheard)
+    numbers = _Numbers(checkpoint, plan.places, kinds, rounding).of_tensors(progress or unheard)
     target = Path(folder)
     try:
         if row.files is Files.GGUF:
@@ -147,7 +160,7 @@ class _Plan:
         return {tensor.name: tensor.shape for tensor in self.tensors}
 
 
-def _write_folder(target: Path, plan: _Plan, numbers: Iterator[npt.NDArray[Any]], shard_size: int | None) -> None:
+def _write_folder(target: Path, plan: _Plan, numbers: Numbers, shard_size: int | None) -> None:
     """Write a folder: its configuration, and one file of tensors or several."""
     if plan.row.files is Files.META:
         files = {META_WEIGHTS: plan.tensors}
@@ -193,21 +206,33 @@ def _folder(folder: Path, mine: set[str]) -> Iterator[None]:
 
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
     """The pieces of a block, by the first one."""
-    there = frozenset(name for name, _ in checkpoint.ends().present())
+    there = frozenset(name for name, _ in unchecked_pieces(checkpoint, None, coded=True).present())
     if differ := there ^ table(checkpoint.form).ends.keys():
         raise BadInput(f"the form must say which pieces there are, they differ in {min(differ)}")
-    return frozenset(name for name, _ in checkpoint.block(0).present())
+    while isinstance(checkpoint, Rewritten):  # which has the pieces of what it is made of
+        checkpoint = checkpoint.original
+    return frozenset(name for name, _ in unchecked_pieces(checkpoint, 0, coded=True).present())
 
 
 def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
-    """Return the type that a piece is to be stored in: that of its file, where both files have it less a number.
+    """Return the type that a piece is to be stored in.
 
-    Where the new one has it whole, it is `F32` at least.
+    Of what a file has less a number that is the type of that file, where it holds all that is to be written; else, and
+    where the new file has the piece whole, it is `F32`.
     """
-    if isinstance(checkpoint, StoredCheckpoint) and place.less:
-        return checkpoint.held(piece)
     kind = checkpoint.stored(piece)
-    return "F32" if kind.endswith(LESS_ONE) else kind
+    if (narrow := kind.removesuffix(LESS_ONE)) == kind or not place.less:
+        return kind if narrow == kind else "F32"
+    layer, _, name = piece.rpartition(".")
+    if layer:
+        norms: Any = next(block for _, block in parts_of(checkpoint, int(layer), Walker.REWRITING, [SHARED]))
+    else:
+        norms = ends_of(checkpoint, Walker.REWRITING, coded=True)
+    try:
+        to_disk(plus_number(getattr(norms, name), -place.less), narrow)
+    except BadInput:
+        return "F32"
+    return narrow
 
 
 def _tensors(
@@ -232,25 +257,76 @@ def _tensors(
     return found
 
 
-def _numbers(
-    checkpoint: Checkpoint, places: dict[str, Place], kinds: dict[str, str], *, rounded: bool, tell: Progress
-) -> Iterator[npt.NDArray[Any]]:
-    """The numbers of each tensor in turn, as they are stored: at most one layer is in memory."""
-    at, pieces_there = "", dict[str, Array]()
-    for tensor, pieces in by_tensor(places).items():
-        layer = pieces[0].rpartition(".")[0]
-        if layer != at or not pieces_there:
-            tell(f"layer {layer}" if layer else "the embedding", int(layer or 0), checkpoint.form.layers)
-            holder: Pieces = checkpoint.block(int(layer)) if layer else checkpoint.ends()
-            at, pieces_there = layer, {f"{layer}.{name}" if layer else name: array for name, array in holder.present()}
-            if differ := pieces_there.keys() ^ {piece for piece in places if piece.rpartition(".")[0] == layer}:
-                raise BadInput(f"all blocks must have the same pieces, they differ in {min(differ)}")
-        array = join(table(checkpoint.form), {piece: pieces_there[piece] for piece in pieces}, places[pieces[0]])
-        names = places[pieces[0]].names(checkpoint.form)
-        piece = table(checkpoint.form)[pieces[0]]
-        parts = [array] if names == [tensor] else by_experts(piece, array, len(names))
+@dataclass(frozen=True)
+class _Numbers:
+    """The numbers of a checkpoint, as they are stored.
+
+    Attributes:
+        checkpoint: it.
+        places: of its pieces.
+        kinds: the type of each tensor.
+        rounded: whether numbers may change.
+    """
+
+    checkpoint: Checkpoint
+    places: dict[str, Place]
+    kinds: dict[str, str]
+    rounded: bool
+
+    def of_tensors(self, tell: Progress) -> Numbers:
+        """Those of each tensor in turn, some rows after others; of embeddings some are in memory, else a layer."""
+        form, at, there = self.checkpoint.form, "", dict[str, Any]()
+        ends = dict(ends_of(self.checkpoint, Walker.REWRITING, coded=True).present())
+        tell("the embedding", 0, form.layers)
+        for pieces in by_tensor(self.places).values():
+            layer, place = pieces[0].rpartition(".")[0], self.places[pieces[0]]
+            if not layer:
+                yield self._rows(pieces[0], ends[pieces[0]], place)
+                continue
+            if layer != at:
+                tell(f"layer {layer}", int(layer), form.layers)
+                there.clear()  # before the next one is there
+                at, there = layer, self._layer(int(layer))
+            array = join(table(form), {piece: there[piece] for piece in pieces}, place)
+            if "*" not in place.tensor:
+                yield [array]
+                continue
+            for matrix in by_experts(table(form)[pieces[0]], array, form.experts or 1):
+                yield [matrix]
+
+    def _rows(self, piece: str, array: Any, place: Place) -> Iterator[npt.NDArray[Any]]:
+        """What stands before and behind the layers, some rows at a time."""
+        if place.skipped:
+            yield np.zeros((place.skipped, *array.shape[1:]), ON_DISK[self._kind(place)])
+        for some in slices(array):
+            yield self._stored(piece, array[some])
+
+    def _layer(self, layer: int) -> dict[str, npt.NDArray[Any]]:
+        """The pieces of a layer, part by part."""
+        found, form = dict[str, npt.NDArray[Any]](), self.checkpoint.form
+        wanted = {piece for piece in self.places if piece.rpartition(".")[0] == str(layer)}
+        for cut, block in parts_of(self.checkpoint, layer, Walker.REWRITING):
+            for name, array in block.present():
+                piece, (axis, start) = f"{layer}.{name}", cut.start(name, form)
+                if piece in wanted and piece not in found:
+                    found[piece] = np.empty(table(form)[name].shape, ON_DISK[self._kind(self.places[piece])])
+                if piece in wanted and cut.has(name):
+                    part = slice(start, start + array.shape[axis])
+                    found[piece][(*(slice(None),) * axis, part)] = self._stored(piece, array)
+                elif piece not in wanted:
+                    raise BadInput(f"all blocks must have the same pieces, they differ in {piece}")
+        if lost := wanted - found.keys():
+            raise BadInput(f"all blocks must have the same pieces, they differ in {min(lost)}")
+        return found
+
+    def _kind(self, place: Place) -> str:
+        """The type of the tensor, or of those of all experts, at a place."""
+        return self.kinds[place.names(self.checkpoint.form)[0]]
+
+    def _stored(self, piece: str, array: Any) -> npt.NDArray[Any]:
+        """Numbers of a piece, less what its place says."""
+        place = self.places[piece]
         try:
-            for name, part in zip(names, parts, strict=True):
-                yield to_disk(part, kinds[name], rounded=rounded)
+            return to_disk(plus_number(np.asarray(array), -place.less), self._kind(place), rounded=self.rounded)
         except BadInput as error:
-            raise BadInput(f"{tensor}: {error}") from error
+            raise BadInput(f"{place.tensor}: {error}") from error

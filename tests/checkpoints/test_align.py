@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from lightning_sym import align, apply, same_checkpoints
+from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.model import MadeCheckpoint, Pieces
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
-from lightning_sym.errors import BadInput
+from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.testing import small_checkpoint
 
 
@@ -93,3 +94,20 @@ def test_a_piece_of_one_side_alone_is_refused() -> None:
     with pytest.raises(BadInput, match=r"^both must have the same pieces, one has no query_bias$"):
         align(other, one)
     assert align(one, Edited.with_ends(one, one.ends())).after == 0
+
+
+@pytest.mark.parametrize("what", ["align", "canonical"])
+def test_what_holds_whole_layers_is_refused_before_the_work(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = small_checkpoint("llama", layers=1, tied=False)
+    most = 8 * max(6 * one.form.numbers_of_a_layer, 3 * 2 * one.form.vocabulary * one.form.width)
+
+    def asked(memory: int) -> None:
+        if what == "align":
+            align(one, one, memory=memory)
+        else:
+            canonical_checkpoint(one, memory=memory)
+
+    asked(most)
+    monkeypatch.setattr(type(one), "ends", None)  # nothing is read any more
+    with pytest.raises(TooLarge, match=f"estimated need {most:,} bytes"):
+        asked(most - 1)

@@ -132,7 +132,7 @@ def test_what_is_refused() -> None:
     one = small_checkpoint("llama")
     with pytest.raises(BadInput, match="epsilon of the norms must be positive"):
         fingerprint(replace(one, form=replace(one.form, epsilon=Fraction(0))))
-    with pytest.raises(TooLarge, match="one layer of the checkpoint"):
+    with pytest.raises(TooLarge, match="a fingerprint, beside the files, must fit"):
         fingerprint(one, memory=1000)
     with pytest.raises(BadInput, match="of a size up to 1e"):
         fingerprint(

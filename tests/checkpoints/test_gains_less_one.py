@@ -10,7 +10,11 @@ import pytest
 
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.folders import open_checkpoint
+from lightning_sym.checkpoints.model import MadeCheckpoint
+from lightning_sym.checkpoints.random_symmetries import random_symmetry
+from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.writing import save_checkpoint
 from lightning_sym.testing import small_checkpoint
 
@@ -43,3 +47,24 @@ def test_a_gain_that_is_off_by_less_than_a_unit_at_one_is_seen(family: str, tmp_
         changed = replace(one, outer=replace(one.outer, final_gain=gains))
         save_checkpoint(changed, tmp_path / name, "BF16", rounded=True)
     assert answer(tmp_path / "first", tmp_path / "second") is not CheckpointAnswer.ROUNDING
+
+
+@pytest.mark.parametrize(("gain", "stored"), [(1 + 2.0**-12, "BF16"), (1 + 2.0**-9 + 2.0**-20, "F32")])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_rewriting_keeps_the_type_of_gains_where_it_holds_them(
+    family: str, gain: float, stored: str, tmp_path: Path
+) -> None:
+    save_checkpoint(small_checkpoint(family, 3, layers=1), tmp_path / "one", "BF16")
+    one = open_checkpoint(tmp_path / "one")
+    moved = apply(random_symmetry(one, kinds=["heads", "neurons"]), one)
+    save_checkpoint(replace(moved, like=one), tmp_path / "moved")
+    assert open_checkpoint(tmp_path / "moved").types == one.types
+    gains = np.array(one.block(0).norm1_gain)
+    gains[0] = gain
+    had = replace(one.block(0), norm1_gain=gains)
+    changed = MadeCheckpoint(one.form, one.ends(), (had,))
+    still = apply(Symmetry((LayerSymmetry(),)), changed)
+    save_checkpoint(replace(still, like=one), tmp_path / "changed")
+    assert open_checkpoint(tmp_path / "changed").held("0.norm1_gain") == stored
+    assert open_checkpoint(tmp_path / "changed").held("0.norm2_gain") == "BF16"
+    assert np.array_equal(open_checkpoint(tmp_path / "changed").block(0).norm1_gain, gains)

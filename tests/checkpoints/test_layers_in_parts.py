@@ -12,15 +12,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lightning_sym import apply, open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import configurations, layer_parts, matching, stream_fit
+from lightning_sym import (
+    LayerSymmetry,
+    Symmetry,
+    apply,
+    fingerprint,
+    open_checkpoint,
+    same_checkpoints,
+    save_checkpoint,
+)
+from lightning_sym.checkpoints import coded, layer_parts, matching
+from lightning_sym.checkpoints.coded import Coded
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.identity import under_identity
 from lightning_sym.checkpoints.model import Block, Checkpoint, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.searched import Searched, stream_as_it_is
-from lightning_sym.checkpoints.stored_types import Coded
 from lightning_sym.checkpoints.stream_fit import fit_stream
 from lightning_sym.limits import unheard
 from lightning_sym.testing import small_checkpoint
@@ -32,7 +40,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def ask() -> None:
         monkeypatch.setattr(layer_parts, "PART", 100)
-        monkeypatch.setattr(stream_fit, "NUMBERS", 150)
+        monkeypatch.setattr(coded, "NUMBERS", 150)
         monkeypatch.setattr(matching, "PAIRS", 0)
 
     return ask
@@ -69,6 +77,70 @@ def test_parts_say_what_whole_layers_say(in_parts: Any, family: str) -> None:
     assert [each[4][0][:2] for each in whole[1:]] == [("0.down", (3, 22)), ("0.output", (2, 13))]
     assert whole[0][:2] == (True, True)
     assert len(layer_parts.cuts_of(one.block(0), one.form)) > 4
+
+
+KINDS = ("heads", "values", "queries", "biases", "neurons", "ups", "gains", "stream", "ones", "scale")
+
+
+def require_parts_of_whole(parts: list[tuple[layer_parts.Cut, Block]], whole: Block) -> None:
+    """Hold that parts of a rewritten layer, put together, are that layer."""
+    found: dict[str, list[Any]] = {}
+    for cut, block in parts:
+        for name, array in block.present():
+            if cut.has(name):
+                found.setdefault(name, []).append(array)
+    made = {name: layer_parts.joined(name, some) for name, some in found.items()}
+    assert made.keys() == dict(whole.present()).keys()
+    for name, array in whole.present():
+        assert np.array_equal(made[name], array), name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_rewriting_is_made_in_parts_as_it_is_whole(in_parts: Any, family: str) -> None:
+    one = small_checkpoint(family, seed=2, layers=1, stored="F64")
+    two = apply(random_symmetry(one, KINDS, seed=5), one)
+    whole, ends = two.block(0), two.ends()
+    in_parts()
+    parts = list(two.parts(0))
+    assert sum(cut.neurons != slice(0, one.form.inner) for cut, _ in parts) > 4
+    require_parts_of_whole(parts, whole)
+    assert len(list(coded.slices(ends.embedding))) > 4
+    again = dict(two.ends().present())
+    assert all(np.array_equal(array, again[name]) for name, array in ends.present())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_fingerprint_of_parts_is_that_of_whole_layers(in_parts: Any, family: str) -> None:
+    one = small_checkpoint(family, seed=2, layers=1, stored="BF16")
+    whole = fingerprint(one)
+    in_parts()
+    parts = fingerprint(one)
+    assert (parts.digest, parts.key) == (whole.digest, whole.key)
+    for (name, balls), (other, others) in zip(whole.named(), parts.named(), strict=True):
+        assert name == other
+        assert not balls.apart(others).any()
+        assert (others.radius <= 2 * balls.radius + 1e-12).all()
+
+
+@pytest.mark.parametrize("change", ["groups written out", "groups merged", "an idle neuron", "attention_bias"])
+def test_rewritings_that_change_sizes_are_made_in_parts(in_parts: Any, change: str) -> None:
+    one: Checkpoint = small_checkpoint("gpt_neox" if change == "attention_bias" else "llama", layers=1, stored="F64")
+    form, more = one.form, dict[str, Any]()
+    layer = LayerSymmetry(neurons=np.roll(np.arange(form.inner), 3))
+    if change.startswith("groups"):
+        more["groups"] = form.heads
+    if change == "groups merged":
+        one, more["groups"] = apply(Symmetry((LayerSymmetry(),), groups=form.heads), one), form.groups
+    if change == "an idle neuron":
+        layer = LayerSymmetry(neurons=np.arange(-1, form.inner))
+    if change == "attention_bias":
+        layer = replace(layer, attention_bias=np.arange(form.width) / 4)
+    two = apply(Symmetry((layer,), **more), one)
+    whole = two.block(0)
+    in_parts()
+    parts = list(two.parts(0))
+    assert (len(parts) > 4) is (change not in ("groups merged", "an idle neuron"))
+    require_parts_of_whole(parts, whole)
 
 
 def test_bfloat16_is_looked_at_as_it_lies(tmp_path: Path, in_parts: Any) -> None:
@@ -113,9 +185,8 @@ def test_memory_grows_with_parts_and_not_with_layers(tmp_path: Path, monkeypatch
     save_checkpoint(apply(random_symmetry(first, kinds=["heads", "neurons"]), first), tmp_path / "two", "BF16")
     second = open_checkpoint(tmp_path / "two")
     numbers = {"layer": 3 * 2048 * 128 + 2 * 128 * (128 + 64), "embedding": 8192 * 128}
-    monkeypatch.setattr(stream_fit, "NUMBERS", 2**15)
+    monkeypatch.setattr(coded, "NUMBERS", 2**15)
     monkeypatch.setattr(matching, "AT_ONCE", 2**15)
-    monkeypatch.setattr(configurations, "AT_ONCE", 2**15)
     found = Searched(first, second, 4.0, unheard)
 
     def look() -> None:
@@ -125,7 +196,16 @@ def test_memory_grows_with_parts_and_not_with_layers(tmp_path: Path, monkeypatch
     monkeypatch.setattr(layer_parts, "PART", 2**15)
     assert peak_of(look) < 8 * min(numbers.values())
     assert (found.exact, found.equal, found.residuals) == (True, True, [])
+    again = apply(random_symmetry(first, kinds=["heads", "neurons"]), first)
+    written = replace(again, like=first), tmp_path / "three"
+    assert peak_of(lambda: save_checkpoint(*written)) < 4 * sum(numbers.values())
+    assert peak_of(lambda: fingerprint(first)) < 8 * numbers["embedding"]
     assert peak_of(lambda: fit_stream(first, second)) < 4 * numbers["embedding"]
     assert peak_of(lambda: under_identity(first, second)) < 4 * min(numbers.values())
     monkeypatch.setattr(layer_parts, "PART", 2**30)
     assert peak_of(look) > 60 * numbers["layer"]
+    in_parts = (tmp_path / "three" / "model.safetensors").read_bytes()
+    monkeypatch.setattr(coded, "NUMBERS", 2**30)
+    assert peak_of(lambda: save_checkpoint(*written)) > 9 * sum(numbers.values())
+    assert (tmp_path / "three" / "model.safetensors").read_bytes() == in_parts
+    assert peak_of(lambda: fingerprint(first)) > 10 * numbers["embedding"]

@@ -97,3 +97,16 @@ def test_a_comparison_by_sketches_gives_the_same_answers(monkeypatch: pytest.Mon
     monkeypatch.setattr(matching, "PAIRS", 0)
     one = small_checkpoint(family, seed=3, stored="F64")
     assert same_checkpoints(one, apply(random_symmetry(one, seed=3), one)).answer is CheckpointAnswer.SAME
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_few_are_matched_as_well_as_the_package_matches_them(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(seed)
+    rows, columns = sorted(random.integers(1, matching.FEW + 1, 2))[::-1]
+    cost = random.integers(0, 4, (rows, columns)).astype(float)
+    few = matching.assigned(cost)
+    monkeypatch.setattr(matching, "FEW", 0)
+    by_package = matching.assigned(cost)
+    assert len(set(few.tolist())) == columns
+    places = np.arange(columns)
+    assert cost[few, places].sum() == cost[by_package, places].sum()

@@ -126,7 +126,6 @@ def test_walkers_read_pieces_in_one_place() -> None:
             if re.search(r"(?<!np)\.(block|ends)\(", line) and not re.match(r" *(>>>|\.\.\.)", line)}  # fmt: skip
     assert read == {
         "understood.py",
-        "writing.py",
         "edited.py",
         "symmetry_table.py",
         "align.py",

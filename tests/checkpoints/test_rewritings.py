@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_transformer import logits
 
-from lightning_sym.checkpoints import rewritings
+from lightning_sym.checkpoints import coded
 from lightning_sym.checkpoints.exact_arrays import to_objects
 from lightning_sym.checkpoints.model import Block, Checkpoint, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
@@ -281,7 +281,7 @@ def test_rows_that_are_floats_beside_rows_that_are_not(monkeypatch: pytest.Monke
     one = replace(one, outer=replace(one.outer, embedding=one.outer.embedding * (np.arange(40) > 0)[:, None]))
     symmetry = Symmetry((LayerSymmetry(),), scale=Fraction(1, 3))
     whole = apply(symmetry, one).ends().embedding
-    monkeypatch.setattr(rewritings, "ROWS", 1)
+    monkeypatch.setattr(coded, "CHUNK", 1)
     found: Any = apply(symmetry, one).ends().embedding
     assert {type(entry) for entry in found.ravel()} == {Fraction}
     assert (found == whole).all()

@@ -13,7 +13,7 @@ from changed_checkpoints import changed
 from plain_checkpoints import logits
 
 from lightning_sym import apply, open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import folders, rewritings
+from lightning_sym.checkpoints import folders, layer_parts, rewritings
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES, layouts
@@ -169,6 +169,7 @@ def test_every_axis_and_scale_of_every_map_is_needed(network: str, monkeypatch: 
                 return with_piece(table(form), wrong)
 
             monkeypatch.setattr(rewritings, "table", other)
+            monkeypatch.setattr(layer_parts, "LAYER", LAYER | {piece.name: wrong})  # orders act where parts are taken
             tried += 1
             try:
                 found = logits(apply(symmetry, one, exact=False), IDS)

@@ -53,7 +53,7 @@ REFUSED: dict[str, tuple[Callable[[], Checkpoint], str]] = {
     "groups": (of("gpt2", groups=2), "gpt2 must have groups = 4, got 2"),
     "one bias": (one_bias, "must have its pieces and no others, they differ in"),
     "one block": (block_of("gpt2", key_bias=None), "all blocks must have the same pieces, they differ in 1.key_bias"),
-    "a shape": (block_of("llama", up=np.zeros((16, 24))), "1.up must have the shape (24, 16), got (16, 24)"),
+    "a shape": (block_of("llama", up=np.zeros((16, 24))), "up of layer 1 must have the shape (24, 16), got (16, 24)"),
     "NaN": (block_of("llama", up=np.full((24, 16), np.nan)), "mlp.up_proj.weight: numbers must be finite"),
     "fractions": (
         block_of("llama", up=np.full((24, 16), Fraction(1, 3))), "numbers must be floats to be stored, got fractions",

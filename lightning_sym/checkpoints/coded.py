@@ -1,0 +1,135 @@
+"""Large tensors that are never in memory as a whole: some of their entries are made where they are computed with.
+
+Numbers of bfloat16 are held as they lie in a file; some of them, or another order of them, are codes again. Rows that
+are made of others are held as what makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.stored_types import from_disk
+
+Codes = npt.NDArray[np.uint16]
+
+NOT_FINITE = 0x7F80
+"""Bits that are all set in what is infinite or no number."""
+
+CHUNK = 4096
+"""Rows that are looked at together."""
+
+NUMBERS = 2**22
+"""Numbers of rows that are looked at together."""
+
+
+class _AsArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """What says its shape, and is an array where one is asked for."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        """As of an array."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """As of an array."""
+        return prod(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*(_floats(each) for each in given), **kwargs)
+
+    def __array_function__(self, function: Any, _: Any, given: Any, kwargs: Any) -> Any:
+        return function(*(_floats(each) for each in given), **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("codes", "shape"):
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
+
+
+class Coded(_AsArray):
+    """An array of float32 that is held in the 16 bits of bfloat16.
+
+    Example:
+        >>> three = Coded(np.array([0x3F80, 0xC000, 0], dtype="<u2"))
+        >>> (three[:2] + 1).tolist(), np.repeat(three, 2).shape, three.dtype
+        ([2.0, -1.0], (6,), dtype('float32'))
+    """
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, codes: Codes) -> None:
+        self.codes, self.shape = codes, codes.shape
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self.codes[index]
+        return Coded(found) if isinstance(found, np.ndarray) else from_disk(np.asarray(found), "BF16")[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = from_disk(self.codes, "BF16")
+        return found if dtype is None else found.astype(dtype)
+
+    def __array_function__(self, function: Any, _: Any, given: Any, kwargs: Any) -> Any:
+        """Codes are repeated; of all other functions the floats are asked."""
+        if function is np.repeat:
+            return Coded(np.repeat(self.codes, *given[1:], **kwargs))
+        return super().__array_function__(function, _, given, kwargs)
+
+
+class RowsLater(_AsArray):
+    """An array whose rows are made where they are asked for, some at a time.
+
+    Example:
+        >>> squares = RowsLater((1000, 2), lambda some: np.arange(1000.0)[some, None] ** [1, 2])
+        >>> squares[3:5].tolist(), squares.shape, float(squares.max())
+        ([[3.0, 9.0], [4.0, 16.0]], (1000, 2), 998001.0)
+    """
+
+    def __init__(self, shape: tuple[int, ...], make: Callable[[slice], Any]) -> None:
+        self.shape, self.make = shape, make
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.make(index) if isinstance(index, slice) else np.asarray(self)[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(np.concatenate(self.all()), dtype=dtype)
+
+    def all(self) -> list[Any]:
+        """All rows, some in each part."""
+        return [self.make(some) for some in slices(self)]
+
+
+def rows_at_once(array: Any) -> int:
+    """How many rows of an array are looked at together: `CHUNK`, or fewer where they are long.
+
+    Example:
+        >>> rows_at_once(np.zeros((10, 16))), rows_at_once(np.zeros((1, 2**13)))
+        (4096, 512)
+    """
+    long: int = prod(array.shape[1:])
+    return max(1, min(CHUNK, NUMBERS // max(long, 1)))
+
+
+def slices(array: Any, axis: int = 0) -> Iterator[Any]:
+    """The rows of an array, or its places along another axis, as many in each index as are looked at together."""
+    count = array.shape[axis]
+    step = rows_at_once(array) if axis == 0 else max(1, NUMBERS * count // max(array.size, 1))
+    for start in range(0, count, step):
+        yield slice(start, start + step) if axis == 0 else (*(slice(None),) * axis, slice(start, start + step))
+
+
+def _floats(given: Any) -> Any:
+    """Codes, and rows that are made later, as numbers, also in a list; all else as it is."""
+    if isinstance(given, list | tuple):
+        return type(given)(map(_floats, given))
+    return np.asarray(given) if isinstance(given, _AsArray) else given

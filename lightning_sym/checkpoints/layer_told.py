@@ -1,0 +1,112 @@
+"""What is left of a large layer of two checkpoints, as its parts come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.layer_parts import LETTERS, Cut
+from lightning_sym.checkpoints.measured import Measured, value_of
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.symmetry import KINDS
+from lightning_sym.checkpoints.units import Worst
+from lightning_sym.checkpoints.walk import Settled, differing, look_at
+
+MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
+
+
+class LayerTold:
+    """What is left of a layer, part by part, in units or exactly.
+
+    Args:
+        stored: by piece, the coarser of the types that it is stored in.
+        limit: units.
+    """
+
+    def __init__(self, stored: Callable[[str], str], limit: float) -> None:
+        self._stored, self._limit = stored, limit
+        self.off: set[str] = set()
+        self.there: set[str] = set()
+        self.tensors: dict[str, Worst] = {}
+        self.unread = ""
+        self._numbers: dict[str, list[Any]] = {}
+        self._differing: dict[str, tuple[int, int]] = {}
+
+    def look(self, cut: Cut, settled: Settled) -> None:
+        """Which pieces of a part are off by more than the limit, or by what is no number."""
+        for name, left in settled.left.items():
+            if cut.has(name):
+                self.there.add(name)
+                self.off |= {name} if name not in self.off and left.beyond(self._limit).any() else set()
+
+    def add(
+        self, cut: Cut, settled: Settled, units: Callable[[], Settled] | None, second: Block, form: CheckpointForm
+    ) -> None:
+        """Look at a part.
+
+        Args:
+            cut: the part.
+            settled: what is left of it.
+            units: gives the same in units, where it is left exactly.
+            second: the whole layer of the second.
+            form: of it.
+        """
+        measured: Settled | None = None
+        self.unread = self.unread or settled.unread
+        for name, part in settled.parts.items():
+            if _told_by(cut, name):
+                self._numbers.setdefault(name, []).append(value_of(part) if isinstance(part, Measured) else part)
+        entries = dict(vars(cut.of(second, form)))
+        for name, left in settled.left.items():
+            if not cut.has(name):
+                continue
+            worst = self.tensors.setdefault(name, Worst())
+            where = cut.start(name, form)
+            if units is None:
+                look_at(worst, left, None, entries.get(name), *where)
+                if not _is_one(cut, form):
+                    self._count(name, left)
+            elif np.asarray(left != 0, dtype=bool).any():
+                measured = measured or units()
+                look_at(worst, measured.left[name], left, entries.get(name), *where)
+
+    def _count(self, name: str, left: Measured) -> None:
+        """Count entries that differ by far more than floats lose."""
+        far = differing(left, self._stored(name))
+        before = self._differing.get(name, (0, 0))
+        self._differing[name] = before[0] + int(np.count_nonzero(far)), before[1] + far.size
+
+    def _counted(self, kept: Settled | None) -> dict[str, tuple[int, int]]:
+        """By piece, how many entries differ by far more than floats lose, and how many there are."""
+        if kept is not None and not self._differing:
+            for name, left in kept.left.items():
+                self._count(name, left)
+        return self._differing
+
+    def is_mostly_off(self, kept: Settled | None) -> bool:
+        """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
+        counts = self._counted(kept)
+        dense = [2 * counts[name][0] > counts[name][1] for name in MATRICES if name in counts]
+        return 2 * sum(dense) > len(dense)
+
+    def differs(self, kept: Settled | None) -> bool:
+        """Whether any entry differs by far more than floats lose; `kept`: what is left, where it is one part."""
+        return any(count for count, _ in self._counted(kept).values())
+
+    def numbers(self) -> Iterator[tuple[str, Any]]:
+        """The parts of the symmetry that were read off, by name."""
+        for name, parts in self._numbers.items():
+            yield name, parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _is_one(cut: Cut, form: CheckpointForm) -> bool:
+    """Whether a part is the whole layer."""
+    return cut.form(form) == form and cut.first
+
+
+def _told_by(cut: Cut, name: str) -> bool:
+    """Whether a part of a symmetry that is read off belongs to this part of a layer."""
+    return cut.has_kind(LETTERS.get((*KINDS[name].shape, "")[0]))
