@@ -120,3 +120,16 @@ def test_a_block_of_zeros_counts_by_its_degree() -> None:
     zero = Weights.random(Architecture((3, 3, 3, 3), (2, 2, 2), 2), seed=1, bound=5)
     weights = Weights.of(dict(zero.matrices) | {"V1": [[0] * 3] * 3}, NetworkForm())
     assert learning_coefficient(weights).upper == Fraction(9, 2 * 9)
+
+
+def test_heads_that_attend_alike_write_no_more_than_their_projections_let_them() -> None:
+    """The sum of their values is a product of small rank, not any matrix."""
+    shape = Architecture((6, 10), (1,), 2, SOFTMAX, 2, (1,), embed=6)
+    weights = Weights.random(shape, seed=3, bound=5)
+    alike = {letter + "1.2": weights[letter + "1.1"] for letter in "QKOV"}
+    question = asked(Weights.of(dict(weights.matrices) | alike, weights.form), 2)
+    near = local_dimension(question.weights, 2)
+    assert near is not None
+    assert 0 < rank_by_conditions(question) <= shape.parameter_count - near.upper
+    found = learning_coefficient(question.weights)
+    assert found.lower < found.upper
