@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
+
 from lightning_sym.ask import failing
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved
 from lightning_sym.coefficients.seen_circuits import AtWeights, SeenCircuits, orbit_of_circuits, whole_circuits
@@ -70,11 +72,21 @@ def _that_write(question: AtWeights, seen: SeenCircuits) -> SoftmaxConditions:
 
 
 def _merged(question: AtWeights, seen: SeenCircuits) -> Weights:
-    """The network where the first head of those that attend alike has the sum of their values, and others none."""
+    """The network where the first head of those that attend alike has the sum of their values, and others none.
+
+    With projections the sum stays the product that it is, as the rank of its differential is asked too.
+    """
     matrices = {name: matrix for name, matrix in question.weights.matrices.items() if name[0] not in "OV"}
     for group in seen.all_groups:
         for place, name in enumerate(group.names):
-            matrices["V" + name] = group.value.scaled(0 if place else 1).fractions()
+            times = 0 if place or not group.value else 1
+            if group.factors is None:
+                matrices["V" + name] = group.value.scaled(times).fractions()
+            else:
+                output, inner = (factor.scaled(times).fractions() for factor in group.factors)
+                more = (question.shape.heads - len(group.heads)) * len(inner) // len(group.heads)
+                matrices["O" + name] = np.pad(output, ((0, 0), (0, more)))  # all heads of a layer have one inner width
+                matrices["V" + name] = np.pad(inner, ((0, more), (0, 0)))
     return Weights.of(matrices, question.weights.form)
 
 

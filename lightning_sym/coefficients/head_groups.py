@@ -58,13 +58,18 @@ class HeadGroup:
         return added([head.value for head in self.heads])
 
     @cached_property
-    def _value_factors(self) -> FactorRanks | None:
+    def factors(self) -> tuple[RationalMatrix, RationalMatrix] | None:
         """The sum of the values as one product, with all factors beside each other; without projections it is none."""
         first, *others = self.heads
         if first.output is None:
             return None
         output = first.output.mT.above(*(head.output.mT for head in others)).mT
-        return FactorRanks.of(output, first.inner_value.above(*(head.inner_value for head in others)))
+        return output, first.inner_value.above(*(head.inner_value for head in others))
+
+    @cached_property
+    def _value_factors(self) -> FactorRanks | None:
+        """The ranks of that product."""
+        return None if self.factors is None else FactorRanks.of(*self.factors)
 
     def _values(self) -> tuple[LocalPair, dict[str, int]]:
         """The pair of the sum of the values."""

@@ -120,3 +120,27 @@ def test_a_block_of_zeros_counts_by_its_degree() -> None:
     zero = Weights.random(Architecture((3, 3, 3, 3), (2, 2, 2), 2), seed=1, bound=5)
     weights = Weights.of(dict(zero.matrices) | {"V1": [[0] * 3] * 3}, NetworkForm())
     assert learning_coefficient(weights).upper == Fraction(9, 2 * 9)
+
+
+def test_heads_that_attend_alike_write_no_more_than_their_projections_let_them() -> None:
+    """The sum of their values is a product of small rank, not any matrix."""
+    shape = Architecture((6, 10), (1,), 2, SOFTMAX, 2, (1,), embed=6)
+    weights = Weights.random(shape, seed=3, bound=5)
+    alike = {letter + "1.2": weights[letter + "1.1"] for letter in "QKOV"}
+    question = asked(Weights.of(dict(weights.matrices) | alike, weights.form), 2)
+    near = local_dimension(question.weights, 2)
+    assert near is not None
+    assert 0 < rank_by_conditions(question) <= shape.parameter_count - near.upper
+    found = learning_coefficient(question.weights)
+    assert found.lower < found.upper
+
+
+def test_scores_that_one_background_token_does_not_show_are_shown_by_two() -> None:
+    """Where `A V` is skew a single token sees no score of what it writes; Theorem 14 then asks for three tokens."""
+    shape = Architecture((2, 2, 2), (2, 2), 3, skip=True, causal=True, embed=2)
+    skew = {"Q1": [[1, 0], [0, 1]], "K1": [[1, 2], [0, 3]], "V1": [[0, 3], [-1, -2]]}
+    weights = changed(Weights.random(shape, seed=3, bound=5), **skew)
+    proofs = [learning_coefficient(weights, tokens).proof for tokens in (2, 3)]
+    assert [proof.endswith("Theorem 14") for proof in proofs] == [False, True]
+    assert isinstance(five := seen_by_ranks(asked(weights, 3)), Proved)
+    assert learning_coefficient(weights, 3).value == five.pair.value
