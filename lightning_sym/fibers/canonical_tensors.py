@@ -1,8 +1,9 @@
 r"""The canonical form of lightning weights with skip connections: layer tensors, written by heads in one way.
 
 By Theorem 1 of docs/deep-lightning.md the function determines `E`, `U` and all layer tensors up to one change of basis
-of the stream, which is such that `E` is a reduced echelon form. A single head is $(A, V)$ up to a factor, which makes
-the first entry of $A$ one, and where both have rank one keys and values may be exchanged: the smaller pair stands.
+of the stream, which is such that `E` is a reduced echelon form; ends that are absent are unit matrices. A single head
+is $(A, V)$ up to a factor, which makes the first entry of $A$ one, and where both have rank one keys and values may be
+exchanged: the smaller pair stands.
 Several heads are written out: the coefficients of $y_j y_n z_k$, $n \ge j$, in row $m$ of $T(y; z)$ are row $n$ of the
 matrix $A$ of a head whose values take $y_j$ to row $m$. So networks with any number of heads, two at least, agree.
 """
@@ -50,8 +51,7 @@ def tensors_in_normal_form(asked: AskedFiber) -> NetworkCircuits:
     if why is not None:
         raise BadInput(f"the canonical form of lightning weights with options needs {THEOREM}: {why}")
     net = NetworkCircuits.of(asked.weights)
-    if shape.embed is not None and shape.unembed is not None:
-        net = _in_basis(net, columns_of(net.embed, row_echelon(net.embed).pivots))
+    net = _in_basis(net, columns_of(net.embed, row_echelon(net.embed).pivots))
     write = _one_head if shape.heads == 1 else _coefficients
     return replace(net, layers=[list(write(list(heads))) for heads in net.layers])
 

@@ -62,6 +62,22 @@ def test_heads_that_are_mixed_have_one_form() -> None:
     assert canonical(network(wrong, **ENDS)).hash != one.hash
 
 
+@pytest.mark.parametrize("layers", [THIN, TWO])
+def test_one_function_with_its_square_end_in_front_behind_or_both(layers: Any) -> None:
+    """E = g alone, U = g alone in another basis, and both: the first had a form of its own."""
+    unit = np.eye(2, dtype=int)
+    front = network(layers, E=BASIS.tolist())
+    behind = network(
+        [[(BASIS.T @ a @ BASIS, INVERSE @ v @ BASIS) for a, v in heads] for heads in layers], U=BASIS.tolist()
+    )
+    both = network(layers, moved=True, E=BASIS, U=unit)
+    assert same_function(front, behind).answer is same_function(front, both).answer is Answer.SAME
+    forms = [canonical(each) for each in (front, behind, both)]
+    assert len({each.hash for each in forms}) == 1
+    assert same_function(front, forms[0].weights).answer is Answer.SAME
+    assert canonical(network(layers, E=[[1, 2], [0, 2]])).hash != forms[0].hash
+
+
 TURN = [[0, 1], [-1, 0]]
 REFUSED = {
     "skip connections": Weights.random(Architecture((2, 2, 2), (2, 2), 2, heads=2), seed=1, bound=3),
