@@ -138,7 +138,7 @@ def cuts_of(block: Block, form: CheckpointForm) -> list[Cut]:
     """
     group = form.width * form.head_width * 2 * (form.heads // form.groups + 1)
     neuron = form.width * (3 if form.has_gate else 2)
-    if form.groups * group + form.inner * neuron <= PART or form.experts is not None:  # experts stay together
+    if form.groups * group + form.inner * neuron <= PART:
         return [Cut(slice(0, form.groups), slice(0, form.inner), first=True)]
     groups = [slice(0, form.groups)] if block.value_bias is not None else _slices(form.groups, group)
     neurons = _slices(form.inner, neuron)
