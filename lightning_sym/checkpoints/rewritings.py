@@ -15,7 +15,13 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, TurnedAndNot, moved, one_number, sets_in_order
-from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
+from lightning_sym.checkpoints.configurations import (
+    Configurations,
+    chosen,
+    has_equal_experts,
+    require_neurons,
+    with_idle,
+)
 from lightning_sym.checkpoints.edited import View
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
@@ -207,7 +213,10 @@ class LayerChange:
             "heads": Order(heads), "groups": Order(heads[::share] // share), "neurons": Order(self.order)
         }  # fmt: skip
         if form.experts is not None and self.part("neurons") is not None:
-            found["experts"] = Order(sets_in_order(self.order, form.experts))
+            experts = sets_in_order(self.order, form.experts)
+            kept = (experts == np.arange(form.experts)).all() or not has_equal_experts(block, form)
+            require(kept, f"{where}neurons must keep experts in their order where two have equal rows of the router")
+            found["experts"] = Order(experts)
         gauges = {name: kind.of(part, ring) for _, name, kind in GAUGES if (part := self.part(name)) is not None}
         found |= {space: gauges[name] for space, name, _ in GAUGES if name in gauges}
         if {"turns", "queries"} & gauges.keys() and 0 < (turned := form.at(self.number).turned) < form.head_width:
