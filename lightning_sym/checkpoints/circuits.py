@@ -190,6 +190,7 @@ def _absent(checkpoint: Checkpoint) -> tuple[str, ...]:
     if any(b is not None for b in (block.query_bias, block.value_bias, block.output_bias)):
         found.append("biases")
     found += ["norms of queries and keys"] * (form.head_norms is not None)
+    found += ["experts"] * (form.experts is not None)
     found += ["attention and MLP side by side"] * (form.parallel is not None)
     found += ["norms behind attention and MLPs"] * (form.norms_behind is not None)
     return (*found, "learned positions" if form.theta is None else "rotary positions")

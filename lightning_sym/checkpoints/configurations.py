@@ -64,6 +64,17 @@ def alive(block: Block) -> Any:
     return np.logical_and.reduce(list(found.values()))
 
 
+def has_equal_experts(block: Block, form: CheckpointForm) -> bool:
+    """Whether two experts have one score at every input, so that programs choose between them by their numbers."""
+    if block.router is None or form.chosen == form.experts:
+        return False
+    rows = np.asarray(block.router)
+    if block.norm2_gain is not None:
+        rows = rows[:, np.asarray(block.norm2_gain) != 0]
+    biases = np.zeros(len(rows)) if block.router_bias is None else np.asarray(block.router_bias)
+    return len({(*row, bias) for row, bias in zip(rows.tolist(), biases.tolist(), strict=True)}) < len(rows)
+
+
 SIGNED_BY = {
     "behind1_gain": "output", "behind2_gain": "down", "query_norm_gain": "query", "key_norm_gain": "key",
     "query_row_gain": "query", "key_row_gain": "key",

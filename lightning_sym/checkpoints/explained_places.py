@@ -123,18 +123,24 @@ class Places:
         scene = Scene(self.first.form, first, second, frozenset(first), self.units, self._stored(place))
         new = {name for name, array in second.items() if name not in first and np.any(array)}
         scene = replace(scene, off=self._left(scene, frozenset(first)) | new)
-        if place is not None and {name for name, array in first.items() if array.ndim > 1} <= scene.off:
-            for other in self._others(place):
-                theirs = dict(pieces_of(self.first, other, Walker.COMPARISON).present())
-                if theirs.keys() == first.keys() and not self._left(replace(scene, first=theirs), frozenset(theirs)):
-                    equal = all(np.array_equal(array, second[name]) for name, array in theirs.items() if name in second)
-                    return exchanged(place, other, tuple(first), equal)
-        found = explain(scene, self._left, known)
-        if found is None:
-            return None
-        behind = found.scene.first
-        equal = all(np.array_equal(array, second[name]) for name, array in behind.items() if name in second)
-        return Explanation.of(place, equal, found)
+        for other, each in (*self._other_layers(place, scene, new), (None, scene)):
+            if (found := explain(each, self._left, known)) is not None:
+                behind = found.scene.first
+                equal = all(np.array_equal(array, second[name]) for name, array in behind.items() if name in second)
+                own = Explanation.of(place, equal, found)
+                return own if place is None or other is None else exchanged(place, other, tuple(first), equal) + own
+        return None
+
+    def _other_layers(self, place: int | None, scene: Scene, new: set[str]) -> Iterator[tuple[int, Scene]]:
+        """Yield the layers that share a map with the second where their own shares none: these stood there before."""
+        maps = {name for name, array in scene.first.items() if array.ndim > 1}
+        for other in self._others(place) if place is not None and maps <= scene.off else ():
+            theirs = dict(pieces_of(self.first, other, Walker.COMPARISON).present())
+            if theirs.keys() == scene.first.keys():
+                then = replace(scene, first=theirs)
+                off = self._left(then, frozenset(theirs))
+                if not maps <= off:
+                    yield other, replace(then, off=off | new)
 
     def _others(self, layer: int) -> Iterator[int]:
         """The other layers, the nearest first."""

@@ -40,8 +40,9 @@ class Fingerprint(Result):
         heads: by layer, one row a query head, in the order of the checkpoint: singular values of its OV, then of its
             QK (with rotary positions at distance 0; rows of queries and keys times their gains, if they have any),
             then, in layers with rotary positions, the sizes of the frequencies.
-        marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the
-            largest down; `attention bias` and `MLP bias`; `attention gain` and `MLP gain`, of the norms behind both.
+        marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, `router`, each from
+            the largest down; `attention bias` and `MLP bias`; `attention gain` and `MLP gain`, of the norms behind
+            both.
         ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
             `logit bias`.
         digest: SHA-256 of the form and of all tensors, byte by byte; the name of the family has no part in it.

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import Places, StreamMap, moved
-from lightning_sym.checkpoints.configurations import Folded, fold
+from lightning_sym.checkpoints.configurations import Folded, fold, has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Rounded
 from lightning_sym.checkpoints.layer_parts import Cut
 from lightning_sym.checkpoints.measured import value_of
@@ -254,7 +254,9 @@ def match_neurons(first: FoldedParts, second: FoldedParts, *, scaled: bool, expe
 
 
 def _match_experts(sides: tuple[FoldedParts, FoldedParts], sketches: list[Any], experts: int) -> Places:
-    """Return the old expert at each new place."""
+    """Return the old expert at each new place: that with its number, where numbers decide which of them is read."""
+    if has_equal_experts(sides[0].block, sides[0].form):
+        return np.arange(experts, dtype=np.int64)
     signs = [[x.reshape(experts, -1, x.shape[-1]).sum(axis=1) for x in each] for each in sketches]
     pairs = [tuple(side.router() for side in sides), *zip(*signs, strict=True)]
     squares: Any = sum(_relative((old * old).sum(axis=1), (new * new).sum(axis=1), old @ new.T) for old, new in pairs)

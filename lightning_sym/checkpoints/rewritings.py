@@ -16,7 +16,13 @@ import numpy as np
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, TurnedAndNot, moved, one_number
 from lightning_sym.checkpoints.coded import RowsLater
-from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
+from lightning_sym.checkpoints.configurations import (
+    Configurations,
+    chosen,
+    has_equal_experts,
+    require_neurons,
+    with_idle,
+)
 from lightning_sym.checkpoints.edited import View
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, orders_of
@@ -103,6 +109,9 @@ class Rewritten(View):
         old = forms.written_out(block_of(self.original, layer, Walker.REWRITING, coded=True))
         places, order = chosen(symmetry, old, where)
         orders = orders_of(symmetry, forms.between) | ({} if symmetry.neurons is None else {"neurons": order})
+        experts = orders.get("experts", np.arange(0))
+        kept = (experts == np.arange(len(experts))).all() or not has_equal_experts(old, forms.between)
+        require(kept, f"{where}neurons must keep experts in their order where two have equal rows of the router")
         idle = symmetry.neurons is not None and len(order) < forms.new.inner
         alone = idle or forms.between.groups != forms.new.groups
         for cut in cuts or cuts_of(old, forms.between, alone=alone):

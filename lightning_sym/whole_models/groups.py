@@ -107,7 +107,7 @@ def _rows(
     for rule in rules.rules:
         touched = _names(each.tensor for each in rule.touched)
         found = ModelGroup(rule.space, rule.group, rule.dimension, rule.proof, tensors=touched)
-        if rule.space == "query-key" and form.head_norms:
+        if rule.space == "query-key" and form.head_norms == "head":
             found = replace(found, group=rule.group + QUARTERS, proof=f"{rule.proof}; docs/whole-models.md, Theorem 2")
         rows.append(
             _of_equal_gains(found, form, equal)

@@ -148,6 +148,7 @@ def interleaved_rows(block: Block) -> dict[str, Any]:
 ROTARY = frozenset(("rotary-rows", "rotary-rows-k", "rotary-rows-one-side", "rope-theta"))
 GATED = frozenset(("gate-up-exchanged",))
 BIASED = frozenset(("bias-forgotten",))
+IN_FRONT = frozenset(("norms-exchanged", "gain-plus-one", "gain-minus-one", "gain-folded-twice", "gain-not-folded"))
 
 MADE: dict[str, Make] = {
     "rotary-rows": everywhere(interleaved_rows),
@@ -177,6 +178,8 @@ def applies(mistake: str, one: MadeCheckpoint) -> bool:
     """Whether a mistake can be made on a checkpoint at all, and changes something."""
     block, form = one.blocks[0], one.form
     if mistake in ROTARY and form.theta is None:
+        return False
+    if mistake in IN_FRONT and form.bare:
         return False
     if mistake == "rotary-rows-k" and form.heads == form.groups:
         return False

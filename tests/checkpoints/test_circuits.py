@@ -183,3 +183,8 @@ def test_bad_input_is_said_in_a_line(
     assert message in err
     assert err.count("\n") == 1
     assert sorted(folder.iterdir()) == before
+
+
+def test_experts_are_named_among_what_no_theorem_knows() -> None:
+    assert "experts" in circuits(small_checkpoint("mixtral", layers=1)).absent
+    assert "experts" not in circuits(small_checkpoint("llama", layers=1)).absent

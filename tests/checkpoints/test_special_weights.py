@@ -6,10 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from naive_transformer import logits
 
-from lightning_sym import compare_fingerprints, fingerprint
+from lightning_sym import apply, compare_fingerprints, fingerprint, same_checkpoints
+from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.model import MadeCheckpoint
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
 
 TOKENS = [2, 7, 1, 8]
@@ -74,3 +78,30 @@ def test_gated_neurons_exchange_their_inputs() -> None:
     gate, up = plain.blocks[0].gate.copy(), plain.blocks[0].up.copy()
     gate[:2], up[:2] = up[:2].copy(), gate[:2].copy()
     assert not same_logits(plain, with_block(plain, gate=gate, up=up))
+
+
+@pytest.mark.parametrize("chosen", [2, 3])
+def test_experts_with_equal_rows_of_the_router_keep_their_order(chosen: int) -> None:
+    """Programs read the one of lower number, wherever the scores of two are equal: here at every input."""
+    config = {"num_local_experts": 3, "num_experts_per_tok": chosen}
+    one = small_checkpoint("mixtral", 4, inner=4, stored="F64", config=config)
+    block = one.blocks[0]
+    router, gain = np.array(block.router), np.array(block.norm2_gain)
+    router[1], gain[3] = router[0], 0
+    router[1, 3] += 1  # which is not read
+    one = with_block(one, router=router, norm2_gain=gain)
+    order = np.roll(np.arange(12), 4)
+    swapped = {name: getattr(block, name)[order] for name in ("gate", "up")}
+    two = with_block(one, router=np.roll(router, 1, axis=0), down=block.down[:, order], **swapped)
+    asked = Symmetry((LayerSymmetry(neurons=order), LayerSymmetry()))
+    answer = same_checkpoints(one, two).answer
+    if chosen == 3:  # all of them are read
+        assert answer is CheckpointAnswer.SAME
+        assert np.array_equal(apply(asked, one).block(0).up, two.blocks[0].up)
+        return
+    assert answer not in (CheckpointAnswer.SAME, CheckpointAnswer.ROUNDING)
+    with pytest.raises(BadInput, match="keep experts in their order where two have equal rows of the router"):
+        apply(asked, one).block(0)
+    inside = np.concatenate([[1, 0, 3, 2], np.arange(4, 12)])
+    kept = apply(Symmetry((LayerSymmetry(neurons=inside), LayerSymmetry())), one)
+    assert same_checkpoints(one, kept).answer is CheckpointAnswer.SAME
