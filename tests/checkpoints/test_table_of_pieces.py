@@ -169,7 +169,7 @@ def test_every_axis_and_scale_of_every_map_is_needed(network: str, monkeypatch: 
                 return with_piece(table(form), wrong)
 
             monkeypatch.setattr(rewritings, "table", other)
-            monkeypatch.setattr(layer_parts, "LAYER", LAYER | {piece.name: wrong})  # orders act where parts are taken
+            monkeypatch.setattr(layer_parts, "LAYER", {**LAYER, piece.name: wrong})  # orders act where parts are taken
             tried += 1
             try:
                 found = logits(apply(symmetry, one, exact=False), IDS)
