@@ -18,7 +18,7 @@ READ = {
     "baseline of check",  # written only where there is none
     "config_file of dimension", "weight_file of conserved", "weight_file of phi", "weights of explain",
     "against of circuits", "scan of circuits", "adapter of same", "tokenizer_a of same", "tokenizer_b of same",
-    "second of align", "weights of page", "grade of exercise", "picture of explain",
+    "second of align", "along of classify", "weights of page", "grade of exercise", "picture of explain",
 }  # fmt: skip
 FOLDERS = {"report of check", "certificates of check", "output of align", "output of apply", "output of convert"}
 ENDINGS = {"canonical": ".json", "recover": ".json", "circuits": ".png", "exercise": ".html", "figure": ".svg"}

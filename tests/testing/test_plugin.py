@@ -106,6 +106,7 @@ def test_the_plugin_loads_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     modules = [
         "lightning_sym",
+        "lightning_sym.errors",
         "lightning_sym.lazy",
         "lightning_sym.testing",
         "lightning_sym.testing.plugin",
