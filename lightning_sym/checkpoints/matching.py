@@ -240,7 +240,9 @@ def match_neurons(first: FoldedParts, second: FoldedParts, *, scaled: bool, expe
             best = np.arange(size, dtype=np.int64)
             left, open_places = best, best
         else:
-            near: Any = [tuple(x[some] for x in each) for each, some in zip(sketches, places, strict=True)]
+            near: Any = [
+                tuple(x[at * size :][:size] for x in each) for each, at in zip(sketches, (old, new), strict=True)
+            ]
             best = _nearest(*near)
             taken = np.bincount(best, minlength=size)
             left, open_places = np.flatnonzero(taken != 1), np.flatnonzero(taken[best] != 1)
