@@ -3,7 +3,9 @@
 A polynomial is the list of its coefficients, lowest first. (docs/deep-lightning.md, section 5.)
 """
 
-from proofs_check.checker.verify import need, spend
+from operator import mul
+
+from proofs_check.checker.verify import need, pack, spend, unpack
 
 Vector = list[int]
 
@@ -11,7 +13,7 @@ Vector = list[int]
 def _less(f: Vector, g: Vector, p: int) -> tuple[Vector, Vector]:
     """Return quotient and remainder by a monic polynomial."""
     f, quotient = f[:], list[int]()
-    spend(len(g) * max(0, len(f) - len(g) + 1))
+    spend(2 * len(g) * max(0, len(f) - len(g) + 1))
     while len(f) >= len(g):
         c = f.pop()
         quotient.append(c)
@@ -36,17 +38,28 @@ def _common(f: Vector, g: Vector, p: int) -> Vector:
     return f
 
 
-def _power(h: Vector, f: Vector, p: int) -> Vector:
-    """Return h^p modulo f."""
+def _overflow(f: Vector, p: int) -> list[int]:
+    """Return x^n, ..., x^(2n - 1) modulo a monic polynomial of degree n, packed: no product is divided afterwards."""
+    spend(4 * len(f) ** 2)
+    power, found = [0] * (len(f) - 2) + [1], list[int]()
+    for _ in f[1:]:
+        last = power[-1]
+        power = [(y - last * z) % p for y, z in zip([0, *power], f[:-1], strict=False)]
+        found.append(pack(power))
+    return found
+
+
+def _power(h: Vector, overflow: list[int], p: int) -> Vector:
+    """Return h^p modulo the polynomial with this overflow."""
+    n = len(overflow)
 
     def times(a: Vector, b: Vector) -> Vector:
-        spend(len(a) * len(b))
-        product = [0] * (len(a) + len(b))
-        for k, x in enumerate(a):
-            for m, y in enumerate(b):
-                product[k + m] += x * y
-        product = [x % p for x in product]
-        return _less(product, f, p)[1]
+        spend(50 * n + n * n // 20)
+        product = [x % p for x in unpack(pack(a) * pack(b))]
+        found = [x % p for x in unpack(pack(product[:n]) + sum(map(mul, product[n:], overflow)))]
+        while found and not found[-1]:
+            found.pop()
+        return found
 
     found = [1]
     for bit in bin(p)[2:]:
@@ -61,16 +74,17 @@ def degrees(f: Vector, degree: int, p: int) -> list[int]:
     f = _monic(f, p)
     slope = [k * x % p for k, x in enumerate(f)][1:]
     need(len(_common(f, _less(slope, f, p)[1], p)) == 1, "on a line a polynomial must have no double factor")
-    found, h, k = list[int](), [0, 1], 0
+    found, h, k, overflow = list[int](), [0, 1], 0, _overflow(f, p)
     while len(f) - 1 > 2 * k + 1:
         k += 1
-        h = _power(h, f, p)
+        h = _power(h, overflow, p)
         apart = [*h, *[0] * (2 - len(h))]
         apart[1] = (apart[1] - 1) % p
         g = _common(f, _less(apart, [*[0] * len(apart), 1], p)[1], p)
         found += [k] * ((len(g) - 1) // k)
         f = _less(f, g, p)[0]
-        h = _less(h, f, p)[1]
+        if len(g) > 1:
+            h, overflow = _less(h, f, p)[1], _overflow(f, p)
     return [*found, len(f) - 1] if len(f) > 1 else found
 
 
