@@ -14,6 +14,7 @@ is one where these sums are independent.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from math import fsum
 from typing import Any
@@ -203,6 +204,27 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
         sizes = np.sqrt(np.divide(down, up, out=np.ones_like(up), where=told), out=np.ones_like(up), where=told)
         found["ups"] = sizes * (1 if block.gate is None else cube_signs(block.up))  # ReLU allows no signs
     return {name: part for name, part in found.items() if part is not None}
+
+
+def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -> bool:
+    """Whether no sum of cubes vanishes by which a sign, or a turn, was chosen.
+
+    Args:
+        block: a layer under the gauge.
+        form: of the network, as this layer has it.
+        gauge: the parts of it.
+    """
+    last = block.query[:, form.turned :]
+    by_group = last.reshape(form.groups, form.heads // form.groups, *last.shape[1:])
+    rows: dict[str, tuple[Any, Any]] = {
+        "values": (block.value, -1), "queries": (by_group, (1, 3)), "turns": (as_complex(block.key[:, : form.turned]), -1),
+        "ups": (np.zeros((0, 1)) if block.gate is None else block.up, -1),
+    }  # fmt: skip
+    chosen = [rows[name] for name in rows if name in gauge]
+    return all(
+        (np.abs((np.abs(x) ** 2 * x).sum(axis=axis)) >= LEAST * (np.abs(x) ** 3).sum(axis=axis)).all()
+        for x, axis in chosen
+    )
 
 
 def balanced_keys(block: Block, share: int) -> tuple[Any, Any, Any]:

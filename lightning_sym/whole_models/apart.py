@@ -162,10 +162,8 @@ def _differences(
     against = ours, reduce_mod(theirs * float(scale.denominator * pow(scale.numerator, -1, P) % P), P)
     if (integers(product(ours.T, ours)) != integers(product(theirs.T, theirs))).any():
         yield _Unlike(None, "scalar products in the stream")
-    if only_ends:
-        ends = [replace(each, positions=None) for each in ends]
     entered = [_entered(each, vectors, strict=strict) for each, vectors in zip(ends, against, strict=True)]
-    for name, shown, other_shown in zip(("embedding", "positions"), *entered, strict=True):
+    for name, shown, other_shown in list(zip(("embedding", "positions"), *entered, strict=True))[: 2 - only_ends]:
         count = min(len(shown), len(other_shown))
         if (apart := (shown[:count] != other_shown[:count]).any(axis=1)).any():
             yield _Unlike(None, f"{name} {int(np.argmax(apart))}")

@@ -69,6 +69,10 @@ BEHIND = frozenset(("score_cap", "local_theta"))
 """What Theorem 3 allows besides, as it compares heads inside of a layer."""
 
 
+SCALES = frozenset(("score_width", "embedding_square", "residual", "logit_divisor", "score_cap", "logit_cap"))
+"""Parts that are numbers, none of which may take away what it is multiplied with."""
+
+
 def unproved(form: CheckpointForm) -> str | None:
     """What the network has and the theorem does not know, in words."""
     known = PROVED | BEHIND if form.norms_behind else PROVED
@@ -98,6 +102,11 @@ NEEDS = (
         lambda form: form.activation,
     ),
     Need("an epsilon above 0", lambda form: form.epsilon > 0, lambda form: f"{form.epsilon}"),
+    Need(
+        "scales above 0",
+        lambda form: all(value > 0 for name, value in form.features() if name in SCALES),
+        lambda form: "0",
+    ),
     Need("no part that it does not know", lambda form: unproved(form) is None, lambda form: unproved(form) or "none"),
     Need(
         "windows of 3 tokens or more",
@@ -110,12 +119,13 @@ NEEDS = (
         lambda form: f"theta {form.theta}",
     ),
     Need(
-        "rotary positions and heads narrower than the stream where queries and keys have gains",
+        "RMSNorm, rotary positions and heads narrower than the stream where queries and keys have gains",
         lambda form: (
             not form.head_norms
-            or (form.head_norms == "head" and form.theta is not None and form.head_width < seen_width(form))
+            or (form.head_norms == "head" and form.theta is not None and form.norm == "rms")
+            and form.head_width < form.width
         ),
-        lambda form: f"theta {form.theta}, head width {form.head_width}",
+        lambda form: f"{form.norm}, theta {form.theta}, head width {form.head_width}",
     ),
     Need(
         "rotary frequencies that are algebraic, and no gains or norms behind, where layers have no rotary positions",

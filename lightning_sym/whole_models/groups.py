@@ -64,7 +64,7 @@ def model_groups(checkpoint: Checkpoint) -> tuple[ModelGroup, ...]:
         seen_values = sum(_seen_of_values(checkpoint, layer) for layer in range(form.layers))
     equal = equal_gains(checkpoint) if form.tied else ()
     rows = _rows(form, parts, symmetry_table(checkpoint), equal, seen_values)
-    if not form.head_norms:
+    if form.head_norms != "head":
         return rows
     blocks = (block_of(checkpoint, layer, Walker.GROUPS) for layer in range(form.layers))
     free = form.groups * sum(len(equal_pairs(block)) for block in blocks)
@@ -107,7 +107,7 @@ def _rows(
     for rule in rules.rules:
         touched = _names(each.tensor for each in rule.touched)
         found = ModelGroup(rule.space, rule.group, rule.dimension, rule.proof, tensors=touched)
-        if rule.space == "query-key" and form.head_norms:
+        if rule.space == "query-key" and form.head_norms == "head":
             found = replace(found, group=rule.group + QUARTERS, proof=f"{rule.proof}; docs/whole-models.md, Theorem 2")
         rows.append(
             _of_equal_gains(found, form, equal)
