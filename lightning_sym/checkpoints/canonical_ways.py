@@ -214,16 +214,17 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
         form: of the network, as this layer has it.
         gauge: the parts of it.
     """
-    last = block.query[:, form.turned :]
-    by_group = last.reshape(form.groups, form.heads // form.groups, *last.shape[1:])
+    by_group = block.query.reshape(form.groups, form.heads // form.groups, form.head_width, form.width)
     rows: dict[str, tuple[Any, Any]] = {
-        "values": (block.value, -1), "queries": (by_group, (1, 3)), "turns": (as_complex(block.key[:, : form.turned]), -1),
+        "values": (block.value, -1),
+        "queries": (by_group[:, :, form.turned :], (1, 3)),
+        "turns": (as_complex(np.asarray(block.key, dtype=np.float64)[:, : form.turned]), -1),
         "ups": (np.zeros((0, 1)) if block.gate is None else block.up, -1),
-    }  # fmt: skip
-    chosen = [rows[name] for name in rows if name in gauge]
+    }
     return all(
         (np.abs((np.abs(x) ** 2 * x).sum(axis=axis)) >= LEAST * (np.abs(x) ** 3).sum(axis=axis)).all()
-        for x, axis in chosen
+        for name, (x, axis) in rows.items()
+        if name in gauge
     )
 
 

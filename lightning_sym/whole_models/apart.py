@@ -67,7 +67,8 @@ def apart_by_theorem(
         >>> apart_by_theorem(one, one)
     """
     forms = first.form, second.form
-    if _common(forms[0]) != _common(forms[1]) or not all(knows_all(form, Walker.GROUPS) for form in forms):
+    shared = [replace(form, family="", tied=False, context=3, epsilon=Fraction(1)) for form in forms]
+    if shared[0] != shared[1] or not all(knows_all(form, Walker.GROUPS) for form in forms):
         return None
     tell = progress or unheard
     for one, other in ((first, second), (second, first)):
@@ -132,11 +133,6 @@ def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) 
     theorem = theorem_of(form)
     steps = f"{theorem} and Corollary 3" if form.head_norms else "Corollary 3"
     return (steps if held >= BY_LAYERS else f"Steps 1 to 4 of {theorem}") * (held >= BY_ENDS), held
-
-
-def _common(form: CheckpointForm) -> CheckpointForm:
-    """Return what two forms must have in common."""
-    return replace(form, family="", tied=False, context=3, epsilon=Fraction(1))
 
 
 class _Unlike(NamedTuple):

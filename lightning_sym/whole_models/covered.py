@@ -69,10 +69,6 @@ BEHIND = frozenset(("score_cap", "local_theta"))
 """What Theorem 3 allows besides, as it compares heads inside of a layer."""
 
 
-SCALES = frozenset(("score_width", "embedding_square", "residual", "logit_divisor", "score_cap", "logit_cap"))
-"""Parts that are numbers, none of which may take away what it is multiplied with."""
-
-
 def unproved(form: CheckpointForm) -> str | None:
     """What the network has and the theorem does not know, in words."""
     known = PROVED | BEHIND if form.norms_behind else PROVED
@@ -104,7 +100,7 @@ NEEDS = (
     Need("an epsilon above 0", lambda form: form.epsilon > 0, lambda form: f"{form.epsilon}"),
     Need(
         "scales above 0",
-        lambda form: all(value > 0 for name, value in form.features() if name in SCALES),
+        lambda form: all(value > 0 for _, value in form.features() if isinstance(value, Fraction)),
         lambda form: "0",
     ),
     Need("no part that it does not know", lambda form: unproved(form) is None, lambda form: unproved(form) or "none"),
@@ -122,8 +118,8 @@ NEEDS = (
         "RMSNorm, rotary positions and heads narrower than the stream where queries and keys have gains",
         lambda form: (
             not form.head_norms
-            or (form.head_norms == "head" and form.theta is not None and form.norm == "rms")
-            and form.head_width < form.width
+            or (form.head_norms, form.norm, form.theta is None, form.head_width < form.width)
+            == ("head", "rms", False, True)
         ),
         lambda form: f"{form.norm}, theta {form.theta}, head width {form.head_width}",
     ),

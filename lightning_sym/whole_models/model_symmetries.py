@@ -164,8 +164,7 @@ def one_form(
         return False, short + str(error)
     if not found.complete:
         return False, short + found.proof
-    spaces = {row.space: len(row.tensors) for row in found.groups}
-    if "final bias" in spaces or spaces.get("value biases") == 1:  # alone: no output bias takes them up
+    if any(row.space == "final bias" or (row.space, len(row.tensors)) == ("value biases", 1) for row in found.groups):
         return False, short + "biases of the final norm, or of values without one of outputs, stay as they are"
     tested = ", ".join(condition.name for condition in found.conditions)
     return True, f"one form for each function, up to rounding; {found.proof}; tested: {tested}"

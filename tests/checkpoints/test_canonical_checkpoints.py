@@ -173,7 +173,7 @@ def test_no_one_form_is_said_of_signs_that_cubes_do_not_tell() -> None:
     up = np.array(special().blocks[0].up)
     assert one_form(canonical_checkpoint(special(up=up)), special(up=up))[0]
     up[0] = [1, -1, 2, -2, 3, -3, 0, 0]
-    pair = [special(up=up)]
+    pair: list[Checkpoint] = [special(up=up)]
     pair.append(apply(Symmetry((LayerSymmetry(ups=np.array([-1.0, 1, 1, 1, 1])),)), pair[0]))
     forms = [canonical_checkpoint(each) for each in pair]
     assert distance(forms[0].checkpoint, forms[1].checkpoint) > 1

@@ -156,7 +156,9 @@ def test_of_other_networks_the_ends_are_compared(family: str) -> None:
 def test_what_embeddings_gain_and_positions_lose_is_not_told_by_the_ends() -> None:
     one = small_checkpoint("opt", seed=3, tied=False, **SMALL)
     ends, vector = one.outer, np.arange(8) / 4
-    two = replace(one, outer=replace(ends, embedding=ends.embedding + vector, positions=ends.positions - vector))
+    two = replace(
+        one, outer=replace(ends, embedding=ends.embedding + vector, positions=np.asarray(ends.positions) - vector)
+    )
     assert same_checkpoints(one, two).answer is CheckpointAnswer.SAME
     assert apart_by_theorem(one, two) is None
 
