@@ -24,6 +24,7 @@ from lightning_sym.checkpoints.canonical_ways import (
     exact_keys,
     exact_stream,
     ordered,
+    signs_are_told,
 )
 from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
@@ -153,8 +154,8 @@ def canonical_checkpoint(
     for layer in range(form.layers):
         tell(f"layer {layer}", layer + 1, form.layers + 1)
         norms, kept = _norms(block_of(checkpoint, layer, Walker.REWRITING), form.at(layer), way)
+        found, near = _layer(_with(prepared, layer, norms), prepared.form.at(layer), way, kept)
         left += [f"layer {layer}: {each}" for each in kept]
-        found, near = _layer(_with(prepared, layer, norms), prepared.form.at(layer), way)
         layers.append(LayerSymmetry(**norms, **found))
         closest = min(closest, near)
         if not exact and "values" not in found:
@@ -257,8 +258,11 @@ def _with(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
     return block
 
 
-def _layer(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any], float]:
-    """What is done inside of a layer whose norms and stream are as they will be, and how near two lengths are."""
+def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tuple[dict[str, Any], float]:
+    """What is done inside of a layer whose norms and stream are as they will be, and how near two lengths are.
+
+    To what is left as it is, it adds signs that nothing tells.
+    """
     share = form.heads // form.groups
     flat = block if form.norm == "rms" or way is EXACT else _centred(block)
     gauge = way.gauge(flat, form)
@@ -274,6 +278,8 @@ def _layer(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
     found |= {name: part[moved[name]] if name in moved else part for name, part in gauge.items()}
     if way is EXACT:
         return found, 1.0
+    if not signs_are_told(made, form, gauge):
+        left.append("signs, or turns, by which the cubes of a row add up to nothing")
     if form.norm == "layer":
         found |= _shifts(changed(block, form, way.ring, **found))
     ways = (groups, neurons, *(heads[group * share : (group + 1) * share] for group in range(form.groups)))

@@ -14,6 +14,7 @@ is one where these sums are independent.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from math import fsum
 from typing import Any
@@ -204,6 +205,28 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
         sizes = np.sqrt(np.divide(down, up, out=np.ones_like(up), where=told), out=np.ones_like(up), where=told)
         found["ups"] = sizes * (1 if block.gate is None else cube_signs(block.up))  # ReLU allows no signs
     return {name: part for name, part in found.items() if part is not None}
+
+
+def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -> bool:
+    """Whether no sum of cubes vanishes by which a sign, or a turn, was chosen.
+
+    Args:
+        block: a layer under the gauge.
+        form: of the network, as this layer has it.
+        gauge: the parts of it.
+    """
+    by_group = block.query.reshape(form.groups, form.heads // form.groups, form.head_width, form.width)
+    rows: dict[str, tuple[Any, Any]] = {
+        "values": (block.value, -1),
+        "queries": (by_group[:, :, form.turned :], (1, 3)),
+        "turns": (as_complex(np.asarray(block.key, dtype=np.float64)[:, : form.turned]), -1),
+        "ups": (np.zeros((0, 1)) if block.gate is None else block.up, -1),
+    }
+    return all(
+        (np.abs((np.abs(x) ** 2 * x).sum(axis=axis)) >= LEAST * (np.abs(x) ** 3).sum(axis=axis)).all()
+        for name, (x, axis) in rows.items()
+        if name in gauge
+    )
 
 
 def balanced_keys(block: Block, share: int) -> tuple[Any, Any, Any]:

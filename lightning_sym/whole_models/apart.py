@@ -67,7 +67,8 @@ def apart_by_theorem(
         >>> apart_by_theorem(one, one)
     """
     forms = first.form, second.form
-    if _common(forms[0]) != _common(forms[1]) or not all(knows_all(form, Walker.GROUPS) for form in forms):
+    shared = [replace(form, family="", tied=False, context=3, epsilon=Fraction(1)) for form in forms]
+    if shared[0] != shared[1] or not all(knows_all(form, Walker.GROUPS) for form in forms):
         return None
     tell = progress or unheard
     for one, other in ((first, second), (second, first)):
@@ -134,11 +135,6 @@ def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) 
     return (steps if held >= BY_LAYERS else f"Steps 1 to 4 of {theorem}") * (held >= BY_ENDS), held
 
 
-def _common(form: CheckpointForm) -> CheckpointForm:
-    """Return what two forms must have in common."""
-    return replace(form, family="", tied=False, context=3, epsilon=Fraction(1))
-
-
 class _Unlike(NamedTuple):
     layer: int | None
     what: str
@@ -162,10 +158,8 @@ def _differences(
     against = ours, reduce_mod(theirs * float(scale.denominator * pow(scale.numerator, -1, P) % P), P)
     if (integers(product(ours.T, ours)) != integers(product(theirs.T, theirs))).any():
         yield _Unlike(None, "scalar products in the stream")
-    if only_ends:
-        ends = [replace(each, positions=None) for each in ends]
     entered = [_entered(each, vectors, strict=strict) for each, vectors in zip(ends, against, strict=True)]
-    for name, shown, other_shown in zip(("embedding", "positions"), *entered, strict=True):
+    for name, shown, other_shown in list(zip(("embedding", "positions"), *entered, strict=True))[: 2 - only_ends]:
         count = min(len(shown), len(other_shown))
         if (apart := (shown[:count] != other_shown[:count]).any(axis=1)).any():
             yield _Unlike(None, f"{name} {int(np.argmax(apart))}")

@@ -98,6 +98,11 @@ NEEDS = (
         lambda form: form.activation,
     ),
     Need("an epsilon above 0", lambda form: form.epsilon > 0, lambda form: f"{form.epsilon}"),
+    Need(
+        "scales above 0",
+        lambda form: all(value > 0 for _, value in form.features() if isinstance(value, Fraction)),
+        lambda form: "0",
+    ),
     Need("no part that it does not know", lambda form: unproved(form) is None, lambda form: unproved(form) or "none"),
     Need(
         "windows of 3 tokens or more",
@@ -110,12 +115,13 @@ NEEDS = (
         lambda form: f"theta {form.theta}",
     ),
     Need(
-        "rotary positions and heads narrower than the stream where queries and keys have gains",
+        "RMSNorm, rotary positions and heads narrower than the stream where queries and keys have gains",
         lambda form: (
             not form.head_norms
-            or (form.head_norms == "head" and form.theta is not None and form.head_width < seen_width(form))
+            or (form.head_norms, form.norm, form.theta is None, form.head_width < form.width)
+            == ("head", "rms", False, True)
         ),
-        lambda form: f"theta {form.theta}, head width {form.head_width}",
+        lambda form: f"{form.norm}, theta {form.theta}, head width {form.head_width}",
     ),
     Need(
         "rotary frequencies that are algebraic, and no gains or norms behind, where layers have no rotary positions",

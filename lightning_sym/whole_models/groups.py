@@ -188,7 +188,11 @@ def _shifts(form: CheckpointForm, parts: Collection[str], seen_values: int) -> I
         tensors=called(*read),
     )
     maps = [name for half in HALVES.values() for name in half.maps]
-    written = [name for name in present if name in maps and _writes(known.layer[name])]
+    written = [
+        name
+        for name in present
+        if name in maps and any(x.space.kind == "stream" and x.up for x in known.layer[name].axes)
+    ]
     first = [
         name for name in ("embedding", "positions") if name in known.ends and not (name == "embedding" and form.tied)
     ]
@@ -208,11 +212,6 @@ def _shifts(form: CheckpointForm, parts: Collection[str], seen_values: int) -> I
             "docs/whole-models.md, Proposition 6",
             tensors=called("final_bias", "unembedding"),
         )
-
-
-def _writes(piece: CheckpointPiece) -> bool:
-    """Return whether a piece writes into the stream."""
-    return any(axis.space.kind == "stream" and axis.up for axis in piece.axes)
 
 
 def _lines(piece: CheckpointPiece, width: int) -> int:

@@ -31,6 +31,9 @@ INPUTS = (
 NOT_NEAR = frozenset(("(C3)", "(C5), groups"))
 """Conditions that are not needed near the weights."""
 
+NEAR = 1e-12
+"""Lengths that differ by less of themselves may stand in any order: products of floats are rounded."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelSymmetries(Result):
@@ -150,7 +153,7 @@ def one_form(
     for there, why in (
         (made.exact, "only orders, signs, powers of two and gains are brought into one form"),
         (bool(made.left), "something was left as it was"),
-        (made.closest == 0, "two lengths by which something was ordered are equal"),
+        (made.closest < NEAR, "two lengths by which something was ordered are equal, or as near as roundings"),
         (bool(original.form.head_norms), "quarter turns of queries and keys are not brought into one form"),
     ):
         if there:
@@ -161,6 +164,8 @@ def one_form(
         return False, short + str(error)
     if not found.complete:
         return False, short + found.proof
+    if any(row.space == "final bias" or (row.space, len(row.tensors)) == ("value biases", 1) for row in found.groups):
+        return False, short + "biases of the final norm, or of values without one of outputs, stay as they are"
     tested = ", ".join(condition.name for condition in found.conditions)
     return True, f"one form for each function, up to rounding; {found.proof}; tested: {tested}"
 

@@ -110,15 +110,6 @@ def at_almost_all(form: CheckpointForm, parts: Collection[str]) -> str | None:
     return not_covered(form, parts) or failing((form, parts), NEEDS)
 
 
-def _ids_needed(form: CheckpointForm) -> int:
-    """Return the rank that the embedding must have: Proposition 7 needs a full one, (C1) that of what norms show."""
-    return form.width if form.tied else seen_width(form)
-
-
-def _ids(form: CheckpointForm) -> str:
-    return f"{form.vocabulary:,}"
-
-
 def _gains_hold(form: CheckpointForm) -> bool:
     """Whether Proposition 7 holds at some final gains of this width, and so at almost all."""
     if not form.tied or form.norm == "rms":
@@ -138,7 +129,9 @@ def _first(holds: Callable[[CheckpointForm], Any]) -> Callable[[Any], Any]:
 
 NEEDS = (
     Need(
-        "as many token ids as the stream has dimensions", _first(lambda f: f.vocabulary >= _ids_needed(f)), _first(_ids)
+        "as many token ids as the stream has dimensions",  # tied all, for Proposition 7, else what norms show, for (C1)
+        _first(lambda f: f.vocabulary >= (f.width if f.tied else seen_width(f))),
+        _first(lambda f: f"{f.vocabulary:,}"),
     ),
     Need(
         "heads no wider than the stream",

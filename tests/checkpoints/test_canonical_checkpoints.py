@@ -16,7 +16,7 @@ from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint,
 from lightning_sym.checkpoints.canonical_ways import balanced, ordered
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.edited import Edited
-from lightning_sym.checkpoints.model import Checkpoint
+from lightning_sym.checkpoints.model import Checkpoint, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
@@ -153,10 +153,52 @@ def test_one_form_for_each_function_is_said_where_it_is_proved() -> None:
         "SiLU or GELU": (opt, False),
         "quarter turns": (small_checkpoint("qwen3"), False),
         "left as it was": (few, False),
+        "biases of the final norm": (small_checkpoint("gpt2", layers=1, tied=False), False),
     }
     for why, (checkpoint, exact) in others.items():
         said = one_form(canonical_checkpoint(checkpoint, exact=exact), checkpoint)
         assert (said[0], why in said[1]) == (False, True), said
+
+
+def special(**parts: Any) -> MadeCheckpoint:
+    """One layer of width 8 without gains, whose stream stays as it is; other numbers in some pieces."""
+    one = small_checkpoint("llama", layers=1, heads=2, groups=1, inner=5, vocabulary=12, tied=False)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=12)
+    embedding, ones = np.eye(12, 8) * (signs * np.arange(1, 13))[:, None], np.ones(8)
+    ends = replace(one.outer, embedding=embedding, final_gain=ones)
+    return replace(one, outer=ends, blocks=(replace(one.blocks[0], norm1_gain=ones, norm2_gain=ones, **parts),))
+
+
+def test_no_one_form_is_said_of_signs_that_cubes_do_not_tell() -> None:
+    up = np.array(special().blocks[0].up)
+    assert one_form(canonical_checkpoint(special(up=up)), special(up=up))[0]
+    up[0] = [1, -1, 2, -2, 3, -3, 0, 0]
+    pair: list[Checkpoint] = [special(up=up)]
+    pair.append(apply(Symmetry((LayerSymmetry(ups=np.array([-1.0, 1, 1, 1, 1])),)), pair[0]))
+    forms = [canonical_checkpoint(each) for each in pair]
+    assert distance(forms[0].checkpoint, forms[1].checkpoint) > 1
+    assert forms[0].left == ("layer 0: signs, or turns, by which the cubes of a row add up to nothing",)
+    assert not one_form(forms[0], pair[0])[0]
+
+
+def test_no_one_form_is_said_of_equal_lengths_that_were_rounded() -> None:
+    plane = np.kron(np.eye(2), [[1.0, 2.0], [2.0, -1.0]])
+    value = np.hstack([plane, 2 * plane])[None]
+    output = np.stack([np.pad(plane, ((0, 4), (0, 0))), 2 * np.pad(plane, ((4, 0), (0, 0)))])
+    for seed in range(6):
+        turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(8, 8)))[0]
+        one = special(value=value @ turn, output=turn @ output)
+        form = canonical_checkpoint(one)
+        assert form.closest < 1e-15  # 0, or as products are rounded
+        assert "as near as roundings" in one_form(form, one)[1]
+
+
+@pytest.mark.parametrize(("width", "holds"), [(8, True), (6, False)])
+def test_biases_of_values_of_which_outputs_see_a_part_have_no_one_form(width: int, *, holds: bool) -> None:
+    sizes: dict[str, Any] = {"layers": 1, "heads": 2, "groups": 2, "inner": 5, "vocabulary": 12, "tied": False}
+    one = small_checkpoint("qwen2", seed=1, config={"hidden_size": width, "head_dim": 4}, **sizes)
+    said = one_form(canonical_checkpoint(one), one)
+    assert (said[0], "of values without one of outputs" in said[1]) == (holds, not holds)
 
 
 def test_what_has_no_form_is_left_and_named() -> None:

@@ -153,6 +153,16 @@ def test_of_other_networks_the_ends_are_compared(family: str) -> None:
     assert apart_by_theorem(two, moved(one, 1, "query")) is None  # no theorem is about these
 
 
+def test_what_embeddings_gain_and_positions_lose_is_not_told_by_the_ends() -> None:
+    one = small_checkpoint("opt", seed=3, tied=False, **SMALL)
+    ends, vector = one.outer, np.arange(8) / 4
+    two = replace(
+        one, outer=replace(ends, embedding=ends.embedding + vector, positions=np.asarray(ends.positions) - vector)
+    )
+    assert same_checkpoints(one, two).answer is CheckpointAnswer.SAME
+    assert apart_by_theorem(one, two) is None
+
+
 def test_nothing_is_said_where_no_condition_holds_or_no_theorem() -> None:
     one = MODELS["llama"]
     no_gates = replace(one, blocks=tuple(replace(b, gate=0 * np.asarray(b.gate)) for b in one.blocks))

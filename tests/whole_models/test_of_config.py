@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from command import run
 from lightning_sym import save_checkpoint, symmetries_of
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.testing import small_checkpoint
+from lightning_sym.whole_models.covered import not_covered
 from lightning_sym.whole_models.of_config import whole_model
 from proofs_check.claims.models.decoders import Decoder, jacobian_rank
 
@@ -47,6 +50,16 @@ def test_what_is_not_so_leaves_a_bound(change: dict[str, Any], why: str, tmp_pat
     assert found.dimension is None
     assert found.upper == found.parameters
     assert why in str(found.reason)
+
+
+@pytest.mark.parametrize(
+    ("family", "change", "why"),
+    [("qwen3", {"norm": "layer"}, "RMSNorm"), ("granite", {"residual": Fraction(0)}, "scales above 0")],
+)
+def test_what_no_proof_knows_of_a_form_is_refused(family: str, change: dict[str, Any], why: str) -> None:
+    form = small_checkpoint(family).form
+    assert not_covered(form) is None
+    assert why in str(not_covered(replace(form, **change)))
 
 
 def test_a_tied_embedding_beside_layer_norm_must_have_full_rank(tmp_path: Path) -> None:
