@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 
 import numpy as np
 
@@ -123,7 +124,7 @@ class Places:
         scene = Scene(self.first.form, first, second, frozenset(first), self.units, self._stored(place))
         new = {name for name, array in second.items() if name not in first and np.any(array)}
         scene = replace(scene, off=self._left(scene, frozenset(first)) | new)
-        for other, each in (*self._other_layers(place, scene, new), (None, scene)):
+        for other, each in chain(self._other_layers(place, scene, new), [(None, scene)]):
             if (found := explain(each, self._left, known)) is not None:
                 behind = found.scene.first
                 equal = all(np.array_equal(array, second[name]) for name, array in behind.items() if name in second)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from changed_checkpoints import rounded
-from made_mistakes import MADE, overflowing
+from made_mistakes import MADE, applies, overflowing
 from mistaken_conversions import MISTAKES, at_the_ends, in_layers, in_memory
 
 from lightning_sym import apply, same_checkpoints
@@ -149,3 +149,21 @@ def test_each_is_told_by_its_name(mistake: str) -> None:
     else:
         assert found.answer is CheckpointAnswer.DIFFERENT
         assert [each.mistake for each in found.explained] == [mistake], str(found)
+
+
+def test_mistakes_of_norms_in_front_are_made_where_these_are() -> None:
+    bare = small_checkpoint("olmo2", 5)
+    made = [name for name in MADE if applies(name, bare)]
+    assert "gain-plus-one" not in made
+    assert all(MADE[name](bare, np.random.default_rng(3)) is not bare for name in made)
+
+
+EXCHANGED = [("gpt2", "qkv-layout"), ("llama", "rotary-rows"), ("mixtral", "norms-exchanged")]
+
+
+@pytest.mark.parametrize(("family", "mistake"), EXCHANGED)
+def test_layers_exchanged_and_another_mistake(family: str, mistake: str) -> None:
+    one = small_checkpoint(family, 5, heads=2, inner=8)
+    random = np.random.default_rng(3)
+    found = same_checkpoints(one, MADE["layers-exchanged"](MADE[mistake](one, random), random))
+    assert {each.mistake for each in found.explained} == {"layers-exchanged", mistake}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from naive_transformer import logits
 
-from lightning_sym import apply, compare_fingerprints, fingerprint, same_checkpoints
+from lightning_sym import apply, compare_fingerprints, fingerprint, same_checkpoints, symmetries_of
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.model import MadeCheckpoint
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -105,3 +105,10 @@ def test_experts_with_equal_rows_of_the_router_keep_their_order(chosen: int) -> 
     inside = np.concatenate([[1, 0, 3, 2], np.arange(4, 12)])
     kept = apply(Symmetry((LayerSymmetry(neurons=inside), LayerSymmetry())), one)
     assert same_checkpoints(one, kept).answer is CheckpointAnswer.SAME
+
+
+def test_gains_of_the_whole_width_are_listed_and_nothing_is_cited_that_is_not_about_them() -> None:
+    found = symmetries_of(small_checkpoint("olmo2", tied=False))
+    (row,) = [row for row in found.groups if row.space == "query-key"]
+    assert (row.dimension, row.proof) == (8, "docs/checkpoints.md, Proposition 19")
+    assert (found.complete, found.functions) == (False, None)

@@ -293,13 +293,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(capsys, "symmetries", str(tmp_path / "none"))[0] == 2
 
 
-def test_gains_of_the_whole_width_are_listed_and_nothing_is_cited_that_is_not_about_them() -> None:
-    found = symmetries_of(small_checkpoint("olmo2", tied=False))
-    (row,) = [row for row in found.groups if row.space == "query-key"]
-    assert (row.dimension, row.proof) == (8, "docs/checkpoints.md, Proposition 19")
-    assert (found.complete, found.functions) == (False, None)
-
-
 def test_what_is_no_checkpoint_is_refused() -> None:
     with pytest.raises(BadInput, match="checkpoint"):
         symmetries_of(3)  # type: ignore[arg-type]
