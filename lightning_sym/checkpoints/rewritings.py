@@ -28,9 +28,9 @@ from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, R
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, orders_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
-from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
+from lightning_sym.checkpoints.stream import Reading, StreamAction, require
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import require_sizes
+from lightning_sym.checkpoints.symmetry_sizes import require_numbers, require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.errors import BadInput
 
@@ -170,7 +170,7 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
         _require_allowed(part, forms.between)
     require_sizes(symmetry, forms.between)
     for number, layer in enumerate(symmetry.layers):
-        _require_numbers(layer, forms.between, f"layer {number}: ")
+        require_numbers(layer, forms.between, f"layer {number}: ")
     ring: Arithmetic = Exact() if exact else Rounded()
     return Rewritten(checkpoint, forms.new, symmetry, ring, StreamAction(symmetry, forms.between, ring), forms)
 
@@ -181,42 +181,6 @@ def _require_allowed(part: str, form: CheckpointForm) -> None:
     form = form.at(int(layer)) if layer else form
     for need in () if name in ("groups", "tied") else KINDS[name].needs:
         require(need.holds(form), f"{part}: {need.otherwise}")
-
-
-def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> None:
-    if layer.heads is not None:
-        require_order(f"{where}heads", layer.heads, form.heads)
-        share = form.heads // form.groups
-        together = (np.asarray(layer.heads).reshape(form.groups, share) // share).T
-        require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
-    if layer.neurons is not None and form.experts is not None:
-        require_order(f"{where}neurons", layer.neurons, form.inner)
-        together = np.asarray(layer.neurons).reshape(form.experts, -1) // (form.inner // form.experts)
-        require((together[:, 0] == together.T).all(), f"{where}neurons must keep the neurons of an expert together")
-    if layer.ups is not None:
-        require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
-        positive = form.has_gate or bool((np.asarray(layer.ups) > 0).all())
-        require(positive, f"{where}ups must be positive in front of {form.activation}")
-    for name in ("behind1", "behind2"):
-        if (signs := getattr(layer, name)) is not None:
-            require((np.abs(np.asarray(signs)) == 1).all(), f"{where}{name} must be 1 or -1")
-    if layer.gain_factors is not None:
-        _require_factors(layer.gain_factors, f"{where}gain_factors")
-    if layer.row_factors is not None:
-        for factors in np.asarray(layer.row_factors):
-            _require_factors(factors, f"{where}row_factors")
-    if layer.turns is not None:
-        turns = np.asarray(layer.turns)
-        require((turns != 0).any(axis=-1).all(), f"{where}turns must not be 0, 0 for any frequency")
-
-
-def _require_factors(factors: Any, what: str) -> None:
-    """Refuse what rescales queries otherwise than it takes back in keys, which are the last row."""
-    numbers = Exact().numbers(factors)
-    queries, keys = numbers[:-1], numbers[-1:]
-    half = queries.shape[-1] // 2
-    right = (abs(Exact().times(queries, keys)) == 1).all() and (abs(queries[:, :half]) == abs(queries[:, half:])).all()
-    require(right, f"{what} must be c and 1/c up to signs, c the same for both rows of a frequency")
 
 
 def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:

@@ -1,4 +1,4 @@
-"""Sizes of the parts of a symmetry: letters, each one number in all parts, be the network known or not."""
+"""What the parts of a symmetry must be: their sizes, letters that are one number in all parts, and their numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.stream import require, require_order
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, sizes_of
 from lightning_sym.errors import BadInput
 
@@ -89,3 +91,52 @@ def _fit(name: str, part: Any, letters: tuple[str, ...], sizes: dict[str, tuple[
     said = {sizes[letter][1] for letter in letters if letter in sizes} - {"", name}
     because = f", as {' and '.join(sorted(said))} say{'s' * (len(said) == 1)}," if said else ""
     raise BadInput(f"{name} must have shape {spelled}{because or ','} got {found}")
+
+
+# ---- numbers
+
+
+def require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> None:
+    """Refuse numbers with which a layer of this form would be another function.
+
+    Args:
+        layer: what is done to it.
+        form: of the network.
+        where: how the message begins.
+
+    Raises:
+        BadInput: with what must be true.
+    """
+    if layer.heads is not None:
+        require_order(f"{where}heads", layer.heads, form.heads)
+        share = form.heads // form.groups
+        together = (np.asarray(layer.heads).reshape(form.groups, share) // share).T
+        require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
+    if layer.neurons is not None and form.experts is not None:
+        require_order(f"{where}neurons", layer.neurons, form.inner)
+        together = np.asarray(layer.neurons).reshape(form.experts, -1) // (form.inner // form.experts)
+        require((together[:, 0] == together.T).all(), f"{where}neurons must keep the neurons of an expert together")
+    if layer.ups is not None:
+        require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
+        positive = form.has_gate or bool((np.asarray(layer.ups) > 0).all())
+        require(positive, f"{where}ups must be positive in front of {form.activation}")
+    for name in ("behind1", "behind2"):
+        if (signs := getattr(layer, name)) is not None:
+            require((np.abs(np.asarray(signs)) == 1).all(), f"{where}{name} must be 1 or -1")
+    if layer.gain_factors is not None:
+        _require_factors(layer.gain_factors, f"{where}gain_factors")
+    if layer.row_factors is not None:
+        for factors in np.asarray(layer.row_factors):
+            _require_factors(factors, f"{where}row_factors")
+    if layer.turns is not None:
+        turns = np.asarray(layer.turns)
+        require((turns != 0).any(axis=-1).all(), f"{where}turns must not be 0, 0 for any frequency")
+
+
+def _require_factors(factors: Any, what: str) -> None:
+    """Refuse what rescales queries otherwise than it takes back in keys, which are the last row."""
+    numbers = Exact().numbers(factors)
+    queries, keys = numbers[:-1], numbers[-1:]
+    half = queries.shape[-1] // 2
+    right = (abs(Exact().times(queries, keys)) == 1).all() and (abs(queries[:, :half]) == abs(queries[:, half:])).all()
+    require(right, f"{what} must be c and 1/c up to signs, c the same for both rows of a frequency")

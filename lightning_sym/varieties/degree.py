@@ -191,11 +191,12 @@ def variety_degree(
         >>> variety_degree(Architecture((2, 1), (2,), 2)).degree        # the resultant of Figure 1
         4
         >>> print(variety_degree(Architecture((2, 2, 1), (1, 1), 1)))
-        network    widths 2,2,1, ranks 1,1, tokens 1
-        degree     90
-        source     an intersection number on a product of determinantal varieties (docs/degree.md, Theorem 1)
-        dimension  6
-        fiber      3 points of the projective fiber of a general function
+        network     widths 2,2,1, ranks 1,1, tokens 1
+        degree      90
+        source      an intersection number on a product of determinantal varieties (docs/degree.md, Theorem 1)
+        dimension   6
+        fiber       3 points of the projective fiber of a general function
+        proof       docs/degree.md, Theorem 1
     """
     require_arguments(variety_degree, locals())
     return degree_within(architecture, Work(work, progress))
