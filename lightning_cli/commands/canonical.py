@@ -45,7 +45,7 @@ ANSWER = json_answer(
     field("tokens", natural(1), "t"),
     field("theorem", str, "what says that the function determines these weights"),
     field("hash", TEXT.having(pattern="^[0-9a-f]{64}$"), "SHA-256 of form, tokens and weights"),
-    field("weights", WEIGHTS_BY_NAME, "the matrices by name", lambda result: result.weights.named()),
+    field("weights", WEIGHTS_BY_NAME, "the matrices by name", lambda result: result.weights.numbers()),
     TRIED,
 )
 

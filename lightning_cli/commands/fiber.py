@@ -53,7 +53,7 @@ CONDITION = in_order(
 SECOND = group(
     field("description", str, "how it differs"),
     field("because", str, "what shows that the function is the same"),
-    field("weights", MATRICES, "all matrices by name", lambda second: second.weights.named()),
+    field("weights", MATRICES, "all matrices by name", lambda second: second.weights.numbers()),
 )
 
 ANSWER = json_answer(

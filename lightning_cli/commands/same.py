@@ -98,7 +98,7 @@ SYMMETRY = group(
     field("moves", [MOVE], of=_moves),
     field("symmetric_parts", bool),
     field("virtual_weights", VIRTUAL_WEIGHTS, of="virtual"),
-    field("moved", optional(MATRICES), of=lambda found: None if found.moved is None else found.moved.named()),
+    field("moved", optional(MATRICES), of=lambda found: None if found.moved is None else found.moved.numbers()),
     field("group_element", optional(PLAIN_ELEMENT), of=_plain_element),
 )
 

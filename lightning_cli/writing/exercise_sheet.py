@@ -53,7 +53,7 @@ def _matrices(matrices: Mapping[str, Any]) -> list[str]:
 
 def _solved(solution: Solution) -> list[str] | str:
     """Return a solution: matrices as formulas, anything else as text."""
-    return str(solution) if isinstance(solution, (int, str)) else _matrices(solution.named())
+    return str(solution) if isinstance(solution, (int, str)) else _matrices(solution.numbers())
 
 
 # --- HTML

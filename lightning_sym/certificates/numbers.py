@@ -36,4 +36,4 @@ def weights_document(weights: Weights) -> Document:
     """
     if (depth := weights.architecture(1).depth) > MOST_LAYERS:
         raise BadInput(f"a certificate must be of at most {MOST_LAYERS} layers, got {depth}")
-    return {name: rational_document(matrix) for name, matrix in weights.named().items()}
+    return {name: rational_document(matrix) for name, matrix in weights.numbers().items()}

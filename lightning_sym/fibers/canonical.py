@@ -66,7 +66,7 @@ class Canonical(Result):
     @property
     def text(self) -> str:
         """All that is hashed: form, tokens, and matrices by name."""
-        matrices = {name: spelled_rows(matrix) for name, matrix in self.weights.named().items()}
+        matrices = {name: spelled_rows(matrix) for name, matrix in self.weights.numbers().items()}
         said = {"form": self.weights.form.to_json(), "tokens": self.tokens, "weights": matrices}
         return json.dumps(said, separators=(",", ":"))
 

@@ -78,7 +78,7 @@ class Connection(Result):
                 ("up to", "skew-symmetric parts that this number of tokens, or a layer of rank one, cannot see")
             )
         if self.moved is not None and (self.moves or self.symmetric_parts):
-            lines += [(f"moved {name}", rows_in_line(matrix)) for name, matrix in self.moved.named().items()]
+            lines += [(f"moved {name}", rows_in_line(matrix)) for name, matrix in self.moved.numbers().items()]
         for name, letter, group in (("basis", "C", self.query_key), ("change", "G", self.between)):
             lines += [(f"{name} {letter}{i}", rows_in_line(m)) for i, m in (group or {}).items()]
         if self.scales is not None:
@@ -159,7 +159,7 @@ def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | Non
 
 def with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
     """Weights with other virtual weights, and the same value matrices in all layers but the last, where there are."""
-    matrices = weights.named()
+    matrices = weights.numbers()
     before = _eye(weights.layers[0].query.shape[1])
     for i, (layer, attention) in enumerate(zip(weights.layers, target.attention, strict=True), start=1):
         a = layer.query.shape[0]

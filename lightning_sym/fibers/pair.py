@@ -139,7 +139,7 @@ def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]
     if not 0 < len(pivots) < embeds[0].shape[1]:
         return first, second
     one, other = (
-        Weights.of(w.named() | {"E": columns_of(e, pivots).fractions()}, w.form)
+        Weights.of(w.numbers() | {"E": columns_of(e, pivots).fractions()}, w.form)
         for w, e in zip((first, second), embeds, strict=True)
     )
     return one, other

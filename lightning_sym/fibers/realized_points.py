@@ -23,7 +23,7 @@ def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction:
 def realized(origin: Weights, target: VirtualWeights) -> Weights:
     """Weights of the same shape with these virtual weights: the given ones rescaled, or with the same `P_i`, or any."""
     before = exact_virtual_weights(origin)
-    matrices = origin.named()
+    matrices = origin.numbers()
     for i, (old, new) in enumerate(zip(before.attention, target.attention, strict=True), start=1):
         matrices[f"Q{i}"] = _ratio(old, new) * matrices[f"Q{i}"]
     last = f"V{len(before.attention)}"

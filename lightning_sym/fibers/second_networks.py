@@ -133,7 +133,7 @@ def _candidates(weights: Weights, tests: NetworkAtPoints) -> Iterator[tuple[str,
 
 def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Weights:
     """The network with some heads of a layer replaced; the values inside its heads become as wide as is needed."""
-    shape, matrices = weights.architecture(1), weights.named()
+    shape, matrices = weights.architecture(1), weights.numbers()
     most = max([1, *(len(parts) for _, parts in changes.values())])
     for h in range(1, shape.heads + 1):
         name, (factor, parts) = shape.head_name(layer, h), changes.get(h, (1, [(1, h)]))

@@ -308,7 +308,7 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
         p, q, w = solution(before.T, np.stack([p, q, w], axis=1)).T  # type: ignore[union-attr]
     query, key = np.full((2, *old.query.shape), Fraction(0), dtype=object)
     query[0], key[0] = q, w
-    return Weights.of(weights.named() | {f"Q{i}": query, f"K{i}": key, f"V{i}": np.outer(v, p)})
+    return Weights.of(weights.numbers() | {f"Q{i}": query, f"K{i}": key, f"V{i}": np.outer(v, p)})
 
 
 def _swapped_with_letters(weights: Weights, layer: int | None) -> Weights:

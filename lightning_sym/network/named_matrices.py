@@ -203,14 +203,22 @@ class NamedMatrices(Result):
         return hash((self.form, *rows))
 
     def named(self) -> dict[str, ObjectArray]:
-        """The matrices of numbers by name, in canonical order; with letters `matrices` has them.
+        """The matrices by name, in canonical order; letters stay in them.
+
+        Raises:
+            TooLarge: there are too many numbers.
+        """
+        return dict(self.matrices.items())
+
+    def numbers(self) -> dict[str, ObjectArray]:
+        """The same where all entries are numbers.
 
         Raises:
             BadInput: there are letters.
             TooLarge: there are too many numbers.
         """
         self.require_numbers()
-        return dict(self.matrices.items())
+        return self.named()
 
     # ---- letters
 

@@ -142,7 +142,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     # what is not said means lightning attention
     form = None if weights.form == LIGHTNING_FORM else json.dumps(weights.form.to_json())
     if file.suffix == ".json":
-        limit, named = 10**LONGEST_NUMBER, weights.named()
+        limit, named = 10**LONGEST_NUMBER, weights.numbers()
         for name, m in named.items():
             if any(abs(x.numerator) >= limit or x.denominator >= limit for x in m.ravel()):
                 raise BadInput(f"{name} must have numbers of at most {LONGEST_NUMBER} digits to be written to JSON")

@@ -103,7 +103,7 @@ class Exactness:
         # equal inputs stay equal, so that one column stands for all, and their number for the sum over them
         self._open = replace(architecture, causal=False, tokens=1, gated=sizes_of_gate(architecture.gate))
         self._form = form_of(self._open)._replace(rotation=any_signs)
-        units = {name: unit_exponent(matrix, name) for name, matrix in weights.named().items()}
+        units = {name: unit_exponent(matrix, name) for name, matrix in weights.numbers().items()}
         self._matrices = [
             RationalMatrix.of(
                 _at_least(weights[name], Fraction(1, 2**k))

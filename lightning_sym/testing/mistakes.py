@@ -38,7 +38,7 @@ def recognized(
 
 def _mistakes(weights: Weights, tokens: int) -> Iterator[tuple[str, Weights, bool]]:
     """Networks that are often meant for this one; in the last place, whether tokens stand in the other order."""
-    named, form = weights.named(), weights.form
+    named, form = weights.numbers(), weights.form
     sources = {name: _renamed(name, _EXCHANGED) for name in named}
     if named.keys() == {*sources.values()}:
         exchanged = {name: named[source] for name, source in sources.items()}
@@ -67,7 +67,7 @@ def _renamed(name: str, words: dict[str, str]) -> str:
 
 def _without(weights: Weights) -> Iterator[tuple[str, Weights]]:
     """Networks that lack a variant of attention, or have it in another of its usual ways."""
-    named, form = weights.named(), weights.form
+    named, form = weights.numbers(), weights.form
 
     def kept(left_out: set[str]) -> dict[str, ObjectArray]:
         return {name: matrix for name, matrix in named.items() if split(name)[0] not in left_out}
@@ -101,7 +101,7 @@ def _in_turn(weights: Weights) -> Iterator[tuple[str, ObjectArray]]:
     network = weights.architecture(1)
     groups = network.key_heads or 1
     each = network.heads // groups
-    for name, matrix in weights.named().items():
+    for name, matrix in weights.numbers().items():
         word, place = split(name)
         if word in ("Q", "bQ", "O") and network.heads > 1:
             layer, head = map(int, place.split("."))

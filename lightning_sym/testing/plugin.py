@@ -30,7 +30,7 @@ def pytest_assertrepr_compare(op: str, left: Any, right: Any) -> list[str] | Non
     lines = ["the weights are not equal"]
     if left.form != right.form:
         lines.append(f"form {left.form.to_json()} != {right.form.to_json()}")
-    mine, theirs = left.named(), right.named()
+    mine, theirs = left.numbers(), right.numbers()
     differing = [n for n in {**mine, **theirs} if n not in mine or n not in theirs or not _equal(mine[n], theirs[n])]
     for name in differing[:MOST_SHOWN]:
         pair = [rows_in_line(found[name])[:LONGEST] if name in found else "missing" for found in (mine, theirs)]

@@ -68,9 +68,9 @@ def exactly(architecture: Architecture, weights: Weights, bound: int) -> Callabl
     """
     known = Exactness(architecture, weights)
     if known.unit == 0 and known(bound) < 2**63:
-        integers = [matrix.astype(np.int64) for matrix in weights.named().values()]
+        integers = [matrix.astype(np.int64) for matrix in weights.numbers().values()]
         return lambda x: network_output(x.astype(np.int64), architecture, integers).astype(object)
-    matrices = [rational_matrix(matrix) for matrix in weights.named().values()]
+    matrices = [rational_matrix(matrix) for matrix in weights.numbers().values()]
     return lambda x: to_fractions(network_output(rational_matrix(x), architecture, matrices))
 
 
@@ -119,7 +119,7 @@ class EnclosedOutputs:
 
     def __init__(self, architecture: Architecture, weights: Weights, floats: Floats, ulps: int) -> None:
         architecture.require("outputs in balls", KNOWN)
-        for name, matrix in weights.named().items():
+        for name, matrix in weights.numbers().items():
             for entry in matrix.ravel():
                 _require_float(entry, floats, name)
         self._architecture, self._weights, self._floats, self._ulps = architecture, weights, floats, ulps
@@ -127,7 +127,7 @@ class EnclosedOutputs:
         self.step = _step(architecture, weights)
 
     def _balls(self, x: ObjectArray) -> ObjectArray:
-        matrices = [BallMatrix.of(matrix) for matrix in self._weights.named().values()]
+        matrices = [BallMatrix.of(matrix) for matrix in self._weights.numbers().values()]
         outputs: BallMatrix = network_output(BallMatrix.of(self.step * x), self._architecture, matrices)
         return np.array(outputs.flint.tolist(), dtype=object)
 
@@ -135,7 +135,7 @@ class EnclosedOutputs:
         """What the outputs would be without any cancellation: of a lightning network it may be all of them."""
         network = replace(self._architecture, gated=sizes_of_gate(self._architecture.gate))
         form = form_of(network)._replace(rotation=any_signs)
-        matrices = [BallMatrix.of(abs(matrix)) for matrix in self._weights.named().values()]
+        matrices = [BallMatrix.of(abs(matrix)) for matrix in self._weights.numbers().values()]
         outputs: BallMatrix = network_output(BallMatrix.of(self.step * abs(x)), network, matrices, form)
         return np.array(outputs.flint.tolist(), dtype=object)
 

@@ -207,7 +207,7 @@ class CoordinateSystem:
         ring = PolynomialRing(entry_names("x", architecture.input_width, tokens))
         x = ring.matrix("x", architecture.input_width, tokens)
         few = replace(architecture, tokens=tokens)
-        output = network_output(x, few, [ring.constants(m) for m in weights.named().values()])
+        output = network_output(x, few, [ring.constants(m) for m in weights.numbers().values()])
         columns = [{tuple(map(int, e)): c for e, c in entry.to_dict().items()} for entry in output[:, -1]]
         return [as_fraction(columns[row].get(exponents, 0)) for row, exponents in self.keys]
 

@@ -39,7 +39,7 @@ _BOARD = "what stands on the board"
 def _matrices(weights: Weights) -> Step:
     """What was brought along."""
     network = weights.architecture(TOKENS)
-    shown = [show(_name(name), matrix) for name, matrix in weights.named().items()]
+    shown = [show(_name(name), matrix) for name, matrix in weights.numbers().items()]
     return Step("Your matrices", f"The network: {network}.", tuple(shown))
 
 

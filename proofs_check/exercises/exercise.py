@@ -148,7 +148,7 @@ def _by_hand(found: Weights) -> Weights:
     found.require_numbers("an answer")
     if max(max(matrix.shape) for matrix in found.all_held.values()) > LARGEST:
         raise BadInput(f"the answer must have matrices of at most {LARGEST} rows and columns")
-    entries = (as_fraction(entry) for matrix in found.named().values() for entry in matrix.ravel())
+    entries = (as_fraction(entry) for matrix in found.numbers().values() for entry in matrix.ravel())
     if any(max(abs(entry.numerator), entry.denominator) >= 10**LONGEST for entry in entries):
         raise BadInput(f"the answer must have numbers of at most {LONGEST} digits")
     return found

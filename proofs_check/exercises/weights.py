@@ -181,7 +181,7 @@ def _cancel(given: Given) -> Exercise:
             return False, changed
         if any(not (found[f"K1.{h}"].T @ found[f"Q1.{h}"]).any() or not found[f"V1.{h}"].any() for h in (1, 2)):
             return False, "one of the heads does nothing already"
-        zero = Weights.of({name: [[0] * m.shape[1]] * m.shape[0] for name, m in found.named().items()}, found.form)
+        zero = Weights.of({name: [[0] * m.shape[1]] * m.shape[0] for name, m in found.numbers().items()}, found.form)
         if not _same(found, zero, 2):
             return False, "together they do something"
         return True, "two heads that do something, and nothing together"
@@ -219,7 +219,7 @@ def _blind(given: Given) -> Exercise:
         _of_shape(found, shape)
         if changed := _changed(found, given):
             return False, changed
-        named = found.named()
+        named = found.numbers()
         if not named["V1"].any() or not (named["K1"].T @ named["Q1"]).any():
             return False, "the first layer must have A and V that are not zero"
         if not named["V2"].any():

@@ -134,6 +134,11 @@ def test_letters_stay_when_weights_are_copied_compared_and_shown() -> None:
     assert IN_LETTERS != NUMBERS
     assert IN_LETTERS.architecture(3) == NUMBERS.architecture(3)
     assert IN_LETTERS.with_form(NetworkForm(skip=True)).letters == (A, B)
+    assert {str(x) for m in IN_LETTERS.named().values() for e in m.ravel() for x in sympy.sympify(e).free_symbols} == {
+        "a", "b"
+    }  # fmt: skip
+    with pytest.raises(BadInput, match="got the letter a in "):
+        IN_LETTERS.numbers()
     assert "a" in repr(IN_LETTERS)
     assert str(IN_LETTERS)
 

@@ -93,13 +93,13 @@ class WeightSequence(NamedTuple):
         s, r = self.powers
         matrices = {
             name: Fraction(n) ** power * (matrix + self.drift[name] * Fraction(1, n))
-            for (name, matrix), power in zip(self.limit.named().items(), (s, r, extra_power - r - s), strict=True)
+            for (name, matrix), power in zip(self.limit.numbers().items(), (s, r, extra_power - r - s), strict=True)
         }
         return Weights.of(matrices)
 
     def __str__(self) -> str:
         def matrices(weights: Weights) -> str:
-            return ", ".join(f"{name} = {spell(m)}" for name, m in weights.named().items())
+            return ", ".join(f"{name} = {spell(m)}" for name, m in weights.numbers().items())
 
         s, r = self.powers
         return f"n^{s} Q, n^{r} K, n^{-r - s} V, limit {matrices(self.limit)}, drift {matrices(self.drift)}"
