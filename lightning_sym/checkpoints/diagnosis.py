@@ -22,7 +22,7 @@ from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.overlap import Overlap
 from lightning_sym.checkpoints.searched import Searched
 from lightning_sym.checkpoints.units import number_residual, number_type
-from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.errors import BadInput, MissingExtra, TooLarge
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
 
 
@@ -56,6 +56,8 @@ def diagnose(met: Overlap, found: Searched, units: float, work: Work | None = No
             return asked.diagnosis(found)
     except NoWork:
         return Diagnosis((), ("known mistakes: the search was ended by its work; a larger one (--work) goes on",))
+    except MissingExtra:  # who has the package gets another answer
+        raise
     except (BadInput, TooLarge, np.linalg.LinAlgError) as error:
         return Diagnosis((), (f"known mistakes were not searched: {error}",))
 
