@@ -81,7 +81,7 @@ def dimension_lines(result: Any) -> Lines:
         lines.append(("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})"))
     if result.value is None:
         return [*lines, *labelled("tried", map(str, result.tried))]
-    statements = dict.fromkeys([*_below(result), *(evidence.citation for evidence in result.upper_evidence)])
+    statements = dict.fromkeys([*_below(result), *(evidence.proved_by(network) for evidence in result.upper_evidence)])
     return [*lines, ("proof", "; ".join(citations([("", "; ".join(statements))])))]
 
 

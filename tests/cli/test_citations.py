@@ -14,7 +14,7 @@ PROOFS = {
     ("fiber", "examples/transformer.json"): "docs/transformer-fibers.md, Corollary 5",
     ("classify", "examples/limit.json", "--powers", "V2=-1,K2=1"): None,
     ("dimension", "--widths", "2,1", "--ranks", "1", "--tokens", "2"): (
-        "docs/upper-bound.md, Theorems 6 and 7; docs/upper-bound.md, Proposition 2"
+        "docs/upper-bound.md, Theorem 6; docs/upper-bound.md, Proposition 2"
     ),
     ("recover", "examples/map.json"): None,  # weights whose polynomial is the map need no theorem
     ("phi", "--widths", "1,1", "--ranks", "1", "--tokens", "1"): None,
