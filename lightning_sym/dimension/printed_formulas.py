@@ -81,8 +81,17 @@ def dimension_lines(result: Any) -> Lines:
         lines.append(("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})"))
     if result.value is None:
         return [*lines, *labelled("tried", map(str, result.tried))]
-    statements = dict.fromkeys([*_below(result), *(evidence.proved_by(network) for evidence in result.upper_evidence)])
+    statements = dict.fromkeys(
+        [*_below(result), *(_statement(evidence, network) for evidence in result.upper_evidence)]
+    )
     return [*lines, ("proof", "; ".join(citations([("", "; ".join(statements))])))]
+
+
+def _statement(evidence: Evidence, network: Architecture) -> str:
+    """Return which statement makes it a bound for this network; virtual weights have one for each kind of scores."""
+    if evidence is not Evidence.FACTORIZATION:
+        return evidence.citation
+    return f"Theorem {6 if network.normalization is None else 7} of docs/upper-bound.md"
 
 
 def _below(result: Any) -> Iterator[str]:

@@ -36,12 +36,6 @@ class Evidence(StrEnum):
         member.citation, member.meaning = citation, meaning
         return member
 
-    def proved_by(self, network: Architecture) -> str:
-        """Which statement makes it a bound for this network; the variety of virtual weights has one for each scores."""
-        if self is not Evidence.FACTORIZATION:
-            return self.citation
-        return f"Theorem {6 if network.normalization is None else 7} of docs/upper-bound.md"
-
     ORBIT = "orbit", "Proposition 2 of docs/upper-bound.md", "parameters minus the dimension of a symmetry orbit"
     DIRECTIONS = (
         "directions", "Lemma 3 of docs/transformers.md",
