@@ -12,7 +12,7 @@ _BEHIND = re.compile(rf"docs/([\w-]+)\.md, ({_SOME})")
 _BEFORE = re.compile(rf"({_SOME}) of docs/([\w-]+)\.md")
 _OF_THE_PAPER = re.compile(r"\b((?:Proposition|Theorem|Corollary|Lemma) [0-9A]\.\d+|Eq\. \d+)")
 
-_NO_PROOF = frozenset({"tried", "paper"})
+_NO_PROOF = frozenset({"tried", "paper", "another"})
 """Labels of lines that name statements which the answer does not stand on."""
 
 

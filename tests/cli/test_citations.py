@@ -34,6 +34,7 @@ def test_what_was_tried_is_no_proof() -> None:
     """The mutant is a line under another label, which counts."""
     said = "Proposition 3 of docs/one-layer.md: it needs one layer, got 2"
     assert list(citations([("tried", said), ("", said)])) == []
+    assert list(citations([("another", said)])) == []  # it proves what stands in its line, and not the answer
     assert list(citations([("because", said)])) == ["docs/one-layer.md, Proposition 3"]
     assert list(citations([("source", "docs/one-layer.md, Proposition 1 and Theorems 4 and 5")])) == [
         "docs/one-layer.md, Proposition 1 and Theorems 4 and 5"
