@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +108,7 @@ class GainFactors:
     positive: Any
 
     @classmethod
-    def of(cls, part: Any, ring: Arithmetic) -> GainFactors:
+    def of(cls, part: Any, ring: Arithmetic) -> Self:
         """Those of a part of a symmetry."""
         return cls(ring.numbers(part), np.asarray(np.asarray(part) > 0, dtype=bool))
 
@@ -121,17 +121,8 @@ class GainFactors:
         return np.where(signs, array, -array)
 
 
-@dataclass(frozen=True, eq=False)
-class RowFactors:
+class RowFactors(GainFactors):
     """What gains of each row of queries and keys are multiplied with, `(G, H/G + 1, a)`; rows move by the signs."""
-
-    factors: Any
-    positive: Any
-
-    @classmethod
-    def of(cls, part: Any, ring: Arithmetic) -> RowFactors:
-        """Those of a part of a symmetry."""
-        return cls(ring.numbers(part), np.asarray(np.asarray(part) > 0, dtype=bool))
 
     def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
         axis = piece.axes[place]
