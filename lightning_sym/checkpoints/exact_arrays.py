@@ -33,8 +33,15 @@ class Rounded:
     """float64; all arrays broadcast."""
 
     def numbers(self, array: Any) -> Numbers:
-        """Return an array in this arithmetic."""
-        return np.asarray(array, dtype=np.float64)
+        """Return an array in this arithmetic.
+
+        Raises:
+            BadInput: a number is beyond all floats.
+        """
+        try:
+            return np.asarray(array, dtype=np.float64)
+        except OverflowError:
+            raise BadInput("every number must be below 2^1024 in absolute value to be rounded, got a larger one") from None
 
     def product(self, first: Numbers, second: Numbers) -> Numbers:
         """Return the matrix product of the last two axes."""

@@ -112,3 +112,10 @@ def test_a_float_among_fractions_is_one() -> None:
 
 def to_objects_of(numbers: Any) -> Any:
     return np.array([Fraction(x) for x in numbers], dtype=object)
+
+
+def test_numbers_beyond_all_floats_are_refused_where_they_are_rounded() -> None:
+    huge = np.array([[10**400]], dtype=object)
+    with pytest.raises(BadInput, match="must be below 2\\^1024"):
+        Rounded().numbers(huge)
+    assert Rounded().numbers(huge // 10**300)[0, 0] == 1e100
