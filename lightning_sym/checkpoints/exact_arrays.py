@@ -41,7 +41,9 @@ class Rounded:
         try:
             return np.asarray(array, dtype=np.float64)
         except OverflowError:
-            raise BadInput("every number must be below 2^1024 in absolute value to be rounded, got a larger one") from None
+            raise BadInput(
+                "every number must be below 2^1024 in absolute value to be rounded, got a larger one"
+            ) from None
 
     def product(self, first: Numbers, second: Numbers) -> Numbers:
         """Return the matrix product of the last two axes."""
