@@ -18,9 +18,11 @@ from lightning_sym import Architecture, Weights, polynomial_map
 from lightning_sym.exact import rational
 from lightning_sym.fibers import recovery
 from lightning_sym.limits import Work
+from lightning_sym.network import one_layer
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.varieties import candidates, map_coordinates, map_recovery, membership
@@ -102,10 +104,10 @@ def told() -> Iterator[dict[int, float]]:
         yield found
 
 
-def network_map(widths: tuple[int, ...], ranks: tuple[int, ...], tokens: int, done: list[Price]) -> PolynomialMap:
+def network_map(shape: Any, done: list[Price]) -> PolynomialMap:
     """The map of a random network, its entries counted."""
-    shape = Architecture(widths, ranks, tokens)
-    phi = polynomial_map(shape, Weights.random(shape, seed=2, bound=5))
+    network = Architecture(*shape)
+    phi = polynomial_map(network, Weights.random(network, seed=2, bound=5))
     entries: ObjectArray = np.empty(phi.entries.shape, dtype=object)
     for place, entry in np.ndenumerate(phi.entries):
         entries[place] = Counted(entry, done)
@@ -119,8 +121,8 @@ def fits(estimated: float, done: list[Price]) -> bool:
 @pytest.mark.parametrize("shape", [((2, 2), (2,), 2), ((3, 2), (1,), 2), ((2, 3), (1,), 3), ((4, 3), (2,), 2)])
 def test_one_layer(shape: Any) -> None:
     done = [Price("terms"), Price("forms")]
-    phi = network_map(*shape, done)
-    sums = candidates.coefficients_from_products
+    phi = network_map(shape, done)
+    sums = one_layer.coefficients_from_products
 
     def counted(d: int, d_out: int, tokens: int) -> Any:
         found = sums(d, d_out, tokens)
@@ -142,7 +144,7 @@ def test_one_layer(shape: Any) -> None:
 )
 def test_rotations(shape: Any) -> None:
     done = [Price("terms"), Price("forms")]
-    phi = network_map(*shape, done)
+    phi = network_map(shape, done)
     with told() as found:
         assert map_recovery.not_equivariant(phi, Work()) is None
     assert fits(found[1], done)
@@ -152,7 +154,7 @@ def test_rotations(shape: Any) -> None:
 def test_values_of_the_last_layer(shape: Any) -> None:
     """What is behind a layer that is known: the map at points, and a kernel."""
     done = [Price("terms"), Price("rationals")]
-    phi = network_map(*shape, done)
+    phi = network_map(shape, done)
     plain = polynomial_map(phi.architecture, Weights.random(phi.architecture, seed=2, bound=5))
     first = next(recovery._first_attention_matrices(plain))
     with kernels(recovery, done[1]):
@@ -218,8 +220,8 @@ def test_values_and_scalings_of_a_map(seed: int) -> None:
 
 def test_a_step_that_is_forgotten_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     done = [Price("terms"), Price("forms")]
-    phi = network_map((3, 1), (2,), 3, done)
-    monkeypatch.setitem(map_recovery.RATES, "forms", map_recovery.RATES["indices"])
+    phi = network_map(((3, 1), (2,), 3), done)
+    monkeypatch.setitem(RATES, "forms", RATES["indices"])
     with told() as found:
         map_recovery.not_equivariant(phi, Work())
     assert not fits(found[1], done[1:])
