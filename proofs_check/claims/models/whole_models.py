@@ -38,7 +38,7 @@ from proofs_check.claims.models.moves import (
     stream_scaled,
     ups_scaled,
 )
-from proofs_check.claims.models.series_ranks import P
+from proofs_check.series_ranks import P
 
 ORDER = 9
 

@@ -23,8 +23,8 @@ from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.models.decoders import Decoder, DecoderWeights
 from proofs_check.claims.models.moves import Move, components, key_biases_moved
-from proofs_check.claims.models.series_ranks import P, Residues, inverse_matrix
 from proofs_check.claims.models.whole_models import differs_at
+from proofs_check.series_ranks import P, Residues, inverse_matrix
 
 
 class Broken(NamedTuple):
