@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate, product
+from itertools import accumulate
 
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
@@ -36,7 +36,7 @@ from proofs_check.claim import (
     expect_dimension,
     expect_orbit,
 )
-from proofs_check.samples import Dice, distinct
+from proofs_check.samples import Dice, distinct, every_network
 from proofs_check.samples import random_networks as random_shapes
 
 BY_ORBIT = Kind("a rank and an orbit of symmetries meet, neither of which contains the formula")
@@ -79,11 +79,7 @@ def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]
 def small_networks(*, quick: bool) -> Iterator[Architecture]:
     """All networks with sizes up to two (quick) or three, up to three layers."""
     sizes = range(1, 3 if quick else 4)
-    for depth in (1, 2) if quick else (1, 2, 3):
-        for widths in product(sizes, repeat=depth + 1):
-            for ranks in product(sizes, repeat=depth):
-                for t in (1, 2):
-                    yield Architecture(widths, ranks, t)
+    return every_network((1, 2) if quick else (1, 2, 3), sizes, sizes, (1, 2))
 
 
 def orbit_meets(network: Architecture) -> bool:
