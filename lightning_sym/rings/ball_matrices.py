@@ -1,5 +1,4 @@
-r"""Matrices of real numbers enclosed in balls, as flint holds them: for values alone, a hundred times faster than
-`rings.balls`, which also differentiates."""
+"""Matrices of real numbers enclosed in balls, as flint holds them."""
 
 from __future__ import annotations
 
