@@ -10,8 +10,8 @@ $E' = g_0 E$, $U' = U g_l^{-1}$, all $g_i$ equal with skips: no genericity.
 
 What is checked could refute it: at given weights that fulfil the conditions, degenerate matrices among them, the kernel
 of the differential is the tangent space of the orbit, with a rank of Taylor series modulo a prime from below and of the
-orbit's tangent vectors from above; in boxes of small integers all others are apart from such a network. Without the hypotheses there
-are second networks; some conditions are sufficient only.
+orbit's tangent vectors from above; in boxes of small integers all others are apart from such a network. Without the
+hypotheses there are second networks; some conditions are sufficient only.
 """
 
 from __future__ import annotations
