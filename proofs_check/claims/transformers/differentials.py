@@ -13,7 +13,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from proofs_check.claim import ProvedBounds
-from proofs_check.claims.transformers.small_networks import HeadAV, P, SmallNetwork, as_array, zero
+from proofs_check.claims.transformers.small_networks import HeadAV, P, SmallNetwork, as_array, identity, zero
 
 
 def transformer(network: SmallNetwork, *, ends: bool) -> tuple[Architecture, dict[str, Any], list[str]]:
@@ -28,7 +28,7 @@ def transformer(network: SmallNetwork, *, ends: bool) -> tuple[Architecture, dic
         for h in range(heads):
             of = layer[h] if h < len(layer) else HeadAV(zero(d), zero(d))
             query, key, value = (f"{letter}{shape.head_name(i, h + 1)}" for letter in "QKV")
-            named |= {query: of.attention, key: np.eye(d, dtype=int), value: of.value}
+            named |= {query: of.attention, key: identity(d), value: of.value}
             moving += [query, value] * (h < len(layer))
     return shape, named, moving
 
