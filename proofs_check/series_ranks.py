@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lightning_sym.exact.modular import pivots_mod_p, rank_mod_p, row_basis_mod_p
 from lightning_sym.rings.prime_field import PRIMES, matmul_mod
+from proofs_check.claim import Undecided
 
 P = PRIMES[0]
 Residues = npt.NDArray[np.int64]
@@ -27,6 +28,9 @@ def elementary_divisors(rows: Residues) -> Counter[int]:
     invertible matrix of series, with which its rows clear the others, and lose no precision by it. Those that are 0 up
     to the known order are not counted.
 
+    Raises:
+        Undecided: pivots are missing.
+
     Example:
         >>> t, one = [0, 1, 0], [1, 0, 0]
         >>> elementary_divisors(np.array([[t, one], [t, one]])), elementary_divisors(np.array([[t, one], [t, t]]))
@@ -34,14 +38,16 @@ def elementary_divisors(rows: Residues) -> Counter[int]:
     """
     left, found = rows % P, Counter[int]()
     for power in range(rows.shape[2]):
-        chosen, columns = pivots_mod_p(left[:, :, power], P)
-        if chosen:
+        while left[:, :, power].any():  # once more only where a rank fell short
+            chosen, columns = pivots_mod_p(left[:, :, power], P)
+            if not chosen:
+                raise Undecided("no pivot was found in a matrix that is not zero")
             pivots = left[chosen][:, :, power:].transpose(2, 0, 1)
             rest = np.delete(left, chosen, axis=0)[:, :, power:].transpose(2, 0, 1)
             quotients = _series_product(rest[:, :, columns], _series_inverse(pivots[:, :, columns]))
             left = np.zeros((rest.shape[1], *rows.shape[1:]), dtype=np.int64)
             left[:, :, power:] = (rest - _series_product(quotients, pivots)).transpose(1, 2, 0) % P
-            found[power] = len(chosen)
+            found[power] += len(chosen)
     return found
 
 
