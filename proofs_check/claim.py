@@ -296,12 +296,7 @@ def expect_formula(network: Architecture, stated: Formula) -> None:
 
 
 def expect_formula_by_orbit(network: Architecture, stated: Formula, finding: str | None = None) -> str | None:
-    """The same, where the upper bound is that of an orbit, for formulas that count virtual weights; return a finding.
-
-    Example:
-        >>> expect_formula_by_orbit(Architecture((3, 2), (2,), 2), lambda network: 13, "two tokens are enough")
-        'two tokens are enough'
-    """
+    """The same, where the upper bound is that of an orbit, for formulas that count virtual weights; return a finding."""
     expect_dimension(dimension_by_orbit(network), stated(network))
     return finding
 
