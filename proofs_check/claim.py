@@ -296,7 +296,7 @@ def expect_formula(network: Architecture, stated: Formula) -> None:
 
 
 def expect_formula_by_orbit(network: Architecture, stated: Formula, finding: str | None = None) -> str | None:
-    """The same, where the upper bound is that of an orbit, for formulas that count virtual weights; return a finding."""
+    """The same with an orbit as upper bound, for formulas that count virtual weights; return the finding."""
     expect_dimension(dimension_by_orbit(network), stated(network))
     return finding
 
