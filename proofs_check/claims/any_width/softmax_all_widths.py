@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from lightning_sym.network.pieces import SCORES
 from proofs_check.blackboard.step import Step, must, number, rational, table
 from proofs_check.certificates import itself_by_orbit, itself_if
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_formula_by_orbit
@@ -139,7 +140,7 @@ CLAIM = Claim(
             partial(expect_formula_by_orbit, stated=formula),
             MUTANTS,
             certifies=itself_by_orbit,
-            at=itself_if(hypotheses_hold, {"normalization", "causal"}),
+            at=itself_if(hypotheses_hold, SCORES),
         ),
     ),
 )
