@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
 from itertools import product
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,45 +58,6 @@ class Stack(NamedTuple):
         return [PowerSeries.of({0: PrimeFieldMatrix.of(m, PRIME)}, degree) for m in self.weights]
 
 
-class MatrixGrid(NamedTuple):
-    """All networks of one shape with each matrix from a list, `count x rows x columns`; the last one changes fastest.
-
-    What is computed from some of the matrices is computed once for all choices of the others.
-    """
-
-    shape: Architecture
-    choices: tuple[Integers, ...]
-
-    @property
-    def size(self) -> int:
-        """How many."""
-        return prod(map(len, self.choices))
-
-    def parts(self, degree: int) -> Iterator[MatrixGrid]:
-        """In pieces that fit into memory together with series of this degree, in order."""
-        place = next((i for i, m in enumerate(self.choices) if len(m) > 1), None)
-        if place is None or self.size <= (most := _networks_at_once(self.shape, degree)):
-            yield self
-            return
-        chosen = self.choices[place]
-        step = max(1, most * len(chosen) // self.size)
-        for start in range(0, len(chosen), step):
-            piece = (*self.choices[:place], chosen[start : start + step], *self.choices[place + 1 :])
-            yield from MatrixGrid(self.shape, piece).parts(degree)
-
-    def stack(self) -> Stack:
-        """The same networks one by one."""
-        places = np.indices(tuple(map(len, self.choices))).reshape(len(self.choices), -1)
-        return Stack(self.shape, tuple(m[i] for m, i in zip(self.choices, places, strict=True)))
-
-    def series(self, degree: int) -> list[PowerSeries]:
-        """The weights as constant series modulo the prime, the choices of each along an axis of their own."""
-        axes = len(self.choices)
-        apart = [m.reshape(*(len(m) if i == j else 1 for j in range(axes)), *m.shape[1:])
-                 for i, m in enumerate(self.choices)]  # fmt: skip
-        return [PowerSeries.of({0: PrimeFieldMatrix.of(m, PRIME)}, degree) for m in apart]
-
-
 def _networks_at_once(shape: Architecture, degree: int) -> int:
     largest = max(shape.tokens, *shape.widths, *shape.attention_ranks)
     return max(1, MOST_NUMBERS // (largest**2 * (degree + 1)))
@@ -114,7 +74,7 @@ def _drawn(generator: np.random.Generator, shape: Architecture, degree: int) -> 
     return x, random_residues(generator, (shape.output_width, shape.tokens, (degree + 1) // 2), PRIME).entries
 
 
-def fingerprints(stack: Stack | MatrixGrid, degree: int, seed: int = 0) -> Integers:
+def fingerprints(stack: Stack, degree: int, seed: int = 0) -> Integers:
     """Combinations of the Taylor coefficients up to an odd degree, `count x PRINTS`: equal for equal functions."""
     found = []
     for part in stack.parts(degree):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lightning_sym.dimension.certify import CertifiedDimension, Evidence, certified_dimension
@@ -221,7 +222,7 @@ class ProvedBounds(NamedTuple):
         return f"found {self.lower}" if self.lower == self.upper else f"between {self.lower} and {self.upper}"
 
 
-def _require_order(lower: int, upper: int, at: object) -> None:
+def _require_order(lower: int | Fraction, upper: int | Fraction, at: object) -> None:
     if lower > upper:
         raise ProgramError(f"{at}: the lower bound {lower} exceeds the upper bound {upper}")
 
@@ -234,7 +235,7 @@ def _conclude(bounds: ProvedBounds, said: str, at: object, *, holds: bool, fails
         raise Undecided(f"{at}: {bounds}, {said}")
 
 
-def expect_value(bounds: ProvedBounds, stated: int, at: object) -> None:
+def expect_value(bounds: ProvedBounds, stated: int | Fraction, at: object) -> None:
     """Refute, or leave undecided, unless the number is the stated one.
 
     Example:
@@ -292,6 +293,12 @@ def expect_dimension(found: CertifiedDimension, stated: int) -> None:
 def expect_formula(network: Architecture, stated: Formula) -> None:
     """Refute, or leave undecided, unless the certified dimension of a network is what a formula says of it."""
     expect_dimension(certified_dimension(network), stated(network))
+
+
+def expect_formula_by_orbit(network: Architecture, stated: Formula, finding: str | None = None) -> str | None:
+    """The same with an orbit as upper bound, for formulas that count virtual weights; return the finding."""
+    expect_dimension(dimension_by_orbit(network), stated(network))
+    return finding
 
 
 def meeting_bounds(lower: int, upper: int, at: object) -> int:

@@ -8,6 +8,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,18 @@ def every_matrix(rows: int, columns: int, p: int) -> Integers:
     """
     entries = rows * columns
     return (np.arange(p**entries)[:, None] // p ** np.arange(entries) % p).reshape(-1, rows, columns)
+
+
+def general_linear(n: int, p: int, *, diagonal: bool = False) -> list[tuple[Integers, Integers]]:
+    """Every invertible matrix over GF(p), or every diagonal one, with its inverse.
+
+    Example:
+        >>> len(general_linear(2, 2)), len(general_linear(2, 3, diagonal=True))
+        (6, 4)
+    """
+    every, one = every_matrix(n, n, p), np.eye(n, dtype=np.int64)
+    pairs = (pair for pair in product(every, repeat=2) if (pair[0] @ pair[1] % p == one).all())
+    return [(c, e) for c, e in pairs if not diagonal or (c == c * one).all()]
 
 
 def numbers(batches: Sequence[Integers], p: int) -> Integers:

@@ -5,7 +5,8 @@ The same arguments give the same shapes; none stands twice. What is too large to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
@@ -138,6 +139,26 @@ def random_networks(
         return network if least <= network.parameter_count <= most and fits(network) else None
 
     return distinct(draw, count, seed)
+
+
+def every_network(
+    depths: Iterable[int],
+    sizes: Sequence[int],
+    ranks: Sequence[int],
+    tokens: Sequence[int],
+    fits: Callable[[Architecture], bool] = lambda network: True,
+    **options: Any,
+) -> Iterator[Architecture]:
+    """All networks with widths, query/key widths and tokens from these, one head a layer.
+
+    Example:
+        >>> len(list(every_network((1, 2), (1, 2), (1,), (2,), lambda n: n.widths[0] == 1)))
+        6
+    """
+    for depth in depths:
+        for widths, a, t in product(product(sizes, repeat=depth + 1), product(ranks, repeat=depth), tokens):
+            if fits(network := Architecture(widths, a, t, **options)):
+                yield network
 
 
 def random_bottlenecks(

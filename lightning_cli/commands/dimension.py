@@ -23,17 +23,16 @@ from lightning_cli.writing.fields import (
 )
 from lightning_cli.writing.output import progress_bar, write, write_answer, write_certificate
 from lightning_cli.writing.shared_fields import ARCHITECTURE, STATUS, TRIED
+from lightning_sym.dimension.evidence import Evidence
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
     from lightning_sym.certificates import dimension as certificates
     from lightning_sym.certificates import dimension as model_certificates
-    from lightning_sym.dimension import certify, printed_formulas, transformers
+    from lightning_sym.dimension import certify, dimension_text, transformers
     from lightning_sym.network import architecture, model_config
     from lightning_sym.whole_models import of_config
-
-EVIDENCE = ("orbit", "factorization", "directions", "linear", "forms", "span", "products", "layers", "narrow")
 
 FORMULA = group(
     field("source", str, of="formula.source"),
@@ -52,13 +51,13 @@ LOWER_BOUND = group(
     field("layers", optional(natural(1)), "layers whose dimensions were added, in place of a Jacobian of the whole"),
 )
 
-UPPER_BOUNDS = by_name(natural(), names={"enum": list(EVIDENCE)}).having(minProperties=1)
+UPPER_BOUNDS = by_name(natural(), names={"enum": list(Evidence)}).having(minProperties=1)
 
 PERMUTATIONS = group(
     field(
         "head_permutations",
         optional(natural(1)),
-        of=lambda result: printed_formulas.head_permutations(result.architecture),
+        of=lambda result: dimension_text.head_permutations(result.architecture),
     )
 )
 

@@ -18,20 +18,14 @@ from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.form import NetworkForm
+from lightning_sym.network.form import FORM_CHOICES, NetworkForm
+from lightning_sym.network.pieces import SIZED
 
 MOST_NETWORKS = 10**7
 """Networks of a family; a grid that has more is drawn from, with `count`."""
 
 _DEEPEST, _TRIES = 1000, 10_000
 _LONGEST_FILE = 2**20
-
-_OPTIONAL = ("value_ranks", "embed", "unembed")
-_CHOICES: dict[str, tuple[str | bool, ...]] = {
-    "normalization": ("none", "softmax"),
-    "mask": ("none", "causal"),
-    "skip": (False, True),
-}
 
 Sizes = tuple[int, ...]
 Value = int | str | bool | None
@@ -53,14 +47,14 @@ def _values(value: object, name: str) -> tuple[Any, ...]:
     """What a key may have: one value, a list, or for sizes a range; none twice."""
     found: list[Any] = []
     for item in value if isinstance(value, (list, tuple)) else (value,):
-        if name in _CHOICES and isinstance(item, str) and item == "both":
-            found += _CHOICES[name]
-        elif name in _CHOICES:
-            if not any(item is choice or (isinstance(item, str) and item == choice) for choice in _CHOICES[name]):
-                choices = ", ".join(str(choice).lower() for choice in (*_CHOICES[name], "both"))
+        if name in FORM_CHOICES and isinstance(item, str) and item == "both":
+            found += FORM_CHOICES[name]
+        elif name in FORM_CHOICES:
+            if not any(item is choice or (isinstance(item, str) and item == choice) for choice in FORM_CHOICES[name]):
+                choices = ", ".join(str(choice).lower() for choice in (*FORM_CHOICES[name], "both"))
                 raise BadInput(f"{name} must be of {choices}, got {shown(item)}")
             found.append(item)
-        elif name in _OPTIONAL and item in (None, "none"):
+        elif name in SIZED and item in (None, "none"):
             found.append(None)
         elif isinstance(item, str):
             found += _range(item, name)

@@ -18,9 +18,11 @@ from lightning_sym.fibers.same_function import Answer, Comparison
 from lightning_sym.fibers.softmax import PROVED
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.attention import network_output
+from lightning_sym.network.pieces import SIZED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import DualBalls, precision
+from lightning_sym.rings.ball_matrices import BallMatrix
+from lightning_sym.rings.balls import precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
@@ -41,7 +43,7 @@ def _theorem(first: Weights, second: Weights, tokens: int) -> str | None:
     shapes = [w.architecture(tokens) for w in (first, second)]
     if any(shape.normalization != SOFTMAX for shape in shapes):
         return None
-    narrow = [shape.options - {"embed", "unembed", "value_ranks"} for shape in shapes]
+    narrow = [shape.options - SIZED for shape in shapes]
     if all(options in PROVED for options in narrow):
         return "visible weights"
     return "one layer" if tokens > 1 and all(shape.depth == 1 for shape in shapes) else None
@@ -130,11 +132,11 @@ def _longest(weights: Weights) -> int:
 
 def _apart(first: Weights, second: Weights, x: ObjectArray) -> bool:
     """Whether balls show that the outputs differ."""
-    outputs = []
-    for weights in (first, second):
-        matrices = [DualBalls.of(matrix) for matrix in weights.matrices.values()]
-        outputs.append(network_output(DualBalls.of(x), weights.architecture(x.shape[1]), matrices).values())
-    return any(not a.overlaps(b) for a, b in zip(*(y.ravel() for y in outputs), strict=True))
+    one, other = (
+        network_output(BallMatrix.of(x), w.architecture(x.shape[1]), list(map(BallMatrix.of, w.matrices.values())))
+        for w in (first, second)
+    )
+    return one.apart(other) is not None
 
 
 def _evaluated_tokens(first: Weights, tokens: int) -> int:

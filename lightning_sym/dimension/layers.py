@@ -18,7 +18,7 @@ from itertools import groupby
 
 from lightning_sym.ask import Need, TheoremRow, paid_by_steps
 from lightning_sym.dimension.blocks import has_wide_ends
-from lightning_sym.dimension.varieties import Evidence
+from lightning_sym.dimension.evidence import Evidence
 from lightning_sym.exact.determinantal import determinantal
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import LIGHTNING, SHAPED

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import comb
 
 from lightning_sym.ask import Need, TheoremRow, any_question, paid_by_steps
-from lightning_sym.dimension.varieties import Evidence
+from lightning_sym.dimension.evidence import Evidence
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import LIGHTNING
 

@@ -10,7 +10,7 @@ from typing import Any
 from lightning_sym.arguments import shown
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.network.pieces import DECLARED, SHAPED, pieces
+from lightning_sym.network.pieces import DECLARED, SCORES, SHAPED, pieces
 from lightning_sym.network.variant import READ, Variant
 from lightning_sym.rings.normalization import Normalization
 
@@ -185,7 +185,7 @@ class Architecture(Variant):
     @property
     def is_bare(self) -> bool:
         """One head, no weights but `Q_i`, `K_i`, `V_i`, no skip connection; scores may be normalized or masked."""
-        return self.options <= {"normalization", "causal"}
+        return self.options <= SCORES
 
     @property
     def is_plain(self) -> bool:

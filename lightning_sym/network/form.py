@@ -9,7 +9,7 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture, require_form
-from lightning_sym.network.pieces import DECLARED
+from lightning_sym.network.pieces import DECLARED, FORM
 from lightning_sym.network.variant import READ, Variant
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
@@ -18,6 +18,11 @@ FORM_WORDS = ("normalization", "mask", "skip")
 """What weight files, options and atlases say of a form, and variants beside them."""
 
 _MASKS = {"none": False, "causal": True}
+
+FORM_CHOICES: dict[str, tuple[str | bool, ...]] = dict(
+    zip(FORM_WORDS, (tuple(_NORMALIZATIONS), tuple(_MASKS), (False, True)), strict=True)
+)
+"""What each of these may be."""
 
 
 def _choice(value: object, choices: dict[str, Any], key: str) -> Any:
@@ -118,7 +123,7 @@ class NetworkForm(Variant):
         Raises:
             BadInput: the normalization, or an option, has no name there.
         """
-        if unnamed := sorted({*vars(self)} - {"normalization", "causal", "skip"} - READ.keys()):
+        if unnamed := sorted({*vars(self)} - FORM - READ.keys()):
             raise BadInput(f"a weight file must have normalization, mask and skip alone, got {', '.join(unnamed)}")
         name = next((name for name, known in _NORMALIZATIONS.items() if known == self.normalization), None)
         if name is None:

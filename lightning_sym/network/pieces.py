@@ -13,7 +13,16 @@ from typing import Any, NamedTuple, Protocol
 
 from lightning_sym.network.variant import ADDED
 
-SHAPED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+SCORES = frozenset({"normalization", "causal"})
+"""Options of what is done to scores; they add no weights."""
+
+FORM = SCORES | {"skip"}
+"""Those that no shape of a matrix shows, so that weights carry them."""
+
+SIZED = frozenset({"value_ranks", "embed", "unembed"})
+"""Options that are sizes, of weights which are not there without them."""
+
+SHAPED = FORM | SIZED | {"heads"}
 """The options that theorems are about. What is proved for another one as well says so where it is proved."""
 
 LIGHTNING = SHAPED - {"normalization"}

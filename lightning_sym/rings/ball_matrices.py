@@ -1,5 +1,4 @@
-r"""Matrices of real numbers enclosed in balls, as flint holds them: for values alone, a hundred times faster than
-`rings.balls`, which also differentiates."""
+"""Matrices of real numbers enclosed in balls, as flint holds them."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from flint import arb, arb_mat, ctx
 from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
-from lightning_sym.rings.balls import exactly
+from lightning_sym.rings.balls import as_ball, exactly
 from lightning_sym.rings.dyadic import Plain
 from lightning_sym.rings.elementary import ELEMENTARY, Elementary
 from lightning_sym.rings.float_products import LARGEST, Digits, product
@@ -66,6 +65,17 @@ class BallMatrix:
             return cls(arb_mat(*two_axes(matrix), matrix.ravel().tolist()))
         exact = matrix if isinstance(matrix, RationalMatrix) else RationalMatrix.of(matrix)
         return cls(arb_mat(exact.flint))
+
+    @classmethod
+    def around(cls, balls: ObjectArray) -> BallMatrix:
+        """Balls, or rational numbers, as they are.
+
+        Example:
+            >>> BallMatrix.around(np.array([[BallMatrix.of([[1]]).flint[0, 0], 2]])).flint
+            [1.00000000000000, 2.00000000000000]
+        """
+        rows, columns = two_axes(balls)
+        return cls(arb_mat(rows, columns, list(map(as_ball, balls.ravel()))))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import independent_columns
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
-from lightning_sym.network.pieces import LIGHTNING, SHAPED, spaces
+from lightning_sym.network.pieces import LIGHTNING, SHAPED, SIZED, spaces
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.symmetries import attention_motions, head_mixing, stream_directions
@@ -130,7 +130,7 @@ TABLE = (
     DirectionFamily(
         "symmetric products",
         "docs/transformers.md, Proposition 13",
-        frozenset({"value_ranks", "skip", "embed", "unembed"}),
+        SIZED | {"skip"},
         lambda network: network.skip and not attention_motions.sees_one_direction(network),
         attention_motions.symmetric_products,
     ),

@@ -17,7 +17,8 @@ from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import DualBalls, ball, distance, middle_and_radius, precision
+from lightning_sym.rings.ball_matrices import BallMatrix
+from lightning_sym.rings.balls import ball, distance, middle_and_radius, precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.decimals import least_power_of_ten
@@ -291,5 +292,5 @@ def _output(attention: Sequence[ObjectArray], value: ObjectArray, x: Any, plan: 
     for i in range(shape.depth):
         last = i == shape.depth - 1
         matrices += [attention[i] if i < len(attention) else zero, one, value if last else one]
-    output = network_output(DualBalls.of(np.array(x, dtype=object)), plain, [DualBalls.around(m) for m in matrices])
-    return np.asarray(output.values(), dtype=object)
+    output = network_output(BallMatrix.of(x), plain, list(map(BallMatrix.around, matrices)))
+    return np.array(output.flint.tolist(), dtype=object)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.exact.number_field import RATIONALS, NumberField, echelon, rank_over
+from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.one_layer import (
     coefficients_from_products,
@@ -24,6 +25,8 @@ from lightning_sym.network.one_layer import (
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.sizes import Price
+from lightning_sym.varieties.coefficient_relations import price_of_comparison
 from lightning_sym.varieties.forms_over_fields import FormRing, linear_factor
 from lightning_sym.varieties.map_recovery import Difference, monomial_text
 from lightning_sym.varieties.one_token import splittings
@@ -80,16 +83,17 @@ def one_token_rows(phi: PolynomialMap) -> list[Any]:
     return rows
 
 
-def candidates(phi: PolynomialMap, ranks: tuple[int, ...], failures: list[str]) -> Iterator[Candidate]:
+def candidates(phi: PolynomialMap, ranks: tuple[int, ...], failures: list[str], work: Work) -> Iterator[Candidate]:
     """All candidates over the complex numbers, up to rescaling and conjugation; the map is not zero at one token.
 
     Raises:
         BadInput: the network has an option.
+        TooLarge: factors and skew-symmetric parts do not fit into the work.
     """
     shape = phi.architecture
     names = entry_names("x", shape.widths[0], shape.tokens)[0 :: shape.tokens]
-    for splitting in splittings(one_token_rows(phi), names, ranks, failures):
-        attention = splitting.forms if shape.tokens == 1 else with_skew_parts(phi, splitting)
+    for splitting in splittings(one_token_rows(phi), names, ranks, failures, work):
+        attention = splitting.forms if shape.tokens == 1 else with_skew_parts(phi, splitting, work)
         known = layers_known(attention, shape.tokens)
         yield Candidate(splitting.field, attention, splitting.value, known, splitting.pairs, splitting.what)
 
@@ -157,6 +161,23 @@ def _minor(matrix: ObjectArray, rank: int) -> str:
     entries = matrix[np.ix_(rows, columns)]
     shown = "; ".join(" ".join(map(str, row)) for row in entries)
     return f"it has rank {rank}: {size}, [{shown if len(shown) <= 200 else shown[:200] + '...'}], are independent"
+
+
+def price_of_products(phi: PolynomialMap) -> Price:
+    """Return the price of one layer: its coefficients are read three times, compared with sums of entries of the array,
+    and each of the array's forms is multiplied out of two linear ones.
+
+    Example:
+        >>> from lightning_sym.network.one_layer import one_layer_map
+        >>> price_of_products(one_layer_map(2, 1, 2)).done
+        {'read': 120, 'entry': 288}
+    """
+    (d, d_out), tokens = phi.architecture.widths, phi.architecture.tokens
+    forms = d * d_out
+    monomials = len(quadratic_monomials(d))
+    price = price_of_comparison(3 * phi.term_count + forms * tokens**2 * monomials, d * tokens)
+    price.add(price_of_comparison((forms + d + d_out) * monomials, d))
+    return price
 
 
 def not_of_one_layer(phi: PolynomialMap) -> Difference | None:

@@ -16,7 +16,8 @@ from typing import Any
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.dimension.varieties import Evidence, counted_bounds
+from lightning_sym.dimension.evidence import Evidence
+from lightning_sym.dimension.varieties import counted_bounds
 from lightning_sym.display import Lines, Result, labelled
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.determinantal import determinantal_degree

@@ -8,11 +8,13 @@ that is constantly 1 stands behind the others, and the equations are those of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import lcm
-from typing import Any
+from operator import mul
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,19 +26,22 @@ from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.symbolic_map import Key
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.prime_field import random_residues
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import as_fraction
-from lightning_sym.varieties.coefficient_relations import combined, given_coefficients, relations_of
+from lightning_sym.rings.sizes import Price, Sizes
+from lightning_sym.varieties.coefficient_relations import combined, given_coefficients, price_of_kernel, relations_of
 from lightning_sym.varieties.coordinates import Coordinate
+
+Factor = TypeVar("Factor", PrimeFieldMatrix, Sizes)
 
 MOST_SCALINGS, LARGEST_WEIGHT = 5, 50
 """Scalings that sort coordinates, and by how much one of them may count: codes of weights must fit into 64 bits."""
 
+_EXPONENT_BITS = 8
+"""Bits of exponents, and of their differences."""
+
 _ONE = (0, 0, ())
 """In place of a coefficient the constant 1."""
-
-_TERM = 2e-8
-"""Seconds for a term at a point modulo a prime; measured, and rough."""
 
 
 @dataclass(frozen=True)
@@ -118,30 +123,21 @@ class MapCoordinates:
             BadInput: a coefficient has a denominator that is zero modulo `p`.
         """
         letters = len(self.phi.weight_names)
-        largest = max(int(e) for form in self.forms for e in form.degrees())
-        require_memory(8 * points * (letters * (largest + 1) + len(self)), memory, f"values at {points:,} points")
+        terms = [_terms_modulo(form, letters, p) for form in self.forms]
+        size = 2 * max(len(numbers) for _, numbers in terms) + letters + len(self)
+        require_memory(8 * points * size, memory, f"values at {points:,} points")
         if work is not None:
-            factors = sum(len(form) for form in self.forms) * letters
-            work.spend(_TERM * points * factors, "values of the coordinates")
-        at = random_residues(generator, (letters, points), p).residues()
-        powers = np.ones((largest + 1, letters, points), dtype=np.int64)
-        for e in range(1, largest + 1):
-            powers[e] = powers[e - 1] * at % p
-        return np.array([self._value(form, powers, p) for form in self.forms], dtype=np.float64)
-
-    @staticmethod
-    def _value(form: Any, powers: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
-        """Return a polynomial modulo `p` by the powers of its variables."""
-        total = np.zeros(powers.shape[2], dtype=np.int64)
-        for exponents, coefficient in form.to_dict().items():
-            if not (denominator := int(coefficient.q) % p):
-                raise BadInput(f"coefficients must have denominators that are not multiples of {p}, got {coefficient}")
-            value = np.full_like(total, int(coefficient.p) * pow(denominator, -1, p) % p)
-            for i, e in enumerate(map(int, exponents)):
-                if e:
-                    value = value * powers[e, i] % p
-            total = (total + value) % p
-        return total
+            price = Price("echelons")
+            for places, numbers in terms:
+                value_of([Sizes((points, len(numbers)), price)] * places.shape[1], Sizes((len(numbers), 1), price))
+            work.spend(price.seconds, "values of the coordinates")
+        at = np.ones((letters + 1, points))
+        at[:letters] = random_residues(generator, (letters, points), p).entries
+        found = [
+            value_of(factors_of(at, places, points, p), PrimeFieldMatrix.of(numbers[:, None], p)).entries[:, 0]
+            for places, numbers in terms
+        ]
+        return np.mod(found, p)
 
     def at(self, weights: Any) -> list[Fraction]:
         """The coordinates of the function of exact weights, given as `PolynomialMap.at` takes them.
@@ -167,6 +163,46 @@ class MapCoordinates:
         values = [given.get(key, Fraction(0)) for key in self.keys] + [Fraction(1)] * (not self.is_cone)
         sums = combined(self.combinations, values)
         return None if any(sums.get(key, 0) - given.get(key, 0) for key in sums | given) else values
+
+
+def factors_of(
+    values: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], points: int, p: int
+) -> list[PrimeFieldMatrix]:
+    """The factors of monomials, whose places stand in a row each, at the first points: `points x monomials` each."""
+    columns = np.ascontiguousarray(values[:, :points].T)
+    return [PrimeFieldMatrix(columns[:, places], p) for places in rows.T]
+
+
+def multiplied(factors: Sequence[Factor]) -> Factor:
+    """The product of matrices entry by entry, over any ring.
+
+    Example:
+        >>> price = Price("echelons")
+        >>> multiplied([Sizes((5, 2), price)] * 3).shape, price.done["entry"]
+        ((5, 2), 20)
+    """
+    return reduce(mul, factors)
+
+
+def value_of(factors: Sequence[Factor], numbers: Factor) -> Factor:
+    """The values of a polynomial at points, over any ring: the factors of its terms, each `points x terms`, and their
+    coefficients, a column."""
+    return multiplied(factors) @ numbers
+
+
+def _terms_modulo(form: Any, letters: int, p: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the factors of the terms of a polynomial, one term a row, by the places of letters, and the coefficients
+    modulo `p`; behind the letters stands 1, for terms of lower degree."""
+    terms = form.to_dict()
+    places = np.full((len(terms), max(1, int(form.total_degree()))), letters)
+    numbers = np.empty(len(terms), dtype=np.int64)
+    for k, (exponents, coefficient) in enumerate(terms.items()):
+        if not (denominator := int(coefficient.q) % p):
+            raise BadInput(f"coefficients must have denominators that are not multiples of {p}, got {coefficient}")
+        numbers[k] = int(coefficient.p) * pow(denominator, -1, p) % p
+        factors = np.repeat(np.arange(letters), np.array(exponents, dtype=np.int64))
+        places[k, : len(factors)] = factors
+    return places, numbers
 
 
 def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: Work | None = None) -> MapCoordinates:
@@ -224,9 +260,11 @@ def _weights(forms: list[Any], memory: int, work: Work) -> tuple[list[tuple[int,
         differences |= dict.fromkeys(tuple(a - b for a, b in zip(first, other, strict=True)) for other in others)
     letters = len(firsts[0])
     require_memory(64 * letters * (len(differences) + letters), memory, "scalings of the weights")
-    work.spend(1e-8 * letters**2 * (len(differences) + len(forms)), "scalings of the weights")
+    stage = "scalings of the weights"
+    work.spend(price_of_kernel(len(differences) + 1, letters, _EXPONENT_BITS).seconds, stage)
     rows = np.array([*differences, (0,) * letters], dtype=object)
     scalings = [_whole(vector) for vector in null_space(rows)]
+    work.spend(price_of_scalings(len(scalings), len(forms)).seconds, stage)
     table = np.array(firsts, dtype=object) @ np.array(scalings, dtype=object).reshape(-1, letters).T
     ones = np.full((len(forms), 1), Fraction(1), dtype=object)
     is_cone = bool(scalings) and solution(table * Fraction(1), ones) is not None
@@ -242,6 +280,21 @@ def _weights(forms: list[Any], memory: int, work: Work) -> tuple[list[tuple[int,
         ):
             kept = more
     return [tuple(map(int, row)) for row in np.array(kept).T], is_cone
+
+
+def price_of_scalings(scalings: int, forms: int) -> Price:
+    """Return the price of scalings, each of which must be no combination of those before on the coordinates.
+
+    Example:
+        >>> price_of_scalings(2, 5).done["eliminated"]
+        25
+    """
+    price = Price("rationals")
+    for before in range(scalings):
+        rows = Sizes((min(before, MOST_SCALINGS) + 1, forms), price, bits=_EXPONENT_BITS)
+        rows.read()
+        rows.rank()
+    return price
 
 
 def _whole(vector: Any) -> list[int]:

@@ -12,7 +12,9 @@ import numpy as np
 from lightning_sym.errors import BadInput, FileFormatError, ShapeError, TooLarge
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.given_map import GivenShape
+from lightning_sym.network.pieces import SIZED
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.readers.bounds import LARGEST_FILE, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
@@ -23,8 +25,7 @@ from lightning_sym.varieties.map_text import MOST_TERMS, from_sympy, parse_polyn
 
 PHI = "lightning-sym/phi/1"
 _OWN = {"widths", "ranks", "tokens", "inputs", "outputs", "coefficients"}
-_FORM = {"normalization": "none", "heads": 1, "value_ranks": None, "skip": False, "mask": "none", "embed": None,
-         "unembed": None}  # fmt: skip
+_FORM = NetworkForm().to_json() | {"heads": 1} | dict.fromkeys(sorted(SIZED))
 
 LARGEST_SIZE = 1000
 """Inputs of a map, outputs, widths and ranks: more would be refused for their number in any case."""

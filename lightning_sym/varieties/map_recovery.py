@@ -7,7 +7,7 @@ What every lightning network without a mask has: $\phi(X R) = \phi(X) R$ for all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -20,13 +20,16 @@ from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, labelled, latex_matrix
 from lightning_sym.errors import no_truth_value
 from lightning_sym.exact.number_field import ROOT, NumberField
+from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import attention_layer
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.rationals import map_entries
+from lightning_sym.varieties.coefficient_relations import price_of_comparison
 
 
 class Difference(NamedTuple):
@@ -68,18 +71,7 @@ def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberF
     rational = field.degree == 1
     names = phi.ring.names
     ring = PolynomialRing(names if rational else [*names, ROOT])
-
-    def lift(matrix: ObjectArray) -> ObjectArray:
-        if rational:
-            return map_entries(lambda c: ring.constant(c.coefficients[0]), matrix)
-        return map_entries(lambda c: field.lifted(c, ring), matrix)
-
-    d, t = phi.architecture.widths[0], phi.architecture.tokens
-    x: Any = ring.matrix("x", d, t)
-    for layer in layers:
-        x = attention_layer(x, Layer(*map(lift, layer)))
-        if not rational:
-            x = map_entries(lambda entry: field.reduced(entry, ring), x)
+    x = network_over_field(ring.matrix("x", phi.architecture.widths[0], phi.architecture.tokens), layers, field, ring)
     for (k, j), given in np.ndenumerate(phi.entries):
         terms = {tuple(map(int, m)): c for m, c in given.to_dict().items()}
         wanted = ring.from_terms(terms if rational else {(*m, 0): c for m, c in terms.items()})
@@ -95,6 +87,23 @@ def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberF
             _coefficient(x[k, j], monomial, field),
         )
     return None
+
+
+def network_over_field(x: Any, layers: Iterable[Layer], field: NumberField, ring: PolynomialRing) -> Any:
+    """The output of layers over a field, at an input whose entries are polynomials, of a ring with the root unless the
+    field is the rationals."""
+    rational = ROOT not in ring.names
+
+    def lift(matrix: ObjectArray) -> ObjectArray:
+        if rational:
+            return map_entries(lambda c: ring.constant(c.coefficients[0]), matrix)
+        return map_entries(lambda c: field.lifted(c, ring), matrix)
+
+    for layer in layers:
+        x = attention_layer(x, Layer(*map(lift, layer)))
+        if not rational:
+            x = map_entries(lambda entry: field.reduced(entry, ring), x)
+    return x
 
 
 def monomial_text(names: Sequence[str], exponents: Sequence[int]) -> str:
@@ -121,23 +130,27 @@ class Unequal(NamedTuple):
     difference: Difference
 
 
-def not_equivariant(phi: PolynomialMap) -> Unequal | None:
+def not_equivariant(phi: PolynomialMap, work: Work) -> Unequal | None:
     r"""A coefficient that shows that the map is not that of a network, if the orthogonal group of the tokens does.
 
     Rotations of tokens 1 and `j`: $D \phi = \phi E$ with $D = \sum_k x_{k1} \partial_{kj} - x_{kj} \partial_{k1}$ and
     `E` the matrix with $E_{1j} = 1$, $E_{j1} = -1$; these generate the connected group. Reflections: the output of
     token `j` is odd in token `j` and even in the others.
 
+    Raises:
+        TooLarge: the terms that there are do not fit into the work.
+
     Example:
         >>> from lightning_sym.network.architecture import Architecture
         >>> from lightning_sym.network.polynomial_map import polynomial_map
         >>> from lightning_sym.network.weights import Weights
         >>> w = Weights.of({"Q1": [[1]], "K1": [[2]], "V1": [[3]]})
-        >>> not_equivariant(polynomial_map(w.architecture(tokens=3), w)) is None
+        >>> not_equivariant(polynomial_map(w.architecture(tokens=3), w), Work()) is None
         True
     """
     d, t = phi.architecture.widths[0], phi.architecture.tokens
-    names = phi.ring.names
+    names, stage = phi.ring.names, "the rotations of the tokens"
+    work.spend(price_of_comparison(phi.term_count, len(names)).seconds, stage)
     for (k, j), entry in _entries(phi):
         for exponents in entry.monoms():
             m = tuple(map(int, exponents))
@@ -148,6 +161,8 @@ def not_equivariant(phi: PolynomialMap) -> Unequal | None:
                 return Unequal(what, Difference(k + 1, j + 1, monomial_text(names, m), c, "0"))
     for j in range(1, t):
         for (k, i), entry in _entries(phi):
+            terms = len(entry) * d  # each is derived twice and multiplied twice by a letter
+            work.spend(RATES["forms"].seconds(call=4 * d, product=2 * terms, entry=4 * terms), stage)
             total: Any = -phi.entries[k, 0] if i == j else phi.entries[k, j] if i == 0 else entry * 0
             for n in range(1, d + 1):
                 one, other = f"x_{n}_1", f"x_{n}_{j + 1}"

@@ -32,7 +32,9 @@ from lightning_sym.varieties.candidates import (
     misfit,
     not_of_one_layer,
     one_token_rows,
+    price_of_products,
 )
+from lightning_sym.varieties.coefficient_relations import price_of_comparison, price_of_kernel
 from lightning_sym.varieties.map_input import map_from_python
 from lightning_sym.varieties.map_recovery import (
     Difference,
@@ -49,17 +51,8 @@ from lightning_sym.varieties.skew_parts import layers_known
 _COEFFICIENT_BITS = 16
 """Bits of the weights that are expanded, before they are known."""
 
-FACTOR = 3e-5
-"""Seconds for a term of a form that is factored; measured, and rough."""
-
-PRODUCT = 1e-4
-"""Seconds for a coefficient of one layer; measured, and rough."""
-
-EQUATION = 2e-4
-"""Seconds for a term of a series in the equations of skew parts; measured, and rough."""
-
-VALUE = 5e-7
-"""Seconds for a term of the map at one point; measured, and rough."""
+_VALUE_BITS = 4
+"""Bits of the inputs at which a map is evaluated; an output has as many times more as its degree."""
 
 
 def recover(
@@ -128,11 +121,13 @@ class _AskedMap:
         terms = count_terms_at_most(self.shape, symbolic=False)
         size = 64 + 8 * self.shape.widths[0] * self.shape.tokens
         require_memory(terms * size, memory, f"the polynomials, up to {terms:,} terms,")
-        self.expansion = price_of_coefficients(self.shape, _COEFFICIENT_BITS).seconds
+        self.reading = price_of_comparison(phi.term_count, len(phi.input_names)).seconds
+        self.expansion = price_of_coefficients(self.shape, _COEFFICIENT_BITS).seconds + 2 * self.reading
 
     @cached_property
     def at_one_token(self) -> list[Any]:
         """The outputs of the first token where all others are zero, as polynomials in its entries."""
+        self.work.spend(self.reading, "the outputs at one token")
         return one_token_rows(self.phi)
 
     @property
@@ -147,9 +142,8 @@ class _AskedMap:
 
     def one_layer(self) -> Recovery:
         """The answer for one layer and two tokens or more, from the coefficients that are linear in the query."""
-        shape, phi = self.shape, self.phi
-        d, d_out = shape.widths
-        self.work.spend(PRODUCT * d_out * shape.tokens**2 * d**2 * (d + 1), "the coefficients of one layer")
+        phi = self.phi
+        self.work.spend(price_of_products(phi).seconds, "the coefficients of one layer")
         if (wrong := not_of_one_layer(phi)) is not None:
             why = "the function of one layer is linear in the coefficients b_km of x_k_1 in the outputs of token 1"
             return self._none([f"{why}, all others are sums of these"], wrong)
@@ -157,20 +151,15 @@ class _AskedMap:
 
     def turned(self) -> Recovery | None:
         """That no network has a function that does not commute with rotations of the tokens."""
-        self.work.spend(self.expansion * self.shape.tokens, "the rotations of the tokens")
-        if (unequal := not_equivariant(self.phi)) is None:
+        if (unequal := not_equivariant(self.phi, self.work)) is None:
             return None
         why = "phi(X R) = phi(X) R for every orthogonal t x t matrix R and every network"
         return self._none([f"{why}: {unequal.what}"], unequal.difference)
 
     def by_one_token(self) -> Recovery:
         """The answer for a map that does not vanish at one token."""
-        shape = self.shape
-        self.work.spend(FACTOR * sum(map(len, self.at_one_token)) * shape.degree, "factors at one token")
-        if shape.tokens > 1:
-            d = shape.widths[0]
-            self.work.spend(EQUATION * d * (d - 1) * 9**shape.depth, "skew-symmetric parts")
-        return self._first(candidates(self.phi, shape.attention_ranks, self.failures))
+        self.work.spend(self.reading, "the outputs at one token")
+        return self._first(candidates(self.phi, self.shape.attention_ranks, self.failures, self.work))
 
     def _first(self, found: Iterator[Candidate]) -> Recovery:
         """The first candidate that has the function and belongs to the shape; the list is complete."""
@@ -246,8 +235,7 @@ class _AskedMap:
 
     def by_two_tokens(self) -> Recovery | None:
         """The answer for two layers of which one is skew-symmetric, where one is found over the rationals."""
-        d = self.shape.widths[0]
-        self.work.spend(VALUE * self.phi.term_count * d**2 * (d + 1) / 2, "the layer behind a skew-symmetric one")
+        self.work.spend(price_of_last_layer(self.phi), "the layer behind a skew-symmetric one")
         try:
             solutions = reconstruct(self.phi)
         except NoFirstLayer:
@@ -269,6 +257,22 @@ class _AskedMap:
             found = "; ".join(self.failures) or "no virtual weights over the rationals"
             open_still = f"{found}; others, over larger fields, are not decided"
         return Recovery(self.shape, Membership.UNDECIDED, reasons=(f"{VANISHES}; {open_still}",))
+
+
+def price_of_last_layer(phi: PolynomialMap) -> float:
+    """Return the seconds of a last layer behind a first one: the map at as many points as its products of forms have
+    coefficients, and the kernel of these equations.
+
+    Example:
+        >>> 0 < price_of_last_layer(polynomial_map(Architecture((2, 2, 1), (1, 1), 2))) < 1
+        True
+    """
+    d, t = phi.architecture.widths[0], phi.architecture.tokens
+    unknowns = d * d * (d + 1) // 2
+    points = unknowns // t + 4
+    values = price_of_comparison(phi.term_count * points, len(phi.input_names))
+    columns = unknowns + phi.architecture.widths[-1]
+    return values.seconds + price_of_kernel(points * t, columns, _VALUE_BITS * phi.architecture.degree).seconds
 
 
 VANISHES = "phi vanishes at one token, so some x^T A~i x is zero"

@@ -17,10 +17,15 @@ import numpy as np
 
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.number_field import RATIONALS, NumberField
+from lightning_sym.limits import Work
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.varieties.forms_over_fields import FormRing, linear_factor
+
+_FACTOR = 3e-6
+"""Seconds for a term and a degree of a form whose factors or common divisor are wanted; measured, and rough, as it
+depends on the coefficients how they are found."""
 
 
 class Splitting(NamedTuple):
@@ -134,7 +139,7 @@ class _Rows:
 
 
 def splittings(
-    rows: Sequence[Any], names: Sequence[str], ranks: Sequence[int], failures: list[str]
+    rows: Sequence[Any], names: Sequence[str], ranks: Sequence[int], failures: list[str], work: Work
 ) -> Iterator[Splitting]:
     """All ways, over the complex numbers, to write the rows as in the head of this module, up to rescaling and
     conjugation.
@@ -144,17 +149,21 @@ def splittings(
         names: the coordinates of the token.
         ranks: the query/key widths, one a layer; where one is 1 the field has the real factors of all forms.
         failures: what does not work is added here, a line for each.
+        work: what greatest common divisors and factors may take: each is told by its terms before it is begun.
 
     Yields:
         The splittings, rational ones first.
 
+    Raises:
+        TooLarge: they do not fit into the work.
+
     Example:
         >>> y1, y2 = PolynomialRing(["y1", "y2"]).generators
-        >>> [str(s.value[0, 0]) for s in splittings([y1 * (y1**2 - 2 * y2**2)], ["y1", "y2"], [2], [])]
+        >>> [str(s.value[0, 0]) for s in splittings([y1 * (y1**2 - 2 * y2**2)], ["y1", "y2"], [2], [], Work())]
         ['1', '1']
     """
     problem = _Rows(rows, names, ranks, failures)
-    forms, depth = problem.forms, problem.depth
+    forms, depth, stage = problem.forms, problem.depth, "factors at one token"
     first = next(row for row in rows if not row.is_zero())
     monomial, lead = next(iter(first.to_dict().items()))
     ratios = [as_fraction(row.to_dict().get(monomial, 0) / lead) for row in rows]
@@ -162,6 +171,7 @@ def splittings(
     proportional = all(row == ring.constant(ratio) * first for row, ratio in zip(rows, ratios, strict=True))
     common = first
     for row in () if proportional else rows:
+        work.spend(_FACTOR * (len(common) + len(row)) * 3**depth, stage)
         common = common.gcd(row)
     if not proportional and common.total_degree() != 3**depth - 1:
         failures.append(
@@ -169,6 +179,7 @@ def splittings(
             f"divisor must have degree {3**depth - 1}; it has degree {common.total_degree()}"
         )
         return
+    work.spend(_FACTOR * len(common) * 3**depth, stage)
     line = distinct_roots_on_a_line(common, forms.d)
     most = 2 * depth + proportional
     if line is not None and line[2] > most:

@@ -16,19 +16,28 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.number_field import Element, NumberField, rank_over, solution_over
+from lightning_sym.exact.number_field import ROOT, Element, NumberField, rank_over, solution_over
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.prices import output_over_sizes
+from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fraction
+from lightning_sym.rings.sizes import Price
+from lightning_sym.varieties.coefficient_relations import price_of_comparison
+from lightning_sym.varieties.map_recovery import network_over_field
 from lightning_sym.varieties.one_token import Splitting
 
-Series = list[Element]
-"""Coefficients of 1, eps, eps^2, ..., all of the same number."""
+EPSILON = "eps"
+"""The letter of the second token."""
 
 _MOST_POINTS = 2000
+_STAGE = "skew-symmetric parts"
 
 
-def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArray, ...]:
+def with_skew_parts(phi: PolynomialMap, splitting: Splitting, work: Work) -> tuple[ObjectArray, ...]:
     r"""Attention matrices with these symmetric parts, the only ones that can have `phi`, up to the first of rank one.
 
     Behind that one only symmetric parts matter, and these are returned.
@@ -36,17 +45,24 @@ def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArr
     Args:
         phi: a map of two tokens or more.
         splitting: its value matrix and quadratic forms.
+        work: what the equations may take.
 
     Returns:
         The matrices. Whether `phi` is their function is seen by expanding it.
+
+    Raises:
+        TooLarge: they do not fit into the work.
     """
     d, depth = phi.architecture.widths[0], phi.architecture.depth
     field, value = splitting.field, splitting.value
     attention = list(splitting.forms)
     row = next(m for m in range(len(value)) if any(value[m]))
+    work.spend(price_of_comparison(2 * len(phi.entries[row, 1]), len(phi.input_names)).seconds, _STAGE)
     parts = _parts_by_degree(phi, row)
     pairs = list(combinations(range(d), 2))
+    seconds = price_of_skew_part(d, depth) * field.degree**2
     for i in range(depth if pairs else 0):
+        work.spend(seconds, _STAGE, i, depth)
         order = 3**i
         part = parts.get(order)
         equations: list[list[Element]] = []
@@ -149,33 +165,29 @@ def _second_output(
     order: int,
 ) -> Element:
     """The coefficient of `eps^order` in the second output at `x`, `eps y`."""
-    zero = field.of(0)
+    ring = PolynomialRing([EPSILON, ROOT])
+    start = np.array([[ring.constant(1), ring.constant(0)], [ring.constant(0), ring[EPSILON]]], dtype=object)
+    one = field.matrix(np.eye(2, dtype=int))
+    layers = (Layer(field.matrix(_gram(field, matrix, x, y)), one, one) for matrix in attention)
+    stream = network_over_field(start, layers, field, ring)
+    result = field.of(0)
+    for k, token in enumerate((x, y)):
+        known = {tuple(map(int, m)): c for m, c in stream[k, 1].to_dict().items()}
+        powers = [known.get((order, i), 0) for i in range(field.degree)]
+        result = result + (row @ field.matrix(token)) * field.element(powers)
+    return result
 
-    def times(p: Series, q: Series) -> Series:
-        result = [zero] * (order + 1)
-        for m, c in enumerate(p):
-            if c:
-                for n in range(order + 1 - m):
-                    if q[n]:
-                        result[m + n] = result[m + n] + c * q[n]
-        return result
 
-    def product(one: list[list[Series]], other: list[list[Series]]) -> list[list[Series]]:
-        return [
-            [
-                [u + v for u, v in zip(times(one[a][0], other[0][b]), times(one[a][1], other[1][b]), strict=True)]
-                for b in (0, 1)
-            ]
-            for a in (0, 1)
-        ]
+def price_of_skew_part(d: int, depth: int) -> float:
+    """Return the seconds of one layer's equations: the output at as many points as unknowns, and ranks of elements.
 
-    def constant(c: Element, power: int = 0) -> Series:
-        return [c if m == power else zero for m in range(order + 1)]
-
-    n = [[constant(field.of(1)), constant(zero)], [constant(zero), constant(field.of(1), 1)]]
-    for matrix in attention:
-        s = [[constant(c) for c in line] for line in _gram(field, matrix, x, y)]
-        transposed = [[n[b][a] for b in (0, 1)] for a in (0, 1)]
-        n = product(product(n, product(transposed, s)), n)
-    value: Element = (row @ field.matrix(x)) * n[0][1][order] + (row @ field.matrix(y)) * n[1][1][order]
-    return value
+    Example:
+        >>> 0 < price_of_skew_part(3, 2) < 0.1
+        True
+    """
+    unknowns = d * (d - 1) // 2
+    outputs, ranks = Price("polynomials", variables=2), Price("objects")
+    output_over_sizes(Architecture((2,) * (depth + 1), (2,) * depth, 2), outputs, 64, 64)
+    for rank in range(1, unknowns + 1):
+        ranks.enter("product", rank**2 * unknowns)  # steps of an elimination
+    return outputs.repeated(unknowns).seconds + ranks.seconds

@@ -5,27 +5,24 @@ What equations of one weight take: the steps of `by_degree` over sizes, at the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, reduce
-from operator import mul
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.limits import Work, require_memory
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, reduce_mod
+from lightning_sym.rings.prime_field import reduce_mod
 from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
-from lightning_sym.varieties.map_coordinates import MapCoordinates
+from lightning_sym.varieties.map_coordinates import MapCoordinates, factors_of, multiplied
 
 Terms = dict[tuple[int, ...], int]
 """An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
-
-Factor = TypeVar("Factor", PrimeFieldMatrix, Sizes)
 
 _MOST_PRODUCTS = 20_000
 """Products of two and three coordinates that are kept."""
@@ -140,20 +137,7 @@ def kernel_of(form: npt.NDArray[np.float64], pivots: Indices) -> npt.NDArray[np.
 
 def evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: int) -> npt.NDArray[np.float64]:
     """Values of monomials, one a column, at the first points."""
-    columns = np.ascontiguousarray(values[:, :points].T)
-    return multiplied([PrimeFieldMatrix(columns[:, places], p) for places in rows.T]).entries
-
-
-def multiplied(factors: Sequence[Factor]) -> Factor:
-    """The product of matrices entry by entry, over any ring.
-
-    Example:
-        >>> from lightning_sym.rings.sizes import Price
-        >>> price = Price("echelons")
-        >>> multiplied([Sizes((5, 2), price)] * 3).shape, price.done["entry"]
-        ((5, 2), 20)
-    """
-    return reduce(mul, factors)
+    return multiplied(factors_of(values, rows, points, p)).entries
 
 
 def terms_of(vector: tuple[int, ...], rows: Indices) -> Terms:

@@ -13,10 +13,11 @@ from checker import CORPUS
 from flint import nmod_mat
 
 from proofs_check.checker import verify
+from proofs_check.checker.functions.matrices import LARGE_PRIME, Sparse, sparse_rank
 from proofs_check.checker.kinds import transformer
-from proofs_check.checker.kinds.transformer import Sparse, add_product, draw, numbers, rank
+from proofs_check.checker.kinds.transformer import add_product, draw, numbers
 
-P = transformer.P
+P = LARGE_PRIME
 Document = dict[str, Any]
 
 
@@ -52,9 +53,9 @@ def test_ranks_are_those_of_flint(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, d = rng.integers(1, 9, size=2).tolist()
     matrix = [{int(c): int(rng.integers(0, 3)) for c in rng.integers(0, d, size=2)} for _ in range(rows)]
-    assert rank(copy.deepcopy(matrix)) == dense(matrix, d).rank()
+    assert sparse_rank(copy.deepcopy(matrix)) == dense(matrix, d).rank()
     drawn = draw(numbers(seed), rows, d, int(rng.integers(3)))
-    assert rank(copy.deepcopy(drawn)) == dense(drawn, d).rank() == min(rows, d)
+    assert sparse_rank(copy.deepcopy(drawn)) == dense(drawn, d).rank() == min(rows, d)
 
 
 def test_products_are_those_of_flint() -> None:

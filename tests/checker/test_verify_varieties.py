@@ -23,6 +23,7 @@ from small_certificates import (
 import lightning_sym
 from lightning_sym import Architecture
 from lightning_sym.dimension import varieties
+from lightning_sym.dimension.evidence import Evidence
 
 FACTORS = [
     ([{**VIRTUAL[0], "pieces": [3, 3, 3, 1, -2]}], "the pieces of 'virtual weights' must be [3, 3, 4, 0, -2]"),
@@ -94,13 +95,13 @@ def test_counts_agree_with_the_program(tmp_path: Path, capsys: pytest.CaptureFix
             value_ranks=None if b is None else tuple(b), skip=skip, causal=causal, embed=n, unembed=m,
         )  # fmt: skip
         counts, _ = varieties.counted_bounds(shaped)
-        names = {varieties.Evidence.LINEAR: "linear maps", varieties.Evidence.FORMS: "head forms"}
+        names = {Evidence.LINEAR: "linear maps", Evidence.FORMS: "head forms"}
         bounds = [pieces_of(names[evidence], u) for evidence, u in counts.items() if evidence in names]
-        if varieties.Evidence.FACTORIZATION in counts:
+        if Evidence.FACTORIZATION in counts:
             bounds.append(
                 pieces_of("virtual weights", *(x.dimension for x in varieties.virtual_weight_variety(shaped).pieces))
             )
-        if (u := counts.get(varieties.Evidence.SPAN)) is not None:
+        if (u := counts.get(Evidence.SPAN)) is not None:
             bounds.append({"kind": "span", "bound": u})
         for bound in bounds:
             assert f"0 <= dim M <= {bound['bound']}," in answer(with_bound(network, bound), tmp_path, capsys)

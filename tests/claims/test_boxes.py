@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lightning_sym import SOFTMAX, Architecture, Normalization
+from lightning_sym import SOFTMAX, Normalization
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.power_series import PowerSeries
@@ -18,13 +18,11 @@ from lightning_sym.rings.prime_field import random_residues
 from proofs_check.blackboard.series import mean_output, network, spelled
 from proofs_check.boxes import (
     PRIME,
-    MatrixGrid,
     VirtualBox,
     compare,
     fingerprints,
     jacobians,
     ranks_as_shown,
-    small_matrices,
 )
 from proofs_check.claim import Refutation, Undecided
 from proofs_check.normalizers import CUBE, EVEN, FALLING, FLAT, INJECTIVE, LINEAR, LOGISTIC, order, slope
@@ -57,18 +55,6 @@ def test_pieces_that_fit_into_memory_give_the_same(monkeypatch: pytest.MonkeyPat
     assert sum(1 for _ in stack.parts(3)) > 5
     assert (fingerprints(stack, 3) == whole).all()
     assert all((a == b).all() for a, b in zip(jacobians(stack, 3, 2, box.places), gradients, strict=True))
-
-
-@pytest.mark.parametrize("most", [200_000, 5_000])
-def test_a_grid_gives_what_its_networks_give_one_by_one(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proofs_check.boxes.MOST_NUMBERS", most)
-    for normalization, causal in ((SOFTMAX, False), (CUBE, True)):
-        shape = Architecture((2, 1, 1), (1, 2), 2, normalization=normalization, causal=causal)
-        choices = [small_matrices(*size, (0, 2)) for _, size in shape.weight_shapes()]
-        grid = MatrixGrid(shape, (*choices[:4], choices[4][1:2], choices[5]))
-        stack = grid.stack()
-        assert grid.size == stack.size == sum(part.size for part in grid.parts(7)) == 4 * 4 * 4 * 4 * 1 * 2
-        assert (fingerprints(grid, 7) == fingerprints(stack, 7)).all()
 
 
 def test_fingerprints_are_coefficients_of_products_of_series() -> None:

@@ -7,11 +7,12 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from dual_balls import DualBalls
 
 from lightning_sym import Weights
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.form import NetworkForm
-from lightning_sym.rings.balls import DualBalls, precision
+from lightning_sym.rings.balls import precision
 
 Document = dict[str, Any]
 BITS, INPUTS = 400, 5

@@ -11,12 +11,11 @@ import pytest
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from proofs_check.claim import Scope, Verdict
+from proofs_check.claims.any_width.dimension_all_widths import rank_pattern, variety_dimension
 from proofs_check.claims.any_width.dimension_every_width import (
     CLAIM,
     all_virtual_weights,
     patterns,
-    rank_pattern,
-    variety_dimension,
     virtual_weight_rank,
 )
 from proofs_check.run import run_claim

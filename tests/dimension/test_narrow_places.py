@@ -8,8 +8,8 @@ import pytest
 
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.ask import failing
+from lightning_sym.dimension.evidence import Evidence
 from lightning_sym.dimension.narrow import NARROW, narrow_compositions
-from lightning_sym.dimension.varieties import Evidence
 
 CLOSED = {
     13: Architecture((2, 3, 1), (1, 3), 1, heads=2, embed=3, unembed=2),

@@ -13,8 +13,9 @@ import pytest
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.ask import Need, TheoremRow, failing
 from lightning_sym.dimension import certify, varieties
+from lightning_sym.dimension.evidence import Evidence
 from lightning_sym.dimension.transformers import model_dimension
-from lightning_sym.dimension.varieties import COUNTS, Evidence
+from lightning_sym.dimension.varieties import COUNTS
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.exact.krylov import rank_at_least

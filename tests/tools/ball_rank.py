@@ -18,10 +18,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from dual_balls import DualBalls, nonzero_minor, rank_of_balls
 
 from lightning_sym import Architecture, network_output
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import DualBalls, nonzero_minor, precision, rank_of_balls
+from lightning_sym.rings.balls import precision
 
 _AT_ONCE = 2**16
 """Entries of what one forward pass computes on the way, for all inputs and directions together; a few megabytes."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from ball_rank import ball_jacobian
+from dual_balls import DualBalls, nonzero_minor
 
 from lightning_sym import SOFTMAX, Architecture, Weights, network_output
 from lightning_sym.exact.rational import unique_solution
-from lightning_sym.rings.balls import DualBalls, nonzero_minor, precision
+from lightning_sym.rings.balls import precision
 
 
 def shape(

@@ -16,7 +16,7 @@ from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price, Sizes
-from lightning_sym.varieties import by_degree, coefficient_relations, graded, weight_space
+from lightning_sym.varieties import by_degree, coefficient_relations, graded, map_coordinates, weight_space
 from lightning_sym.varieties.by_degree import Ideal
 from lightning_sym.varieties.coordinates import coordinate_system
 
@@ -48,7 +48,7 @@ def counted() -> Iterator[dict[str, Price]]:
         return told
 
     def evaluated(values: Any, rows: Any, points: int, p: int) -> Any:
-        weight_space.multiplied([Sizes((points, len(rows)), echelons)] * rows.shape[1])
+        map_coordinates.multiplied([Sizes((points, len(rows)), echelons)] * rows.shape[1])
         return weight_space.evaluated(values, rows, points, p)
 
     def kernel(matrix: Any) -> Any:

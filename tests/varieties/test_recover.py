@@ -26,6 +26,7 @@ from lightning_sym import (
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.fibers.same_function import Answer
+from lightning_sym.limits import Work
 from lightning_sym.varieties.candidates import LayerForms, candidates
 
 
@@ -123,7 +124,7 @@ def test_two_roads_agree_on_one_layer() -> None:
         phi = polynomial_map(shape, Weights.random(shape, seed=seed, bound=3))
         if phi.term_count == 0:
             continue
-        roads = [list(LayerForms(phi).candidates([])), list(candidates(phi, (2,), []))]
+        roads = [list(LayerForms(phi).candidates([])), list(candidates(phi, (2,), [], Work()))]
         for found in roads:
             assert found
         one, other = (

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from proofs_check.checker.verify import BITS, BUDGET, ROOM, STEPS, Matrix, keep, need, rational, spend, take
 
 Vector = list[int]
+LARGE_PRIME = 2**61 - 1
+Sparse = dict[int, int]  # entries modulo this prime that are not zero, by column
 
 
 def table(value: Any) -> Matrix:
@@ -141,3 +143,24 @@ class Span:
     def vectors(self, cut: slice = slice(None)) -> Matrix:
         """Return the basis, or of each vector the entries that belong to one network."""
         return [v[cut] for v in self.basis.values()]
+
+
+def sparse_rank(matrix: list[Sparse]) -> int:
+    """Return the rank modulo 2^61 - 1, by elimination."""
+    pivots: dict[int, Sparse] = {}
+    for old in matrix:
+        row = {c: x for c, x in old.items() if x}
+        while row:
+            spend(20 + 5 * len(row))
+            first = min(row)
+            if first not in pivots:
+                inverse = pow(row[first], -1, LARGE_PRIME)
+                pivots[first] = {c: x * inverse % LARGE_PRIME for c, x in row.items()}
+                break
+            factor = row[first]
+            spend(10 * len(pivots[first]))
+            for c, x in pivots[first].items():
+                row[c] = (row.get(c, 0) - factor * x) % LARGE_PRIME
+                if not row[c]:
+                    del row[c]
+    return len(pivots)

@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from proofs_check.checker.bounds import of_rank
+from proofs_check.checker.functions.matrices import LARGE_PRIME, Sparse, sparse_rank
 from proofs_check.checker.verify import COUNT, SIZE, SOME, keep, need, spend
 
-P, SEEDS, WORD = 2**61 - 1, range(2**64), 2**64 - 1
-Sparse = dict[int, int]  # entries that are not zero, by column
+SEEDS, WORD = range(2**64), 2**64 - 1
 
 
 def numbers(seed: int) -> Iterator[int]:
-    """Yield the numbers of SplitMix64, each number modulo P."""
+    """Yield the numbers of SplitMix64, each number modulo 2^61 - 1."""
     while True:
         seed = seed + 0x9E3779B97F4A7C15 & WORD
         z = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9 & WORD
         z = (z ^ z >> 27) * 0x94D049BB133111EB & WORD
-        yield (z ^ z >> 31) % P
+        yield (z ^ z >> 31) % LARGE_PRIME
 
 
 def draw(drawn: Iterator[int], rows: int, d: int, group: int) -> list[Sparse]:
@@ -29,30 +29,9 @@ def draw(drawn: Iterator[int], rows: int, d: int, group: int) -> list[Sparse]:
     matrix = []
     for j in range(group * rows, group * rows + rows):
         row = {j % d: next(drawn)}
-        row[(j + 1) % d] = (row.get((j + 1) % d, 0) + next(drawn)) % P
+        row[(j + 1) % d] = (row.get((j + 1) % d, 0) + next(drawn)) % LARGE_PRIME
         matrix.append(row)
     return matrix
-
-
-def rank(matrix: list[Sparse]) -> int:
-    """Return the rank, by elimination."""
-    pivots: dict[int, Sparse] = {}
-    for old in matrix:
-        row = {c: x for c, x in old.items() if x}
-        while row:
-            spend(20 + 5 * len(row))
-            first = min(row)
-            if first not in pivots:
-                inverse = pow(row[first], -1, P)
-                pivots[first] = {c: x * inverse % P for c, x in row.items()}
-                break
-            factor = row[first]
-            spend(10 * len(pivots[first]))
-            for c, x in pivots[first].items():
-                row[c] = (row.get(c, 0) - factor * x) % P
-                if not row[c]:
-                    del row[c]
-    return len(pivots)
 
 
 def add_product(total: list[Sparse], outputs: list[Sparse], values: list[Sparse]) -> bool:
@@ -62,15 +41,15 @@ def add_product(total: list[Sparse], outputs: list[Sparse], values: list[Sparse]
     for column, row in zip(outputs, values, strict=True):
         for r, x in column.items():
             for c, y in row.items():
-                seen[r, c] = (seen.get((r, c), 0) + x * y) % P
+                seen[r, c] = (seen.get((r, c), 0) + x * y) % LARGE_PRIME
     for (r, c), x in seen.items():
-        total[r][c] = (total[r].get(c, 0) + x) % P
+        total[r][c] = (total[r].get(c, 0) + x) % LARGE_PRIME
     return any(seen.values())
 
 
 def _full(matrix: list[Sparse], d: int) -> int:
     """Return the rank, which must be the largest one."""
-    found = rank(matrix)
+    found = sparse_rank(matrix)
     need(found == min(len(matrix), d), f"Q, K, V, O must have full rank modulo 2^61 - 1, {found} was found")
     return found
 
@@ -93,7 +72,7 @@ def _layer(drawn: Iterator[int], d: int, a: int, b: int | None, share: int, grou
         # of K and all Q, of V and all O of a group: d(O V) = dO V + O dV
         found += share * d * k + q * d - k * q
         found += d * d if b is None else share * d * v + v * d - v * v
-    need(last or rank(total) == d, "1 plus the sum of all O V of a layer must be invertible modulo 2^61 - 1")
+    need(last or sparse_rank(total) == d, "1 plus the sum of all O V of a layer must be invertible modulo 2^61 - 1")
     return found
 
 

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate, product
+from itertools import accumulate, pairwise
 
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
@@ -36,32 +36,45 @@ from proofs_check.claim import (
     expect_dimension,
     expect_orbit,
 )
-from proofs_check.samples import Dice, distinct
+from proofs_check.samples import Dice, distinct, every_network
 from proofs_check.samples import random_networks as random_shapes
 
 BY_ORBIT = Kind("a rank and an orbit of symmetries meet, neither of which contains the formula")
 BY_COUNT = Kind("a rank meets the count of virtual weights, which contains the formula")
 
 
+def rank_pattern(network: Architecture) -> tuple[list[int], list[int], list[bool]]:
+    """`r_0, ..., r_l`; `alpha_1, ..., alpha_l`; for each layer whether it enters by its symmetric part."""
+    r = list(accumulate(network.widths, min))
+    alpha = [min(a, size) for a, size in zip(network.attention_ranks, r, strict=False)]
+    return r, alpha, [network.tokens == 1 or 1 in alpha[:i] for i in range(len(alpha))]
+
+
+def variety_dimension(network: Architecture, *, symmetric_parts: bool = True, unused_parts: bool = True) -> int:
+    """Flags and the matrices on them, minus the flags that share the same matrices."""
+    r, alpha, symmetric = rank_pattern(network)
+    drops = [before - after for before, after in pairwise(r)]
+    flags = sum(r[i] * drops[i - 1] for i in range(1, network.depth))
+    matrices = network.widths[-1] * r[-2]
+    for size, a, by_symmetric_part in zip(r, alpha, symmetric, strict=False):
+        if by_symmetric_part and symmetric_parts:
+            rank = min(2 * a, size)
+            matrices += rank * size - rank * (rank - 1) // 2
+        else:
+            matrices += a * (2 * size - a)
+    used = r[-1]
+    shared = 0
+    for i in range(network.depth - 1, 0, -1):
+        used = min(r[i], used + 2 * alpha[i])  # alpha[i] is that of layer i + 1
+        shared += (r[i] - used) * drops[i - 1] if unused_parts else 0
+    return flags + matrices - shared
+
+
 def formula(
     network: Architecture, *, symmetric_parts: bool = True, unused_parts: bool = True, rescalings: bool = True
 ) -> int:
-    d, l = network.widths, network.depth  # noqa: E741 - the paper's letter
-    r = list(accumulate(d, min))
-    alpha = [0] + [min(network.attention_ranks[i - 1], r[i - 1]) for i in range(1, l + 1)]
-    total = r[l] * (d[l] + r[l - 1] - r[l])
-    for i in range(1, l + 1):
-        behind_rank_one = 1 in alpha[1:i]
-        if symmetric_parts and (network.tokens == 1 or behind_rank_one):
-            n = r[i - 1]
-            total += n * (n + 1) // 2 if 2 * alpha[i] >= n else 2 * alpha[i] * n - 2 * alpha[i] ** 2 + alpha[i]
-        else:
-            total += alpha[i] * (2 * r[i - 1] - alpha[i])
-    w = r[l]
-    for i in range(l - 1, 0, -1):
-        w = min(r[i], w + 2 * alpha[i + 1]) if unused_parts else r[i]
-        total += w * (r[i - 1] - r[i])
-    return total - l if rescalings else total
+    counted = variety_dimension(network, symmetric_parts=symmetric_parts, unused_parts=unused_parts)
+    return counted - network.depth if rescalings else counted
 
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
@@ -79,11 +92,7 @@ def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]
 def small_networks(*, quick: bool) -> Iterator[Architecture]:
     """All networks with sizes up to two (quick) or three, up to three layers."""
     sizes = range(1, 3 if quick else 4)
-    for depth in (1, 2) if quick else (1, 2, 3):
-        for widths in product(sizes, repeat=depth + 1):
-            for ranks in product(sizes, repeat=depth):
-                for t in (1, 2):
-                    yield Architecture(widths, ranks, t)
+    return every_network((1, 2) if quick else (1, 2, 3), sizes, sizes, (1, 2))
 
 
 def orbit_meets(network: Architecture) -> bool:

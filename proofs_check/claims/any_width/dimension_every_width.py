@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import accumulate, combinations, pairwise, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from proofs_check.blackboard.step import Step, identity, jacobian, layer_of, must, rational, show, tokens_of
 from proofs_check.claim import Claim, Formula, Kind, Part, ProvedBounds, Scope, WalkThrough, expect_value
-from proofs_check.claims.any_width.dimension_all_widths import expect_by_orbit
+from proofs_check.claims.any_width.dimension_all_widths import expect_by_orbit, rank_pattern, variety_dimension
 from proofs_check.claims.any_width.every_width_kernel import (
     depths_and_widths,
     dominance,
@@ -45,33 +45,6 @@ from proofs_check.claims.any_width.every_width_kernel import (
     second_token,
 )
 from proofs_check.claims.deep.equation_9 import A1, A2
-
-
-def rank_pattern(network: Architecture) -> tuple[list[int], list[int], list[bool]]:
-    """`r_0, ..., r_l`; `alpha_1, ..., alpha_l`; for each layer whether it enters by its symmetric part."""
-    r = list(accumulate(network.widths, min))
-    alpha = [min(a, size) for a, size in zip(network.attention_ranks, r, strict=False)]
-    return r, alpha, [network.tokens == 1 or 1 in alpha[:i] for i in range(len(alpha))]
-
-
-def variety_dimension(network: Architecture, *, symmetric_parts: bool = True, unused_parts: bool = True) -> int:
-    """Lemma 1: flags and the matrices on them, minus the flags that share the same matrices."""
-    r, alpha, symmetric = rank_pattern(network)
-    drops = [before - after for before, after in pairwise(r)]
-    flags = sum(r[i] * drops[i - 1] for i in range(1, network.depth))
-    matrices = network.widths[-1] * r[-2]
-    for size, a, by_symmetric_part in zip(r, alpha, symmetric, strict=False):
-        if by_symmetric_part and symmetric_parts:
-            rank = min(2 * a, size)
-            matrices += rank * size - rank * (rank - 1) // 2
-        else:
-            matrices += a * (2 * size - a)
-    used = r[-1]
-    shared = 0
-    for i in range(network.depth - 1, 0, -1):
-        used = min(r[i], used + 2 * alpha[i])  # alpha[i] is that of layer i + 1
-        shared += (r[i] - used) * drops[i - 1] if unused_parts else 0
-    return flags + matrices - shared
 
 
 def all_virtual_weights(network: Architecture) -> int:

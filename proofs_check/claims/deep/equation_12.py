@@ -7,9 +7,8 @@ the transpose is taken when the first non-zero base-3 digit of $n$ from the righ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from lightning_sym import Architecture, VirtualWeights, forward, polynomial_map,
 from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
-from proofs_check.claims.deep.lemma_3_6 import exact_weights, walk
+from proofs_check.claims.deep.lemma_3_6 import exact_weights, rational_instances, symbolic_shapes, walk
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
 
 ClosedForm = Callable[[Any, VirtualWeights], Any]
@@ -47,34 +46,11 @@ def every_shape(depth: int, closed: ClosedForm = closed_form) -> None:
     expect_equal(str(recursive_form(x, weights)), str(composed), at=f"{depth} layers, Eq. 11")
 
 
-def symbolic_shapes(*, quick: bool) -> Iterator[Architecture]:
-    for d, d_out, a, t in product((1, 2), (1, 2), (1, 2, 3), (1, 2)):
-        yield Architecture((d, d_out), (a,), t)
-    for widths in product((1, 2), repeat=3):
-        for ranks in product((1, 2), repeat=2):
-            # one token and one weight of width two each are cheap; the rest is for the full run
-            if not quick or sum(widths) + sum(ranks) <= 6:
-                yield Architecture(widths, ranks, 1)
-                if sum(widths) + sum(ranks) <= 7:
-                    yield Architecture(widths, ranks, 2)
-
-
 def symbolic(shape: Architecture, closed: ClosedForm = closed_form) -> None:
     phi = polynomial_map(shape)
     layers, x = layers_in(phi.ring, shape)
     if not np.array_equal(closed(x, virtual_weights(layers)), phi.entries):
         raise Refutation(f"{shape}: the closed form differs from the composition")
-
-
-def rational_instances(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
-    shapes = [
-        Architecture((2, 3, 2), (2, 2), 2),
-        Architecture((3, 1, 2, 2), (1, 2, 3), 2),
-        Architecture((2, 2, 2, 2), (2, 2, 2), 3),
-        Architecture((1, 2, 1, 2), (2, 2, 2), 1),
-        Architecture((2, 2, 2, 2, 1), (2, 1, 2, 2), 2),
-    ]
-    return product(shapes, range(1 if quick else 5))
 
 
 def rational(instance: tuple[Architecture, int], closed: ClosedForm = closed_form) -> None:

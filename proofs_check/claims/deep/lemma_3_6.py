@@ -26,6 +26,7 @@ from proofs_check.blackboard.step import Shown, ShownMatrix, Step, layer_of, mus
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import A1, A2, V1, V2, shown_virtual
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
+from proofs_check.samples import every_network
 
 M = TypeVar("M", bound=RingMatrix)
 Recursion = Callable[[M, M], M]
@@ -68,14 +69,13 @@ def every_shape(depth: int, next_b: Recursion[Words] = step) -> None:
 
 
 def symbolic_shapes(*, quick: bool) -> Iterator[Architecture]:
-    for d, d_out, a, t in product((1, 2), (1, 2), (1, 2), (1, 2, 3)):
-        yield Architecture((d, d_out), (a,), t)
-    for widths in product((1, 2), repeat=3):
-        for ranks in product((1, 2), repeat=2):
-            for t in (1, 2):
-                # one token or few variables are cheap; the rest is for the full run
-                if sum(widths) + sum(ranks) + 2 * t <= (10 if quick else 13):
-                    yield Architecture(widths, ranks, t)
+    yield from every_network((1,), (1, 2), (1, 2, 3), (1, 2, 3))
+
+    def small(network: Architecture) -> bool:  # one token or few variables are cheap; the rest is for the full run
+        variables = sum(network.widths) + sum(network.attention_ranks) + 2 * network.tokens
+        return variables <= (10 if quick else 13)
+
+    yield from every_network((2,), (1, 2), (1, 2), (1, 2), small)
 
 
 def symbolic(shape: Architecture, next_b: Recursion[ObjectArray] = step) -> None:

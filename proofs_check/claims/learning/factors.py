@@ -14,8 +14,8 @@ from typing import Any
 
 from lightning_sym import deep_linear_coefficient, factorization_coefficient, polynomial_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
-from proofs_check.claims.learning.ideals import expect_between, expect_number
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_equal
+from proofs_check.claims.learning.ideals import expect_between
 
 Intervals = tuple[tuple[int, int], ...]
 """Lines that are mapped to each other, each by its first and last place."""
@@ -81,7 +81,7 @@ def near(case: Case, answer: Answer = stated) -> None:
         if all(x >= y for x, y in zip(ranks(lines, len(sizes)), own, strict=True)):
             maps = sum(m * n for (a, b), m in lines.items() for (c, d), n in lines.items() if c <= a <= d <= b)
             codimensions.append(whole - sum(w * w for w in sizes) + maps)
-    expect_number(Fraction(min(codimensions), 2), answer(case), f"{case}")
+    expect_equal(Fraction(min(codimensions), 2), answer(case), f"{case}")
 
 
 def by_polynomials(case: Case, answer: Answer = stated) -> None:

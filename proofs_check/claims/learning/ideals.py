@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from typing import Any
 
 from lightning_sym import polynomial_coefficient
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.rational_programs import maximize
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Refutation, Undecided
+from proofs_check.claim import ProvedBounds, expect_value
 
 
 def bounds_of_linear_attention(v: int, e: int) -> LearningCoefficient:
@@ -67,26 +68,9 @@ def program_of_chains(v: int, e: int, teacher: int) -> Fraction:
 
 
 def expect_between(found: LearningCoefficient, stated: Fraction, at: str) -> None:
-    """Compare a stated coefficient with two bounds.
-
-    Raises:
-        Refutation: it is not between them.
-        Undecided: it is, and they do not meet.
-    """
-    if not found.lower <= stated <= found.upper:
-        raise Refutation(f"{at}: stated {stated}, and the bounds are {found.lower} and {found.upper}")
-    if not found.certified:
-        raise Undecided(f"{at}: between {found.lower} and {found.upper}")
-
-
-def expect_number(found: Fraction, stated: Fraction, at: str) -> None:
-    """Compare two numbers.
-
-    Raises:
-        Refutation: they differ.
-    """
-    if found != stated:
-        raise Refutation(f"{at}: stated {stated}, found {found}")
+    """Refute, or leave undecided, unless two bounds meet at a stated coefficient."""
+    bounds: Any = found.lower, found.upper
+    expect_value(ProvedBounds(*bounds), stated, at)
 
 
 def sizes(quick: bool, most: int, large: int) -> Iterator[tuple[int, int]]:

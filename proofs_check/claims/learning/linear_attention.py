@@ -17,11 +17,10 @@ from typing import Any
 from lightning_sym import linear_attention_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.checker import verify
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
 from proofs_check.claims.learning.ideals import (
     bounds_of_linear_attention,
     expect_between,
-    expect_number,
     program_of_pivots,
     sizes,
 )
@@ -50,7 +49,7 @@ def no_small_pivot(v: int, e: int) -> Fraction:
 def pivots(instance: Sizes, formula: Formula = stated) -> None:
     """The program, solved, has twice the stated value."""
     v, e = instance
-    expect_number(program_of_pivots(v, e), 2 * formula(v, e), f"{v} words, width {e}, exponents of pivots")
+    expect_equal(program_of_pivots(v, e), 2 * formula(v, e), f"{v} words, width {e}, exponents of pivots")
 
 
 def ideal(instance: Sizes, formula: Formula = stated) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 
 from lightning_sym import one_head_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
-from proofs_check.claim import Claim, Part, Scope, WalkThrough
-from proofs_check.claims.learning.ideals import bounds_of_rest, expect_between, expect_number, program_of_chains
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_equal
+from proofs_check.claims.learning.ideals import bounds_of_rest, expect_between, program_of_chains
 
 Sizes = tuple[int, int, int, int]
 """Words, tokens, width, and the width of the teacher."""
@@ -54,7 +54,7 @@ def chains(instance: Sizes, answer: Answer = stated) -> None:
     """The smallest exponent on a grid of quarters is twice the stated value."""
     v, tokens, e, teacher = instance
     found = teacher * (2 * v - 1) + program_of_chains(v, e, teacher)
-    expect_number(found, 2 * answer(v, tokens, e, teacher), f"{v} words, {tokens} tokens, width {e}, teacher {teacher}")
+    expect_equal(found, 2 * answer(v, tokens, e, teacher), f"{v} words, {tokens} tokens, width {e}, teacher {teacher}")
 
 
 def small(*, quick: bool) -> Iterator[Sizes]:

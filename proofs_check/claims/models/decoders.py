@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from proofs_check.claims.models.series_ranks import P, Residues, rank, rank_of_series
+from proofs_check.series_ranks import P, Residues, elementary_divisors, rank
 
 DecoderWeights = dict[str, Residues]
 """Residues by name. Of series the axes are tangents (0 is the value), prompts, powers of t, rows, columns."""
@@ -318,4 +318,6 @@ def jacobian_rank(one: Decoder, order: int = 8, seed: int = 1, weights: DecoderW
     inputs = random.integers(0, P, (count, one.n, one.tokens))
     found = _Pass(one, at, order, int(random.integers(2, P)), tangents=True).logits(inputs)[1:]
     rows = found.transpose(1, 3, 4, 0, 2).reshape(-1, one.parameters, order)  # entries are series
-    return rank_of_series(rows) if one.biases else rank(rows.transpose(0, 2, 1).reshape(-1, one.parameters))
+    return (
+        elementary_divisors(rows).total() if one.biases else rank(rows.transpose(0, 2, 1).reshape(-1, one.parameters))
+    )

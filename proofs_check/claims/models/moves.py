@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from proofs_check.claims.models.decoders import Decoder, DecoderWeights
-from proofs_check.claims.models.series_ranks import P, Residues, inverse_matrix
+from proofs_check.series_ranks import P, Residues, inverse_matrix
 
 Move = Callable[[Decoder, DecoderWeights, np.random.Generator], DecoderWeights]
 

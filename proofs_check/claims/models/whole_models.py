@@ -15,8 +15,7 @@ positions), the components of two layers exchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -38,7 +37,7 @@ from proofs_check.claims.models.moves import (
     stream_scaled,
     ups_scaled,
 )
-from proofs_check.claims.models.series_ranks import P
+from proofs_check.series_ranks import P
 
 ORDER = 9
 
@@ -91,11 +90,17 @@ def differs_at(
     return tuple(map(int, apart[0])) if len(apart) else None
 
 
+def expect_same(
+    one: Decoder, first: DecoderWeights, second: DecoderWeights, random: np.random.Generator, at: object
+) -> None:
+    """Refute unless all coefficients are equal."""
+    if (place := differs_at(one, first, second, random)) is not None:
+        raise Refutation(f"{at}: the coefficient of t^{place[0]} of a logit differs")
+
+
 def check_equal(moved: Moved, move: Move | None = None) -> None:
     """No coefficient is changed by what is a symmetry."""
-    place = differs_at(moved.at, *pair(moved, move or EVERY[moved.move]))
-    if place is not None:
-        raise Refutation(f"{moved.at}: the coefficient of t^{place[0]} of a logit differs")
+    expect_same(moved.at, *pair(moved, move or EVERY[moved.move]), at=moved.at)
 
 
 def check_other(moved: Moved, move: Move | None = None) -> None:
@@ -120,14 +125,9 @@ def others(quick: bool) -> Iterator[Moved]:
             yield Moved(OF_A_MOVE.get(name, SHAPES[0]), name, seed)
 
 
-def as_if_listed(name: str) -> partial[None]:
+def as_if_listed(name: str) -> Callable[[Moved], None]:
     """The check of a statement that lists this too."""
-
-    def check(moved: Moved) -> None:
-        one = OF_A_MOVE.get(name, replace(SHAPES[0]))
-        check_equal(Moved(one, name, moved.seed))
-
-    return partial(check)
+    return lambda moved: check_equal(Moved(OF_A_MOVE.get(name, SHAPES[0]), name, moved.seed))
 
 
 def walk() -> Iterator[Step]:

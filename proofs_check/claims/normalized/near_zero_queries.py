@@ -14,7 +14,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, network_output
 from lightning_sym.rings.power_series import PowerSeries
@@ -23,8 +22,7 @@ from proofs_check.blackboard.step import Step, must, rational, table
 from proofs_check.boxes import PRIME
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_equal
 from proofs_check.normalizers import CUBE, LOGISTIC, order
-
-Residues = npt.NDArray[np.int64]
+from proofs_check.series_ranks import Residues, elementary_divisors
 
 
 class NearZero(NamedTuple):
@@ -73,34 +71,6 @@ def jacobian(net: NearZero) -> Residues:
         changes = [moved.coefficient(k).residues() - still.coefficient(k).residues() for k in powers]
         columns.append(np.moveaxis(np.stack(changes, axis=-1) % PRIME, 1, 3).reshape(-1, m.size, n))
     return np.concatenate(columns, axis=1)
-
-
-def _convolved(a: Residues, b: Residues) -> Residues:
-    n = a.shape[-1]
-    found = np.zeros(np.broadcast_shapes(a.shape, b.shape), dtype=np.int64)
-    for i in range(n):
-        found[..., i:] += a[..., i : i + 1] * b[..., : n - i] % PRIME
-    return found % PRIME
-
-
-def elementary_divisors(matrix: Residues) -> Counter[int]:
-    """How often each power of tau is one, by elimination with an entry of least order."""
-    found, matrix, n = Counter[int](), matrix.copy(), matrix.shape[2]
-    while matrix.any():
-        order_ = next(k for k in range(n) if matrix[..., k].any())
-        row, column = np.argwhere(matrix[..., order_])[0]
-        found[order_] += 1
-        pivot = np.roll(matrix[row, column], -order_)
-        pivot[n - order_ :] = 0
-        inverse = np.zeros(n, dtype=np.int64)
-        inverse[0] = pow(int(pivot[0]), -1, PRIME)
-        for _ in range(n):  # twice as many terms each time would do
-            inverse = (2 * inverse - _convolved(_convolved(pivot, inverse), inverse)) % PRIME
-        quotients = np.roll(matrix[:, column], -order_, axis=1)
-        quotients[:, n - order_ :] = 0
-        quotients = _convolved(quotients, inverse)
-        matrix = (matrix - _convolved(quotients[:, None], matrix[row][None])) % PRIME
-    return found
 
 
 def divisors(net: NearZero, step: int = 3, free: bool = True) -> str | None:

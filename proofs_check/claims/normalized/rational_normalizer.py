@@ -44,7 +44,7 @@ from proofs_check.claim import (
     Scope,
     WalkThrough,
     dimension_by_orbit,
-    expect_dimension,
+    expect_formula_by_orbit,
     expect_value,
     meeting_bounds,
 )
@@ -178,10 +178,6 @@ def bottlenecks(*, quick: bool) -> Iterator[Architecture]:
         )  # fmt: skip
 
 
-def dimension(network: Architecture, formula: Formula = equation_16) -> None:
-    expect_dimension(dimension_by_orbit(network), formula(network))
-
-
 def two_roads(network: Architecture, shift: int = 1) -> None:
     """What the Taylor series at zero give, and what values at random inputs give."""
     certified = dimension_by_orbit(network)
@@ -284,8 +280,12 @@ CLAIM = Claim(
             "S(y) = 1 + y: the dimension of Eq. 16",
             Scope.GENERIC,
             bottlenecks,
-            dimension,
-            {"without the rescalings of Eq. 14": partial(dimension, formula=lambda n: equation_16(n) - n.depth)},
+            partial(expect_formula_by_orbit, stated=equation_16),
+            {
+                "without the rescalings of Eq. 14": partial(
+                    expect_formula_by_orbit, stated=lambda n: equation_16(n) - n.depth
+                )
+            },
             certifies=itself_by_orbit,
         ),
         Part(

@@ -7,7 +7,7 @@ orbit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from lightning_sym import Architecture, certified_dimension
@@ -26,15 +26,29 @@ from proofs_check.blackboard.step import (
     table,
 )
 from proofs_check.certificates import itself, itself_by_orbit, itself_if
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, dimension_by_orbit, expect_dimension
-from proofs_check.samples import random_networks
+from proofs_check.claim import (
+    Claim,
+    Formula,
+    Part,
+    Refutation,
+    Scope,
+    WalkThrough,
+    expect_dimension,
+    expect_formula_by_orbit,
+)
+from proofs_check.samples import every_network, random_networks
 
-Formula = Callable[[int, int, int], int]
 
-
-def printed_formula(d: int, d_out: int, a: int) -> int:
+def printed_formula(network: Architecture, more: int = 0) -> int:
+    (d, d_out), (a,) = network.widths, network.attention_ranks
     alpha = min(a, d)
-    return 2 * alpha * d - alpha**2 + d * d_out - 1
+    return 2 * alpha * d - alpha**2 + d * d_out - 1 + more
+
+
+def rank_not_cut(network: Architecture) -> int:
+    """The mutant: `a` in place of `min(a, d)`."""
+    (d, d_out), (a,) = network.widths, network.attention_ranks
+    return 2 * a * d - a * a + d * d_out - 1
 
 
 def hypotheses_hold(network: Architecture) -> bool:
@@ -44,11 +58,11 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 def two_tokens(*, quick: bool) -> Iterator[Architecture]:
     top = 4 if quick else 7
-    for d in range(1, top + 1):
-        for d_out in range(1, top):
-            for a in range(1, d + 2):
-                for t in (2,) if quick else (2, 3, 5):
-                    yield Architecture((d, d_out), (a,), t)
+
+    def small(network: Architecture) -> bool:
+        return network.widths[1] < top and network.attention_ranks[0] <= network.widths[0] + 1
+
+    return every_network((1,), range(1, top + 1), range(1, top + 2), (2,) if quick else (2, 3, 5), small)
 
 
 def instances(*, quick: bool) -> Iterator[Architecture]:
@@ -58,18 +72,15 @@ def instances(*, quick: bool) -> Iterator[Architecture]:
         yield from random_networks(40, 20261121, rank=(1, 9), fits=lambda n: max(n.widths) == 8 and hypotheses_hold(n))
 
 
-def check(network: Architecture, formula: Formula = printed_formula) -> None:
-    expect_dimension(dimension_by_orbit(network), formula(*network.widths, *network.attention_ranks))
-
-
 def rank_one_one_output(*, quick: bool) -> Iterator[Architecture]:
     """`a = d' = 1`: the one case with two tokens or more that the hypotheses leave out."""
     return (network for network in two_tokens(quick=quick) if not hypotheses_hold(network))
 
 
-def not_needed(network: Architecture, formula: Formula = printed_formula) -> str:
-    check(network, formula)
-    return "the hypothesis a > 1 or d' > 1 is sufficient, not needed: the formula holds at a = d' = 1"
+not_needed = partial(
+    expect_formula_by_orbit,
+    finding="the hypothesis a > 1 or d' > 1 is sufficient, not needed: the formula holds at a = d' = 1",
+)
 
 
 def one_token(*, quick: bool) -> Iterator[Architecture]:
@@ -82,14 +93,14 @@ def rank_one_one_token(*, quick: bool) -> Iterator[Architecture]:
     return (Architecture((d, d_out), (a,), 1) for d, d_out, a in shapes)
 
 
-def holds_all_the_same(network: Architecture, formula: Formula = printed_formula) -> str:
-    check(network, formula)
-    return "the hypothesis t >= 2 is sufficient, not needed at alpha = 1"
+holds_all_the_same = partial(
+    expect_formula_by_orbit, finding="the hypothesis t >= 2 is sufficient, not needed at alpha = 1"
+)
 
 
 def fails(network: Architecture, formula: Formula = printed_formula) -> str | None:
     try:
-        expect_dimension(certified_dimension(network), formula(*network.widths, *network.attention_ranks))
+        expect_dimension(certified_dimension(network), formula(network))
     except Refutation as witness:
         if network.widths[0] > 2:
             return None
@@ -97,8 +108,9 @@ def fails(network: Architecture, formula: Formula = printed_formula) -> str | No
     raise Refutation(f"{network}: the formula holds although t = 1")
 
 
-def _one_token_formula(d: int, d_out: int, a: int) -> int:
+def _one_token_formula(network: Architecture) -> int:
     """Only the symmetric part of A, of rank at most 2a, is seen."""
+    (d, d_out), (a,) = network.widths, network.attention_ranks
     r = min(2 * a, d)
     return r * d - r * (r - 1) // 2 + d * d_out - 1
 
@@ -186,12 +198,10 @@ CLAIM = Claim(
             "the formula, t >= 2 and a > 1 or d' > 1",
             Scope.GENERIC,
             instances,
-            check,
+            partial(expect_formula_by_orbit, stated=printed_formula),
             {
-                "one more": partial(check, formula=lambda *shape: printed_formula(*shape) + 1),
-                "a in place of min(a, d)": partial(
-                    check, formula=lambda d, d_out, a: 2 * a * d - a * a + d * d_out - 1
-                ),
+                "one more": partial(expect_formula_by_orbit, stated=partial(printed_formula, more=1)),
+                "a in place of min(a, d)": partial(expect_formula_by_orbit, stated=rank_not_cut),
             },
             certifies=itself_by_orbit,
             at=itself_if(lambda network: network.depth == 1 and hypotheses_hold(network)),
@@ -200,12 +210,8 @@ CLAIM = Claim(
             "the formula holds at t >= 2, a = d' = 1",
             Scope.GENERIC,
             rank_one_one_output,
-            not_needed,
-            {
-                "one less, two weights over each function": partial(
-                    not_needed, formula=lambda *s: printed_formula(*s) - 1
-                )
-            },
+            partial(not_needed, stated=printed_formula),
+            {"one less, two weights over each function": partial(not_needed, stated=partial(printed_formula, more=-1))},
             certifies=itself_by_orbit,
         ),
         Part(
@@ -220,8 +226,8 @@ CLAIM = Claim(
             "the formula holds at t = 1, alpha = 1",
             Scope.GENERIC,
             rank_one_one_token,
-            holds_all_the_same,
-            {"one less": partial(holds_all_the_same, formula=lambda *shape: printed_formula(*shape) - 1)},
+            partial(holds_all_the_same, stated=printed_formula),
+            {"one less": partial(holds_all_the_same, stated=partial(printed_formula, more=-1))},
             certifies=itself_by_orbit,
         ),
     ),

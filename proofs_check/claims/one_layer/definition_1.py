@@ -22,6 +22,7 @@ from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.samples import every_network
 
 
 def sum_form(x: ObjectArray, layer: Layer, zero: Any, attend: tuple[int, int] = (0, 1)) -> ObjectArray:
@@ -67,11 +68,7 @@ def layers_in(ring: PolynomialRing, shape: Architecture) -> tuple[list[Layer], O
 def shapes(*, quick: bool) -> Iterator[Architecture]:
     """All small shapes, those with `a > d`, `d = 1` and `t = 1` included."""
     top = 2 if quick else 3
-    for d in range(1, top + 1):
-        for d_out in range(1, top + 1):
-            for a in range(1, top + 2):
-                for t in range(1, 4):
-                    yield Architecture((d, d_out), (a,), t)
+    return every_network((1,), range(1, top + 1), range(1, top + 2), range(1, 4))
 
 
 def three_roads(shape: Architecture, attend: tuple[int, int] = (0, 1)) -> None:

@@ -8,8 +8,7 @@ $\alpha (2d - \alpha)$.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
-from itertools import product
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -35,8 +34,7 @@ from proofs_check.claim import (
     spell,
 )
 from proofs_check.claims.deep.equation_9 import random_basis_changes
-
-Matrix = tuple[tuple[int, ...], ...]
+from proofs_check.finite_matrices import Integers, every_matrix, general_linear, numbers
 
 
 def hypotheses_hold(score: ObjectArray, a: int) -> bool:
@@ -56,56 +54,31 @@ class ProductFiber(NamedTuple):
     p: int
     d: int
     a: int
-    pairs: list[tuple[Matrix, Matrix]]
-
-
-def _matrices(rows: int, columns: int, p: int) -> list[Matrix]:
-    flat = product(range(p), repeat=rows * columns)
-    return [tuple(m[i * columns : (i + 1) * columns] for i in range(rows)) for m in flat]
-
-
-def _times(left: Matrix, right: Matrix, p: int) -> Matrix:
-    columns = list(zip(*right, strict=True))
-    return tuple(tuple(sum(x * y for x, y in zip(row, c, strict=True)) % p for c in columns) for row in left)
-
-
-def _transpose(m: Matrix) -> Matrix:
-    return tuple(zip(*m, strict=True))
+    key: Integers
+    query: Integers
 
 
 def fibers(*, quick: bool) -> Iterator[ProductFiber]:
     """Fibers over products of rank `a`, every one of them."""
     sizes = [(3, 1, 1), (3, 2, 1), (2, 2, 2), (5, 2, 1)] + ([] if quick else [(3, 2, 2), (2, 3, 2)])
     for p, d, a in sizes:
-        by_product: dict[Matrix, list[tuple[Matrix, Matrix]]] = {}
-        for k, q in product(_matrices(a, d, p), repeat=2):
-            by_product.setdefault(_times(_transpose(k), q, p), []).append((k, q))
-        of_rank_a = ranks_mod_p(np.array(list(by_product)), p) == a
-        chosen = [pairs for pairs, full in zip(by_product.values(), of_rank_a, strict=True) if full]
-        if not chosen:
+        every = every_matrix(a, d, p)
+        key, query = (every[i] for i in np.indices((len(every),) * 2).reshape(2, -1))
+        products, which = np.unique(numbers([key.mT @ query % p], p), return_index=True, return_inverse=True)[1:]
+        full = np.flatnonzero(ranks_mod_p(key.mT[products] @ query[products] % p, p) == a)
+        if not len(full):
             raise ProgramError(f"GF({p}), d = {d}, a = {a}: there must be products of rank a")
-        yield from (ProductFiber(p, d, a, pairs) for pairs in chosen)
-
-
-@cache
-def invertible(a: int, p: int) -> list[tuple[Matrix, Matrix]]:
-    """Every matrix of GL_a over GF(p), with its inverse."""
-    one = tuple(tuple(int(i == j) for j in range(a)) for i in range(a))
-    everything = _matrices(a, a, p)
-    return [(c, e) for c in everything for e in everything if _times(c, e, p) == one]
+        yield from (ProductFiber(p, d, a, key[which == n], query[which == n]) for n in full)
 
 
 def one_matrix_connects(fiber: ProductFiber, only_diagonal: bool = False) -> None:
-    p, a = fiber.p, fiber.a
-    group = invertible(a, p)
-    if only_diagonal:
-        group = [(c, e) for c, e in group if all(c[i][j] == 0 for i in range(a) for j in range(a) if i != j)]
-    k, q = fiber.pairs[0]
-    reached = sorted((_times(c, k, p), _times(_transpose(e), q, p)) for c, e in group)
-    if reached != sorted(fiber.pairs):  # equal as lists: every pair is reached, and by one C only
+    p, group = fiber.p, general_linear(fiber.a, fiber.p, diagonal=only_diagonal)
+    k, q = fiber.key[0], fiber.query[0]
+    reached = numbers([np.array([c @ k % p for c, _ in group]), np.array([e.T @ q % p for _, e in group])], p)
+    if sorted(reached) != sorted(numbers([fiber.key, fiber.query], p)):  # every pair is reached, and by one C only
         raise Refutation(
-            f"GF({p}), d = {fiber.d}, a = {a}, K = {k}, Q = {q}: "
-            f"{len(fiber.pairs)} pairs in the fiber, {len(set(reached))} reached by {len(group)} matrices C"
+            f"GF({p}), d = {fiber.d}, a = {fiber.a}, K = {k.tolist()}, Q = {q.tolist()}: "
+            f"{len(fiber.key)} pairs in the fiber, {len(set(reached))} reached by {len(group)} matrices C"
         )
 
 

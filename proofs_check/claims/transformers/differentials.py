@@ -1,55 +1,36 @@
-"""The differential of weights -> function at given weights: its rank from both sides, balls below, an orbit above."""
+"""The differential of weights -> function at given weights: its rank by residues from below, by an orbit above."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lightning_sym import SOFTMAX
+from lightning_sym import SOFTMAX, Architecture
+from lightning_sym.dimension.search import series_orders
+from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import DualBalls, precision, rank_of_balls
-from lightning_sym.rings.protocol import normalized
+from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from proofs_check.claim import ProvedBounds
-from proofs_check.claims.transformers.small_networks import (
-    BITS,
-    Matrix,
-    SmallNetwork,
-    as_array,
-    matrices_of,
-    points,
-    with_matrices,
-)
+from proofs_check.claims.transformers.small_networks import HeadAV, P, SmallNetwork, as_array, identity, zero
 
 
-@dataclass(frozen=True)
-class Moving:
-    """A matrix of weights, and directions in which it moves, one a batch."""
-
-    matrix: Matrix
-    directions: Any
-
-
-def _lift(matrix: ObjectArray) -> DualBalls:
-    if matrix.ndim:
-        return DualBalls.of(matrix)
-    moving: Moving = matrix.item()
-    return DualBalls.of(as_array(moving.matrix), moving.directions)
-
-
-def moving_entries(network: SmallNetwork, *, ends: bool) -> tuple[SmallNetwork, int]:
-    """All weights move, one in each batch, and how many; `E` and `U` do not if not `ends`."""
-    matrices = matrices_of(network)
-    places = range(len(matrices)) if ends else range(1, len(matrices) - 1)
-    sizes = [as_array(matrices[i]).size for i in places]
-    each = np.split(np.eye(sum(sizes), dtype=int), np.cumsum(sizes)[:-1], axis=1)
-    moving: list[Any] = list(matrices)
-    for i, directions in zip(places, each, strict=True):
-        moving[i] = Moving(matrices[i], directions.reshape(-1, *as_array(matrices[i]).shape))
-    return with_matrices(network, moving), sum(sizes)
+def transformer(network: SmallNetwork, *, ends: bool) -> tuple[Architecture, dict[str, Any], list[str]]:
+    """The network with `Q = A`, `K = 1`, zero heads where a layer has fewer; its weights, and which of them move."""
+    d, depth, heads = len(network.embed), len(network.layers), max(map(len, network.layers))
+    shape = Architecture(
+        (d,) * (depth + 1), (d,) * depth, network.tokens, SOFTMAX, heads, None, network.skip, network.causal,
+        len(network.embed[0]), len(network.unembed),
+    )  # fmt: skip
+    named, moving = {"E": network.embed, "U": network.unembed}, ["E", "U"] * ends
+    for i, layer in enumerate(network.layers, start=1):
+        for h in range(heads):
+            of = layer[h] if h < len(layer) else HeadAV(zero(d), zero(d))
+            query, key, value = (f"{letter}{shape.head_name(i, h + 1)}" for letter in "QKV")
+            named |= {query: of.attention, key: identity(d), value: of.value}
+            moving += [query, value] * (h < len(layer))
+    return shape, named, moving
 
 
 def orbit(network: SmallNetwork, ends: bool) -> tuple[int, list[list[Any]]]:
@@ -80,18 +61,18 @@ def orbit(network: SmallNetwork, ends: bool) -> tuple[int, list[list[Any]]]:
 def rank_of_differential(network: SmallNetwork, *, ends: bool) -> tuple[int, int, ProvedBounds]:
     """The number of weights, of directions of basis changes, and bounds of the rank at these very weights.
 
-    The kernel contains the tangent space of the orbit, so the number of weights minus its rank is an upper bound.
+    From below by Taylor series of the outputs modulo a prime, longer ones while that may help. The kernel contains the
+    tangent space of the orbit, so the number of weights minus its rank is an upper bound.
     """
-    mask = network.attended.astype(int).astype(object)
-    moving, weights = moving_entries(network, ends=ends)
+    shape, named, moving = transformer(network, ends=ends)
+    kept = np.concatenate([np.full(r * c, name in moving) for name, (r, c) in shape.weight_shapes()])
     group, vectors = orbit(network, ends)
-    outputs = len(network.unembed) * network.tokens
-    inputs = points(len(network.embed[0]), network.tokens, 3 * weights // (2 * outputs) + 2)
-    with precision(BITS):
-        pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
-        output = moving.run(
-            DualBalls.of(np.array(inputs)[:, None]), _lift, pattern
-        )  # one input a batch, all directions
-        lower = rank_of_balls(np.concatenate(output.derivative().reshape(len(inputs), weights, -1), axis=1).T)
+    weights, lower = int(kept.sum()), 0
     upper = weights - (rank(vectors) if vectors else 0)
+    field = PrimeFieldMatrix.of(np.zeros((1, 1), dtype=int), P)
+    at = [field.like(named[name]) for name, _ in shape.weight_shapes()]
+    for order in series_orders(shape.depth):
+        if lower < upper:
+            jacobian = RandomJacobian(shape, np.random.default_rng(order), P, weights=at, order=order)
+            lower = max(lower, rank_mod_p(jacobian.rows(weights + 8)[:, kept], P))
     return weights, group, ProvedBounds(lower, upper)

@@ -8,18 +8,17 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, Layer
+from lightning_sym import Architecture, Layer
 from lightning_sym.network.attention import Form, attended, attention_layer
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import DualBalls, precision
+from lightning_sym.rings.balls import as_ball, precision
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.rings.protocol import normalized
 from proofs_check.claim import spell
 
 Number = int | Fraction
@@ -68,6 +67,10 @@ def mask_and_skip(of: Any) -> str:
     return f"{'causal' if of.causal else 'no mask'}, {'skip' if of.skip else 'no skip'}"
 
 
+def _in_balls(matrix: ObjectArray) -> ObjectArray:
+    return np.asarray(np.frompyfunc(as_ball, 1, 1)(matrix))
+
+
 class HeadAV(NamedTuple):
     """`A = K^T Q` and `V`, the output projection included."""
 
@@ -108,11 +111,14 @@ class SmallNetwork(NamedTuple):
 
     def balls(self, x: ObjectArray) -> ObjectArray:
         """Balls around all entries of the output; inputs may be stacked."""
-        mask = self.attended.astype(int).astype(object)
         with precision(BITS):
-            pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
-            output: DualBalls = self.run(DualBalls.of(x), DualBalls.of, pattern)
-            return output.values()
+            output: ObjectArray = self.run(_in_balls(x), _in_balls, self.softmax)
+            return output
+
+    def softmax(self, scores: ObjectArray) -> ObjectArray:
+        """The pattern of scores in balls, keys in rows."""
+        grown = np.frompyfunc(lambda score: score.exp(), 1, 1)(scores) * self.attended.astype(int)
+        return np.asarray(grown / grown.sum(axis=-2, keepdims=True))
 
     def with_any_exponential(self, x: ObjectArray, seed: int) -> npt.NDArray[np.int64]:
         """The output modulo `P`, where the exponential is any function `S` with `S(-s) S(s) = 1`."""

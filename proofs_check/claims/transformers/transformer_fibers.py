@@ -9,9 +9,9 @@ if they are $V'_{i \pi(h)} = g_i V_{ih} g_{i-1}^{-1}$, $A'_{i \pi(h)} = g_{i-1}^
 $E' = g_0 E$, $U' = U g_l^{-1}$, all $g_i$ equal with skips: no genericity.
 
 What is checked could refute it: at given weights that fulfil the conditions, degenerate matrices among them, the kernel
-of the differential is the tangent space of the orbit, with a rank of balls from below and of the orbit's tangent
-vectors from above; in boxes of small integers all others are apart from such a network. Without the hypotheses there
-are second networks; some conditions are sufficient only.
+of the differential is the tangent space of the orbit, with a rank of Taylor series modulo a prime from below and of the
+orbit's tangent vectors from above; in boxes of small integers all others are apart from such a network. Without the
+hypotheses there are second networks; some conditions are sufficient only.
 """
 
 from __future__ import annotations
@@ -242,8 +242,8 @@ def walk() -> Iterator[Step]:
         "The fiber is an orbit",
         r"Then all weights of this shape with this function come from a change of basis of the stream and, with "
         r"several heads, another order. To first order: of the $24$ entries of $E, A_1, V_1, A_2, V_2, U$ four "
-        r"directions are changes of basis. The rank of the differential at these weights is at least what balls show, "
-        r"and at most $24$ minus the tangent vectors of the orbit.",
+        r"directions are changes of basis. The rank of the differential at these weights is at least that of "
+        r"Taylor series modulo a prime, and at most $24$ minus the tangent vectors of the orbit.",
         (number("weights", weights), number("changes of basis", group), number("rank", bounds.lower)),
     )
     flipped = HeadAV(times(-1, A1), times(-1, V1)), HeadAV(times(-1, A2), V1)

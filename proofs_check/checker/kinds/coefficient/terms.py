@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from proofs_check.checker.functions.matrices import LARGE_PRIME, sparse_rank
 from proofs_check.checker.verify import BITS, keep, need, rational, scratch, spend, take
-
-PRIME = 2**61 - 1
 
 
 def bits(x: Fraction | int) -> int:
@@ -36,19 +35,12 @@ def total(numbers: Iterable[Fraction | int]) -> Fraction:
 
 def independent(rows: list[list[Fraction]]) -> bool:
     """Return whether a square matrix is seen to be invertible, modulo a prime, so that no numbers grow."""
-    spend(3 * len(rows) ** 3)
-    need(all(x.denominator % PRIME for row in rows for x in row), "denominators must not be divisible by 2^61 - 1")
-    left = [[x.numerator * pow(x.denominator, -1, PRIME) % PRIME for x in row] for row in rows]
-    while left:
-        first, *left = left
-        place = next((j for j, x in enumerate(first) if x), None)
-        if place is None:
-            return False
-        inverse = pow(first[place], -1, PRIME)
-        for row in left:
-            if factor := row[place] * inverse % PRIME:
-                row[:] = [(x - factor * y) % PRIME for x, y in zip(row, first, strict=True)]
-    return True
+    need(
+        all(x.denominator % LARGE_PRIME for row in rows for x in row), "denominators must not be divisible by 2^61 - 1"
+    )
+    spend(20 * len(rows) ** 2)
+    residues = [[x.numerator * pow(x.denominator, -1, LARGE_PRIME) % LARGE_PRIME for x in row] for row in rows]
+    return sparse_rank([dict(enumerate(row)) for row in residues]) == len(rows)
 
 
 DEGREES, TERMS = range(257), 10**5

@@ -25,7 +25,7 @@ from lightning_sym.symmetries.families import tangent_directions_mod_p
 from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table, unit_directions
 from proofs_check.certificates import of_network
 from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough, expect_equal, meeting_bounds
-from proofs_check.claims.any_width.dimension_every_width import variety_dimension
+from proofs_check.claims.any_width.dimension_all_widths import variety_dimension
 from proofs_check.claims.deep.equation_9 import A2, V1, V2, C, random_basis_changes
 from proofs_check.claims.deep.equation_9 import walk as change_between_layers
 from proofs_check.claims.deep.lemma_3_5.finite_fields import (

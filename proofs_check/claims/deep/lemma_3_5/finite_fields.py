@@ -12,7 +12,7 @@ from lightning_sym import Layer, ProgramError, VirtualWeights, virtual_weights
 from lightning_sym.exact.modular import ranks_mod_p
 from proofs_check.claim import Refutation
 from proofs_check.claims.deep.equation_9 import change_basis, changed_network
-from proofs_check.finite_matrices import Integers, Truths, every_matrix, numbers
+from proofs_check.finite_matrices import Integers, Truths, every_matrix, general_linear, numbers
 
 
 def hypotheses_hold(widths: tuple[int, ...]) -> bool:
@@ -89,9 +89,7 @@ def every_fiber(
     starts = [
         Layer(x.query[heads[generic]] if i else x.query, x.key, x.value[heads[generic]]) for i, x in enumerate(layers)
     ]
-    groups = [[pair for pair in product(square, repeat=2) if _inverse_modulo(p, *pair)] for square in squares]
-    if diagonal:
-        groups = [[(c, e) for c, e in group if not (c - np.diag(np.diag(c))).any()] for group in groups]
+    groups = [general_linear(n, p, diagonal=diagonal) for n in widths[1:-1]]
     ends = [(np.eye(n, dtype=np.int64),) * 2 for n in (widths[0], widths[-1])]
     reached = np.sort(
         [
@@ -113,10 +111,6 @@ def every_fiber(
     if hypotheses_hold(widths):
         return None
     return f"GF({p}), widths {widths}: {len(generic):,} of {len(heads):,} fibers are stated and found to be one orbit"
-
-
-def _inverse_modulo(p: int, c: Integers, e: Integers) -> bool:
-    return bool(((c @ e) % p == np.eye(len(c), dtype=np.int64)).all())
 
 
 def weight_numbers(layers: list[Layer], p: int) -> Integers:

@@ -30,7 +30,7 @@ from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.blackboard import own_weights
-from proofs_check.boxes import MatrixGrid, compare, fingerprints, small_matrices
+from proofs_check.boxes import Stack, compare, fingerprints, small_matrices
 from proofs_check.certificates import itself_by_orbit, itself_if
 from proofs_check.claim import (
     Claim,
@@ -124,15 +124,15 @@ def small_shapes(*, quick: bool) -> Iterator[Architecture]:
 
 def all_small_weights(network: Architecture, keys: Callable[..., list[bytes]] = up_to_the_first_blind) -> str:
     """Every weight with entries -1, 0, 1: equal functions exactly where the visible virtual weights are equal."""
-    choices = tuple(small_matrices(*size, (-1, 0, 1)) for _, size in network.weight_shapes())
-    grid = MatrixGrid(network, choices)
-    stack = grid.stack()
+    choices = [small_matrices(*size, (-1, 0, 1)) for _, size in network.weight_shapes()]
+    places = np.indices(tuple(map(len, choices))).reshape(len(choices), -1)
+    stack = Stack(network, tuple(m[i] for m, i in zip(choices, places, strict=True)))
 
     def name(number: int) -> str:
         return f"{network}, weights {', '.join(spell(m[number].tolist()) for m in stack.weights)}"
 
     visible = keys(virtual_of(stack), network.tokens, network.causal)
-    found = compare(fingerprints(grid, 2 * 3 ** (network.depth - 1) + 1), visible, name)
+    found = compare(fingerprints(stack, 2 * 3 ** (network.depth - 1) + 1), visible, name)
     return Tally(f"{network}: {found}")
 
 

@@ -29,14 +29,15 @@ from proofs_check.boxes import VirtualBox, compare, fingerprints, ranks_as_shown
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_apart
 from proofs_check.claims.normalized.softmax_fibers.balls import (
     SKEW,
-    VirtualNetwork,
     boxes,
     functions,
-    inputs,
     mask_changes_nothing,
     one_layer_less,
     skew_is_always_blind,
+    told_apart,
+    virtual_network,
 )
+from proofs_check.claims.transformers.small_networks import SmallNetwork
 from proofs_check.finite_matrices import Integers, Truths, is_zero
 from proofs_check.visible import Blind, blind, is_skew, shown_layers, two_causal_tokens, up_to_the_first_blind
 
@@ -218,8 +219,8 @@ def differential_boxes(*, quick: bool) -> Iterator[VirtualBox]:
 class SoftmaxPair(NamedTuple):
     """Two networks with the same function, and the mask with which, for three tokens, they are two."""
 
-    one: VirtualNetwork
-    other: VirtualNetwork
+    one: SmallNetwork
+    other: SmallNetwork
     causal: bool
     finding: str
 
@@ -228,19 +229,19 @@ def second_networks(*, quick: bool) -> Iterator[SoftmaxPair]:
     one, zero, twice = ((1, 0), (0, 1)), ((0, 0), (0, 0)), ((0, 2), (-2, 0))
     value = ((1, 3),)
     yield SoftmaxPair(
-        VirtualNetwork((SKEW, one), value, 2, False), VirtualNetwork((SKEW, zero), value, 2, False), False,
+        virtual_network((SKEW, one), value, 2, False), virtual_network((SKEW, zero), value, 2, False), False,
         "t >= 3 is needed for skew layers: without mask, two tokens do not see what is behind one",
     )  # fmt: skip
     yield SoftmaxPair(
-        VirtualNetwork((SKEW, zero), value, 2, True), VirtualNetwork((zero, twice), value, 2, True), True,
+        virtual_network((SKEW, zero), value, 2, True), virtual_network((zero, twice), value, 2, True), True,
         "t >= 3 is needed with a causal mask: for two tokens (B, 0) and (0, 2 B) with skew B have the same function",
     )  # fmt: skip
     yield SoftmaxPair(
-        VirtualNetwork((zero, one), value, 3, False), VirtualNetwork((zero, SKEW), value, 3, False), True,
+        virtual_network((zero, one), value, 3, False), virtual_network((zero, SKEW), value, 3, False), True,
         "a mask is needed to see behind a zero layer: without one all tokens are equal there",
     )  # fmt: skip
     yield SoftmaxPair(
-        VirtualNetwork((one,), value, 1, False), VirtualNetwork((SKEW,), value, 1, False), False,
+        virtual_network((one,), value, 1, False), virtual_network((SKEW,), value, 1, False), False,
         "t >= 2 is needed: one token shows V~ alone",
     )  # fmt: skip
 
@@ -249,9 +250,7 @@ def same_here_only(pair: SoftmaxPair, restored: bool = False) -> str:
     """The two are not apart; with the hypothesis back they are."""
     for back in (False, True):
         one, other = (n._replace(tokens=3, causal=pair.causal) if back else n for n in pair[:2])
-        points = inputs(one, 8)
-        apart = any(not a.overlaps(b) for x in points for a, b in zip(one.balls(x), other.balls(x), strict=True))
-        expect_apart(apart, back and not restored, at=f"{one} and {other}")
+        expect_apart(told_apart(one, other, 8), back and not restored, at=f"{one} and {other}")
     return pair.finding
 
 

@@ -27,9 +27,8 @@ from proofs_check.claim import (
     Scope,
     Undecided,
     WalkThrough,
-    dimension_by_orbit,
     expect_apart,
-    expect_dimension,
+    expect_formula_by_orbit,
 )
 from proofs_check.claims.any_width.softmax_all_widths import formula
 from proofs_check.claims.normalized.softmax_normalizers.walk import walk
@@ -236,10 +235,6 @@ def shapes(*, quick: bool) -> Iterator[Architecture]:
         )  # fmt: skip
 
 
-def dimension(network: Architecture, rescalings: bool = False) -> None:
-    expect_dimension(dimension_by_orbit(network), formula(network, rescalings=rescalings))
-
-
 CLAIM = Claim(
     id="softmax-normalizers",
     source="beyond the paper; docs/softmax-fibers.md, Corollary 5",
@@ -293,8 +288,12 @@ CLAIM = Claim(
             "Eq. 16, and its count for any widths",
             Scope.EVERY_WIDTH,
             shapes,
-            dimension,
-            {"with the rescalings of Eq. 14": partial(dimension, rescalings=True)},
+            partial(expect_formula_by_orbit, stated=formula),
+            {
+                "with the rescalings of Eq. 14": partial(
+                    expect_formula_by_orbit, stated=partial(formula, rescalings=True)
+                )
+            },
         ),
         Part(
             "where nothing is proved, three tokens and masks: no second network but those of softmax",

@@ -1,12 +1,15 @@
-"""Ranks of matrices of power series modulo a prime, from their first coefficients."""
+"""Elementary divisors of matrices of power series modulo a prime, from their first coefficients."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.modular import pivots_mod_p, rank_mod_p
+from lightning_sym.exact.modular import pivots_mod_p, rank_mod_p, row_basis_mod_p
 from lightning_sym.rings.prime_field import PRIMES, matmul_mod
+from proofs_check.claim import Undecided
 
 P = PRIMES[0]
 Residues = npt.NDArray[np.int64]
@@ -18,28 +21,33 @@ def rank(rows: Residues) -> int:
     return rank_mod_p(_centred(rows), P)
 
 
-def rank_of_series(rows: Residues) -> int:
-    """How many elementary divisors of a matrix of series, `(rows, columns, powers)`, are not 0 up to the known order.
+def elementary_divisors(rows: Residues) -> Counter[int]:
+    """How often each power of `t` is an elementary divisor of a matrix of series, `(rows, columns, powers)`.
 
     Powers of `t` are divided off one by one: the minor of a largest rank of the coefficients of `t^k` is `t^k` times an
-    invertible matrix of series, with which its rows clear the others, and lose no precision by it.
+    invertible matrix of series, with which its rows clear the others, and lose no precision by it. Those that are 0 up
+    to the known order are not counted.
+
+    Raises:
+        Undecided: pivots are missing.
 
     Example:
         >>> t, one = [0, 1, 0], [1, 0, 0]
-        >>> rank_of_series(np.array([[t, one], [t, one]])), rank_of_series(np.array([[t, one], [one, t]]))
-        (1, 2)
+        >>> elementary_divisors(np.array([[t, one], [t, one]])), elementary_divisors(np.array([[t, one], [t, t]]))
+        (Counter({0: 1}), Counter({0: 1, 1: 1}))
     """
-    left, found = rows % P, 0
+    left, found = rows % P, Counter[int]()
     for power in range(rows.shape[2]):
-        chosen, columns = pivots_mod_p(left[:, :, power], P)
-        if chosen:
+        while left[:, :, power].any():  # once more only where a rank fell short
+            chosen, columns = pivots_mod_p(left[:, :, power], P)
+            if not chosen:
+                raise Undecided("no pivot was found in a matrix that is not zero")
             pivots = left[chosen][:, :, power:].transpose(2, 0, 1)
             rest = np.delete(left, chosen, axis=0)[:, :, power:].transpose(2, 0, 1)
             quotients = _series_product(rest[:, :, columns], _series_inverse(pivots[:, :, columns]))
             left = np.zeros((rest.shape[1], *rows.shape[1:]), dtype=np.int64)
             left[:, :, power:] = (rest - _series_product(quotients, pivots)).transpose(1, 2, 0) % P
-            found += len(chosen)
-        left = left[~left[:, :, power].any(axis=1)]
+            found[power] += len(chosen)
     return found
 
 
@@ -71,13 +79,6 @@ def _series_inverse(x: Residues) -> Residues:
 
 def inverse_matrix(matrix: Residues) -> Residues:
     """The inverse modulo the prime, by elimination."""
-    size = len(matrix)
-    rows = np.concatenate([matrix % P, np.eye(size, dtype=np.int64)], axis=1)
-    for k in range(size):
-        place = k + int(np.argmax(rows[k:, k] != 0))
-        rows[[k, place]] = rows[[place, k]]
-        rows[k] = rows[k] * pow(int(rows[k, k]), -1, P) % P
-        factors = rows[:, k].copy()
-        factors[k] = 0
-        rows = (rows - factors[:, None] * rows[k] % P) % P
-    return np.asarray(rows[:, size:], dtype=np.int64)
+    return row_basis_mod_p(np.concatenate([matrix % P, np.eye(len(matrix), dtype=np.int64)], axis=1), P)[
+        :, len(matrix) :
+    ]

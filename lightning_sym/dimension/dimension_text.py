@@ -1,0 +1,110 @@
+"""The text of a certified dimension."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from math import factorial
+from typing import Any
+
+from lightning_sym.citations import citations
+from lightning_sym.dimension.evidence import Evidence
+from lightning_sym.dimension.varieties import virtual_weight_variety
+from lightning_sym.display import Lines, bounds_in_words, labelled, latex_bounds, latex_words
+from lightning_sym.network.architecture import Architecture, network_line
+from lightning_sym.network.pieces import SHAPED
+
+MOST_ALIKE = 8
+"""More pieces of a variety that differ by their numbers only are one line."""
+
+
+def head_permutations(network: Architecture) -> int | None:
+    """How many ways there are to reorder the heads of all layers: the function is the same after each.
+
+    `None` where the number would have more than a thousand digits.
+    """
+    network.require("the permutations of the heads", SHAPED)
+    if network.heads > 20 or network.depth > 50:
+        return None
+    return int(factorial(network.heads) ** network.depth)
+
+
+def _pieces(network: Architecture) -> Lines:
+    """What the variety of virtual weights is made of."""
+    lines: Lines = []
+    pieces = [piece for piece in virtual_weight_variety(network).pieces if piece.dimension]
+    for (each, _), alike in groupby(pieces, lambda piece: (piece.dimension, re.sub(r"\d+", "", piece.name))):
+        names = [piece.name for piece in alike]
+        if len(names) > MOST_ALIKE:
+            names = [f"{names[0]}, ..., {names[-1]}, {len(names)} times"]
+        lines += [("", f"    {each:+,}  {name}") for name in names]
+    return lines
+
+
+def dimension_lines(result: Any) -> Lines:
+    """The text of a `CertifiedDimension`."""
+    network, formula = result.architecture, result.formula
+    lines = [("network", str(network)), ("parameters", f"{network.parameter_count:,}")]
+    met = "certified: the two bounds below meet"
+    lines.append(("dimension", bounds_in_words(result.lower, result.upper, met)))
+    if result.value is not None:
+        permutations = head_permutations(network)
+        heads = (
+            f"; besides, {permutations:,} permutations of the heads"
+            if permutations is not None and 1 < permutations < 10**9
+            else ""
+        )
+        lines.append(("generic fiber", f"dimension {result.fiber_dimension:,}{heads}"))
+    where = f"rank of the Jacobian modulo {result.prime} at integer weights, {result.rows:,} inputs"
+    if result.layers is not None:
+        where = f"the dimensions of its {result.layers:,} layers, each alone, and of both ends"
+    elif result.matrices is not None:
+        where = (
+            f"by {result.matrices:,} full ranks modulo {result.prime} of the network's own matrices at integer weights"
+        )
+    elif network.normalization is not None:
+        where += ", exponentials free" if result.has_free_exponentials else f", Taylor series of degree {result.order}"
+    lines.append(("lower bound", f"{result.lower:,}  {where}"))
+    for evidence in filter(result.upper_bounds.__contains__, Evidence):
+        pieces = evidence is Evidence.FACTORIZATION
+        lines.append(("upper bound", f"{result.upper_bounds[evidence]:,}  {evidence.meaning}{':' if pieces else ''}"))
+        if pieces:
+            lines += _pieces(network)
+    if formula.value is None:
+        lines.append(("paper", f"no formula applies: {formula.reason}"))
+    else:
+        scope = "its hypotheses hold" if formula.applies else f"outside its hypotheses: {formula.reason}"
+        agreement = {True: "agrees", False: "differs", None: "not compared"}[result.formula_agrees]
+        lines.append(("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})"))
+    if result.value is None:
+        return [*lines, *labelled("tried", map(str, result.tried))]
+    statements = dict.fromkeys(
+        [*_below(result), *(_statement(evidence, network) for evidence in result.upper_evidence)]
+    )
+    return [*lines, ("proof", "; ".join(citations([("", "; ".join(statements))])))]
+
+
+def _statement(evidence: Evidence, network: Architecture) -> str:
+    """Return which statement makes it a bound for this network; virtual weights have one for each kind of scores."""
+    if evidence is not Evidence.FACTORIZATION:
+        return evidence.citation
+    return f"Theorem {6 if network.normalization is None else 7} of docs/upper-bound.md"
+
+
+def _below(result: Any) -> Iterator[str]:
+    """Yield the statement by which the lower bound is one, where it is more than a minor that is not zero."""
+    if result.layers is not None:
+        yield Evidence.LAYERS.citation
+    elif result.matrices is not None:
+        yield Evidence.PRODUCTS.citation
+    elif result.has_free_exponentials:
+        yield "Corollary B of docs/transformers.md"
+    elif result.order is not None:
+        yield "Proposition 2 of docs/transformers.md"
+
+
+def dimension_latex(result: Any) -> str:
+    """The answer as a formula."""
+    said = latex_bounds(r"\dim \mathcal{M}", result.lower, result.upper)
+    return rf"{said} \quad {latex_words('(' + network_line(result.architecture) + ')')}"
