@@ -28,7 +28,17 @@ def _block(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def _letters(app: Sphinx, page: nodes.document) -> None:
+    """On a page of theorems that has formulas, set as one what is a letter alone: in the text it stands as code."""
+    if "/" in app.env.docname or not any(page.findall(nodes.math)):
+        return
+    for code in list(page.findall(nodes.literal)):
+        if len(text := code.astext()) == 1 and text.isalpha():
+            code.replace_self(nodes.math(text, text))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
+    app.connect("doctree-read", _letters)
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

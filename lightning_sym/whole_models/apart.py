@@ -101,7 +101,7 @@ def told_by_theorem(
         >>> from lightning_sym import same_checkpoints
         >>> from lightning_sym.testing import small_checkpoint
         >>> one, two = (small_checkpoint("llama", seed=seed) for seed in (1, 2))
-        >>> told_by_theorem(same_checkpoints(one, two), one, two).theorem.what
+        >>> told_by_theorem(same_checkpoints(one, two, work=0.001), one, two).theorem.what
         'what the unembedding makes of the stream'
     """
     large = numbers_of(first.form) > ALWAYS

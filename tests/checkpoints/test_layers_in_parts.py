@@ -82,6 +82,10 @@ def test_parts_say_what_whole_layers_say(in_parts: Any, family: str) -> None:
 KINDS = ("heads", "values", "queries", "biases", "neurons", "ups", "gains", "stream", "ones", "scale")
 
 
+IN_FRACTIONS = ("gpt2", "mixtral")
+"""Families whose numbers are too long for products in floats; numbers of eight bits are not."""
+
+
 def require_parts_of_whole(parts: list[tuple[layer_parts.Cut, Block]], whole: Block) -> None:
     """Hold that parts of a rewritten layer, put together, are that layer."""
     found: dict[str, list[Any]] = {}
@@ -97,7 +101,7 @@ def require_parts_of_whole(parts: list[tuple[layer_parts.Cut, Block]], whole: Bl
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_rewriting_is_made_in_parts_as_it_is_whole(in_parts: Any, family: str) -> None:
-    one = small_checkpoint(family, seed=2, layers=1, stored="F64")
+    one = small_checkpoint(family, seed=2, layers=1, stored="F64" if family in IN_FRACTIONS else "BF16")
     two = apply(random_symmetry(one, KINDS, seed=5), one)
     whole, ends = two.block(0), two.ends()
     in_parts()

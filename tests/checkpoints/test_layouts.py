@@ -90,7 +90,7 @@ ROUND_TRIPS = [(*pair, stored) for pair in PAIRS for stored in ("BF16", "F32") i
 
 @pytest.mark.parametrize(("family", "layout", "stored"), ROUND_TRIPS)
 def test_there_and_back_byte_for_byte(family: str, layout: str, stored: Any, tmp_path: Path) -> None:
-    for tied in (False, True):
+    for tied in (False, True) if stored == "BF16" else (False,):
         folder = tmp_path / str(tied)
         folder.mkdir()
         made = small_checkpoint(family, stored=stored, tied=tied, head_width=6, config=IMPLIED.get(family))

@@ -64,9 +64,12 @@ def doubled(one: MadeCheckpoint) -> Iterator[tuple[str, MadeCheckpoint]]:
             yield name, changed(one, layer, **{name: new})
 
 
-CASES = [(network, name, wrong) for network, one in NETWORKS.items() for name, wrong in doubled(one)]
+ENDS_ALONE = ("gpt2, untied", "mistral, tied", "qwen2")
+"""Networks whose layers have the pieces of another one's: their ends are what is new."""
+CASES = [(network, name, wrong) for network, one in NETWORKS.items() for name, wrong in doubled(one)
+         if network not in ENDS_ALONE or name in SHAPELESS.ends]  # fmt: skip
 IDENTIFIERS = [f"{network}-{name}" for network, name, _ in CASES]
-BLIND = {("gpt2", "key_bias"), ("gpt2, untied", "key_bias")}
+BLIND = {("gpt2", "key_bias")}
 """Softmax does not see it."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from entries import ENTRIES, P, argument, exhausted
+from grouped import grouped
 
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, certified_dimension
 from lightning_sym.dimension.printed_formulas import printed_formula
@@ -35,7 +36,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("network", UNKNOWN.values(), ids=UNKNOWN)
-@pytest.mark.parametrize("label", ENTRIES)
+@grouped("label", ENTRIES, by=lambda label: label.rpartition(".")[0])
 def test_every_entry_refuses_by_name(label: str, network: Architecture) -> None:
     function = ENTRIES[label]
     arguments = {}

@@ -12,6 +12,7 @@ import pytest
 import sympy
 from conformance import INPUT, RINGS, Ring, numbers_for, rows_of, run
 from flint import arb
+from grouped import grouped
 from plain_variants import plain_variant
 from variants import ONE_BY_ONE, RATIONAL, SOFTMAX_ONLY
 
@@ -41,7 +42,7 @@ def agrees(ring: Ring, shape: Architecture) -> None:
     assert np.asarray(found).tolist() == ring.expected(plain_variant(plain[INPUT], shape, plain))
 
 
-@pytest.mark.parametrize("shape", RATIONAL.values(), ids=RATIONAL)
+@grouped("shape", RATIONAL.values(), by=lambda _: "every shape")
 @pytest.mark.parametrize("ring", [ring for ring in RINGS if ring.masks], ids=lambda ring: ring.name)
 def test_every_ring_gives_the_plain_sums(ring: Ring, shape: Architecture) -> None:
     with precision(2000):  # balls of dyadic numbers stay exact

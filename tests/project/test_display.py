@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from command import run
 from example_results import GENERIC, HEADS, RANK_ONE, RESULTS, example
+from grouped import grouped
 
 import lightning_sym
 from lightning_cli.writing.mathml import mathml
@@ -37,7 +38,7 @@ from lightning_sym.symmetries.moments import MatrixKind
 from lightning_sym.varieties.coordinates import coordinate_system
 
 ROOT = Path(__file__).parents[2]
-LONG = 2000
+LONG = 2100
 """Characters of the one line, for examples as small as these."""
 
 
@@ -93,6 +94,11 @@ NAMES |= {kind.__name__: kind for kind in FOUND} | {
 }
 
 
+def result_of(name: str) -> str:
+    """The result that a part of it belongs to."""
+    return name.partition(",")[0]
+
+
 def test_every_kind_of_result_is_here() -> None:
     public = {
         kind
@@ -102,7 +108,7 @@ def test_every_kind_of_result_is_here() -> None:
     assert public <= {type(value) for value in EVERY.values()}
 
 
-@pytest.mark.parametrize("name", EVERY)
+@grouped("name", EVERY, by=result_of)
 def test_the_line_can_be_typed(name: str) -> None:
     line = repr(EVERY[name])
     assert "\n" not in line
@@ -114,7 +120,7 @@ def test_the_line_can_be_typed(name: str) -> None:
         assert eval(line, dict(NAMES)) == EVERY[name]  # noqa: S307 - our own line
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@grouped("name", SHOWN, by=result_of)
 def test_the_formula_converts(name: str) -> None:
     latex = SHOWN[name]._repr_latex_()
     assert latex[0] == latex[-1] == "$"
@@ -122,7 +128,7 @@ def test_the_formula_converts(name: str) -> None:
     assert mathml(latex.strip("$").removeprefix(r"\displaystyle")).startswith("<math")
 
 
-@pytest.mark.parametrize("name", EVERY)
+@grouped("name", EVERY, by=result_of)
 def test_results_travel(name: str) -> None:
     value = EVERY[name]
     for other in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value), copy.copy(value)):  # noqa: S301 - our own

@@ -16,6 +16,7 @@ import click
 import draw_house
 import made_pages
 import pytest
+from grouped import grouped
 from refresh_pages import PAGES, PICTURES, ROOT, Example, Session, blocks, drawn, examples, refreshed, shown, steady
 from unchecked import run_claims_unchecked
 
@@ -106,7 +107,7 @@ def test_pages_run_no_other_programs(tmp_path: Path) -> None:
         Session(tmp_path).run(Example("console", "rm -r examples", "", 0, 1))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@grouped("name", NAMES, by=lambda name: str(Path(name).parent))
 def test_every_block_says_what_it_is(name: str, tmp_path: Path) -> None:
     page = text(name)
     for block in blocks(page):
@@ -125,7 +126,7 @@ def _command(name: str) -> click.Command:
     return command
 
 
-@pytest.mark.parametrize("name", NAMES)
+@grouped("name", NAMES, by=lambda name: str(Path(name).parent))
 def test_commands_that_are_named_exist_with_their_options(name: str) -> None:
     page = text(name)
     typed = re.findall(r"`lightning-sym ([^`]+)`", page) + re.findall(r"^lightning-sym (.+)$", page, flags=re.MULTILINE)
@@ -156,7 +157,7 @@ def test_the_readme_is_one_page() -> None:
     assert "](docs/pictures/" in readme
 
 
-@pytest.mark.parametrize("name", NAMES)
+@grouped("name", NAMES, by=lambda name: str(Path(name).parent))
 def test_links_to_files_lead_somewhere(name: str) -> None:
     no_links = r"^(`{3,}).*?^\1$|^    [^\n]*$|`[^`\n]+`"  # what only looks like one, in code
     page = re.sub(no_links, "", text(name), flags=re.MULTILINE | re.DOTALL)
@@ -165,7 +166,7 @@ def test_links_to_files_lead_somewhere(name: str) -> None:
             assert (NAMES[name].parent / target.partition("#")[0]).exists(), f"{name}: {target}"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@grouped("name", NAMES, by=lambda name: str(Path(name).parent))
 def test_files_that_are_named_exist(name: str) -> None:
     for path in re.findall(r"`((?:\w+/)+[\w.-]*\.\w+)`", text(name)):
         if not re.search(r"your_|CHAPTER|^DIR/|^build/", path):

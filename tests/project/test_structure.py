@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from grouped import grouped
 
 import lightning_sym
 from proofs_check.registry import all_claims, claims_by_module
@@ -83,7 +84,12 @@ def room(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def folder(path: Path) -> str:
+    """The package and the room of a file."""
+    return "/".join(path.relative_to(ROOT).parts[:-1][:2])
+
+
+@grouped("path", FILES, by=folder)
 def test_imports_point_one_way(path: Path) -> None:
     names = imported(path)
     package = path.relative_to(ROOT).parts[0]
@@ -133,7 +139,7 @@ def test_lightning_sym_has_few_files_at_its_top() -> None:
     assert len([path for path in FILES if path.parent == ROOT / "lightning_sym"]) <= 12
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@grouped("path", FILES, by=folder)
 def test_flint_stays_in_its_rooms(path: Path) -> None:
     uses_flint = any(name.split(".")[0] == "flint" for name in imported(path))
     relative = path.relative_to(ROOT)
@@ -145,7 +151,7 @@ def claim_module(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts[2:]).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@grouped("path", FILES, by=folder)
 def test_everything_public_is_documented(path: Path) -> None:
     if path in (ROOT / "proofs_check" / "__init__.py", ROOT / "proofs_check" / "checker" / "__init__.py"):
         assert read(path).is_empty, "the checker imports nothing of ours only while these files are empty"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import arb, arb_mat
+from grouped import grouped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,7 +56,7 @@ def contained(balls: Any, values: Numbers) -> bool:
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
-@pytest.mark.parametrize("bits", [2, 20, 53, 64, 333, 3000])
+@grouped("bits", [2, 20, 53, 64, 333, 3000], by=lambda _: "all precisions")
 @pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 3), (3, 40, 2)], ids=str)
 def test_products_contain_what_they_are_of(name: str, bits: int, shape: tuple[int, int, int]) -> None:
     source = np.random.default_rng([bits, *shape])
