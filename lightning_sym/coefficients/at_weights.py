@@ -24,25 +24,18 @@ from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.errors import BadInput
-from lightning_sym.exact.inertia import inertia_cost
 from lightning_sym.fibers.asked_fiber import AskedFiber
-from lightning_sym.fibers.cost import entry_bits, number_bits
 from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.tensor_hypotheses import THEOREM_1, WIDEST
 from lightning_sym.lazy import lazy_imports
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.polynomial_map import PolynomialMap
-from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.sizes import Price
 
 with lazy_imports(__name__):  # weights need none of what polynomials do
     from lightning_sym.coefficients import polynomials
-
-BYTES_AN_ENTRY = 300
-"""Of a matrix of rationals, beside its digits."""
 
 
 @dataclass(frozen=True)
@@ -135,27 +128,6 @@ THEOREMS = (
     _row("Theorem 5", lambda question: True, seen_by_ranks),
 )
 """In the order in which they are asked."""
-
-
-def ranks_cost(weights: Weights, shape: Architecture) -> float:
-    """Seconds for the circuits of all heads, and for the ranks of their factors and products.
-
-    Example:
-        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
-        >>> ranks_cost(w, w.architecture(2)) < 0.001
-        True
-    """
-    price, names = Price("rationals"), [name for name, _ in shape.weight_shapes()]
-    sizes = dict(zip(names, weights_over_sizes(shape, price, *number_bits(weights)), strict=True))
-    for matrix in sizes.values():
-        matrix.read()
-        matrix.rank()
-    for name in (name[1:] for name in names if name[0] == "Q"):
-        (sizes["K" + name].mT @ sizes["Q" + name]).rank()
-        if "O" + name in sizes:
-            (sizes["O" + name] @ sizes["V" + name]).rank()
-    forms = inertia_cost(shape.widths[0], max(entry_bits(weights).values())) if shape.tokens == 1 else 0.0
-    return price.seconds + forms
 
 
 def about(shape: Architecture) -> str:
@@ -281,9 +253,6 @@ def coefficient_within(
     shape.require("the learning coefficient", KNOWN)
     if shape.normalization not in (None, SOFTMAX):
         raise BadInput(f"the network must be lightning attention or normalized by softmax, got {shape}")
-    entries = sum(shape.heads * (before**2 + before * max(shape.widths)) for before in shape.widths)
-    require_memory(entries * (BYTES_AN_ENTRY + sum(number_bits(weights)[0].values())), memory, "the circuits")
-    budget.spend(ranks_cost(weights, shape), "exact ranks of the weights")
     question = AtWeights(weights, shape, budget, seed, memory)
     found, tried = ask(question, THEOREMS, budget)
     if found is None:
