@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
@@ -23,6 +24,7 @@ from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.coefficients.two_bounds import two_bounds
+from lightning_sym.coefficients.zero_functions import from_layer_to_layer, of_constant_strings, without_ends
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.layer_tensors import lines_price
@@ -87,6 +89,12 @@ def _by_layers(question: AtWeights) -> Proved | str:
     return undecided or Proved(pair, f"{PAGE}, Theorem 14", ranks)
 
 
+def _part(question: AtWeights, weights: Weights) -> LearningCoefficient:
+    """What is known of another network with as many tokens, within the same budget."""
+    tokens, seed = question.shape.tokens, question.seed
+    return coefficient_within(weights, tokens, question.budget, seed=seed, memory=question.memory)
+
+
 def _without_ends(shape: Architecture) -> bool:
     """Whether it is one layer between the inputs and the outputs."""
     return shape.depth == 1 and shape.embed is None and shape.unembed is None
@@ -111,6 +119,17 @@ def _is_lightning_layer(question: AtWeights) -> bool:
     return _without_ends(shape) and shape.normalization is None and shape.heads == 1
 
 
+def _has_ends_alone(question: AtWeights) -> bool:
+    return not question.shape.skip and {"E", "U"} & question.weights.matrices.keys() != set()
+
+
+def _sees_a_product(question: AtWeights) -> bool:
+    shape = question.shape
+    if shape.skip:
+        return shape.embed is not None and shape.unembed is not None
+    return shape.normalization is not None
+
+
 def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> TheoremRow[AtWeights, Proved]:
     def prove(question: AtWeights) -> Proved | None:
         found = question.proved_by(finder)
@@ -126,6 +145,9 @@ THEOREMS = (
     _row("Theorem 14", _is_deep_lightning, _by_layers),
     _row("Theorem 13", _is_deep_softmax, seen_by_conditions),
     _row("Theorem 5", lambda question: True, seen_by_ranks),
+    _row("Proposition 15", _has_ends_alone, partial(without_ends, part=_part)),
+    _row("Proposition 16", lambda question: not question.shape.skip, partial(from_layer_to_layer, part=_part)),
+    _row("Proposition 17", _sees_a_product, of_constant_strings),
 )
 """In the order in which they are asked."""
 

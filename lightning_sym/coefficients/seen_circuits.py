@@ -213,6 +213,8 @@ class AtWeights:
         memory: bytes that residues may take.
         found: what theorems said, each asked once.
         least: a lower bound that a theorem has shown on the way.
+        most: upper bounds likewise.
+        statements: what has shown them.
     """
 
     weights: Weights
@@ -222,6 +224,14 @@ class AtWeights:
     memory: int = DEFAULT_MEMORY
     found: dict[Finder, Proved | str] = field(default_factory=dict)
     least: Fraction = Fraction(0)
+    most: list[Fraction] = field(default_factory=list)
+    statements: list[str] = field(default_factory=list)
+
+    def bounded(self, lower: Fraction, upper: Fraction | None, statement: str) -> None:
+        """Keep bounds that a statement of the page shows."""
+        self.least = max(self.least, lower)
+        self.most += [] if upper is None else [upper]
+        self.statements.append(statement)
 
     @cached_property
     def net(self) -> NetworkCircuits:
