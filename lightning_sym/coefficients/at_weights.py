@@ -119,15 +119,23 @@ def _is_lightning_layer(question: AtWeights) -> bool:
     return _without_ends(shape) and shape.normalization is None and shape.heads == 1
 
 
+def _ends(question: AtWeights) -> set[str]:
+    return {"E", "U"} & question.weights.matrices.keys()
+
+
 def _has_ends_alone(question: AtWeights) -> bool:
-    return not question.shape.skip and {"E", "U"} & question.weights.matrices.keys() != set()
+    return not question.shape.skip and bool(_ends(question))
 
 
 def _sees_a_product(question: AtWeights) -> bool:
     shape = question.shape
-    if shape.skip:
-        return shape.embed is not None and shape.unembed is not None
-    return shape.normalization is not None
+    if shape.skip and shape.embed is not None:
+        return shape.unembed is not None
+    return shape.normalization is not None and not (shape.skip and (shape.value_ranks is None or shape.unembed))
+
+
+def _is_cubed(question: AtWeights) -> bool:
+    return not question.shape.skip or (question.shape.normalization is None and not _ends(question))
 
 
 def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> TheoremRow[AtWeights, Proved]:
@@ -146,7 +154,7 @@ THEOREMS = (
     _row("Theorem 13", _is_deep_softmax, seen_by_conditions),
     _row("Theorem 5", lambda question: True, seen_by_ranks),
     _row("Proposition 15", _has_ends_alone, partial(without_ends, part=_part)),
-    _row("Proposition 16", lambda question: not question.shape.skip, partial(from_layer_to_layer, part=_part)),
+    _row("Proposition 16", _is_cubed, partial(from_layer_to_layer, part=_part)),
     _row("Proposition 17", _sees_a_product, of_constant_strings),
 )
 """In the order in which they are asked."""

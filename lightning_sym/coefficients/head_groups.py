@@ -46,7 +46,7 @@ class HeadGroup:
     def seen(self) -> tuple[LocalPair, dict[str, int]]:
         """The pair of the ideal of what is seen, less what it is, and the ranks that it was found by."""
         pair, ranks = NOTHING, dict[str, int]()
-        for name, factors in zip(self.names, self._score_factors, strict=True) if self.scores_seen else ():
+        for name, factors in zip(self.names, self.score_factors, strict=True) if self.scores_seen else ():
             pair += factors.pair
             ranks |= {f"rk Q{name}": factors.right, f"rk K{name}": factors.left, f"rk K^T Q{name}": factors.product}
         if self.values_seen:
@@ -77,11 +77,11 @@ class HeadGroup:
     def is_generic(self) -> bool:
         """Whether something is written, and factors and products of the head have the largest ranks that they can."""
         values = self._value_factors
-        known = [*self._score_factors, *([] if values is None else [values])]
+        known = [*self.score_factors, *([] if values is None else [values])]
         return bool(self.value) and all(each.product == min(each.rows, each.inner, each.columns) for each in known)
 
     @cached_property
-    def _score_factors(self) -> list[FactorRanks]:
+    def score_factors(self) -> list[FactorRanks]:
         """The ranks of keys, queries and their product, by head."""
         return [FactorRanks.of(head.key.mT, head.query, self.rank) for head in self.heads]
 
@@ -94,16 +94,17 @@ class HeadGroup:
         return factors.pair, named
 
     @property
-    def rank_at_least(self) -> int:
-        """The rank of the differential of the sum of the values by the weights, and of the scores of a head alone.
-
-        It is 0 where nothing is written.
-        """
+    def differential(self) -> int:
+        """The rank of the differential of the scores of all heads and of the sum of their values by the weights."""
         factors = self._value_factors
-        if not self.value:
-            return 0
-        alone = self._score_factors[0].differential if len(self.heads) == 1 else 0
-        return alone + (prod(self.value.shape) if factors is None else factors.differential)
+        values: int = prod(self.value.shape) if factors is None else factors.differential
+        return values + sum(scores.differential for scores in self.score_factors)
+
+    @property
+    def rank_at_least(self) -> int:
+        """The same, without the scores of heads that attend alike; and 0 where nothing is written."""
+        alike = len(self.heads) > 1
+        return (self.differential - alike * sum(s.differential for s in self.score_factors)) * bool(self.value)
 
 
 def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_token: bool = False) -> list[HeadGroup]:

@@ -9,7 +9,7 @@ the ranks; their sum is at most the number of circuits, so where it is reached b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -55,7 +55,7 @@ class SeenCircuits:
     """
 
     groups: tuple[tuple[HeadGroup, ...], ...]
-    ends: dict[str, RationalMatrix]
+    ends: Mapping[str, RationalMatrix | PrimeFieldMatrix]
 
     @property
     def count(self) -> int:

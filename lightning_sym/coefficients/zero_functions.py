@@ -59,6 +59,11 @@ def from_layer_to_layer(question: AtWeights, part: Part) -> Proved | str:
     """Of a network without skip connections whose streams are zero behind a layer, by that of the layers to there."""
     shape, net = question.shape, question.net
     cubes, last = shape.normalization is None, shape.depth
+    if shape.skip:  # all layers together are one in the lowest degree
+        heads = [head for layer in net.layers for head in layer]
+        if all(not (head.attention and head.value) for head in heads):
+            question.bounded(Fraction(min(shape.widths[0], len(heads)), 2), None, "Proposition 16")
+        return "with skip connections nothing is zero behind a layer"
     if (zero := _first_zero(question)) is None:
         return "no stream is seen to be zero"
     if zero == last and shape.unembed is None:  # what is read by the last layer may be anything but zero
@@ -128,15 +133,16 @@ def _attends(head: HeadCircuits, reached: RationalMatrix, question: AtWeights) -
 def of_constant_strings(question: AtWeights) -> Proved | str:
     """Of softmax, or of skip connections between `E` and `U`, by the product that one repeated token sees."""
     net, shape = question.net, question.shape
-    layers = [_sums(heads) for heads in net.layers]
+    layers, has_ends = [_sums(heads) for heads in net.layers], shape.embed is not None
     if shape.skip:
-        whole = net.unembed
+        whole, outputs, values = net.unembed, list[RationalMatrix](), list[RationalMatrix]()
         for factors in reversed(layers if shape.normalization else []):
+            values, outputs = [*values, factors[0]], [*outputs, (whole @ factors[-1]).mT]
             turned = RationalMatrix.identity(shape.widths[0]) + _product(factors)
             if turned.rank() < shape.widths[0]:
                 return "a layer with its skip connection is not invertible on strings of one token"
             whole = whole @ turned
-        given = [net.embed, whole]
+        given = [net.embed, whole] if has_ends else [values[0].above(*values[1:]), outputs[0].above(*outputs[1:]).mT]
     else:
         ends = [
             [end] if name in question.weights.matrices else [] for name, end in (("E", net.embed), ("U", net.unembed))
@@ -147,7 +153,7 @@ def of_constant_strings(question: AtWeights) -> Proved | str:
     found = factorization_within(given, question.budget)
     if not shape.skip and (shape.tokens == 1 or (shape.heads == 1 and not found.ranks["rank"])):
         return _of_part(question, found, "Proposition 17")
-    if shape.skip and not any((net.embed, net.unembed)):
+    if has_ends and shape.skip and not any((net.embed, net.unembed)):
         sizes = [rows * columns for rows, columns in (net.embed.shape, net.unembed.shape)]
         both = LocalPair.coordinates(sizes[0]) * LocalPair.coordinates(sizes[1])
         order = found.multiplicity if both == LocalPair(found.lower, found.multiplicity or 0) else None
