@@ -41,7 +41,8 @@ class HeadGroup:
     def numbers_seen(self) -> int:
         """How many entries of circuits are seen."""
         rows, width = self.heads[0].value.shape
-        return len(self.heads) * width**2 * self.scores_seen + rows * width * self.values_seen
+        seen: int = len(self.heads) * width**2 * self.scores_seen + rows * width * self.values_seen
+        return seen
 
     def seen(self) -> tuple[LocalPair, dict[str, int]]:
         """The pair of the ideal of what is seen, less what it is, and the ranks that it was found by."""

@@ -7,6 +7,8 @@ independent (docs/learning-coefficients.md, Proposition 18): ranks of the size o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,6 +23,9 @@ from lightning_sym.system.fields import prime_field
 
 MOST_UNKNOWNS, MORE = 3000, 4
 """Entries of a few outputs and columns up to which the rank is asked for, and points beside those that are needed."""
+
+RANK = 2e-10
+"""Seconds of a rank modulo a prime, about, by the cube of its size."""
 
 Forms = npt.NDArray[np.int64]
 """Linear forms of the heads at points, `outputs or columns x points x heads`."""
@@ -38,7 +43,7 @@ def rank_of_heads(question: AtWeights) -> int:
     width, behind, count = shape.widths[0], shape.widths[1], shape.heads
     few = [min(size, count + 1) for size in (behind, width)]
     entries, unknowns = count * width, count * width * sum(few)
-    if unknowns > MOST_UNKNOWNS:
+    if unknowns > MOST_UNKNOWNS or not question.budget.begins(RANK * unknowns**3, "the rank of heads"):
         return 0
     net, p = residue_network(question.weights)
     generator = np.random.default_rng(question.seed)
