@@ -1,16 +1,11 @@
-"""Polynomials by their exponents, whose sums and products say before they are made how much work they are.
-
-Sums and products of rational numbers, which say before they are made how much work they are.
-"""
+"""Rational numbers, and polynomials by their exponents, whose sums and products say before how much work they are."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from typing import Any
 
 from proofs_check.checker.verify import BITS, keep, need, rational, scratch, spend, take
-
-PRIME = 2**61 - 1
 
 
 def bits(x: Fraction | int) -> int:
@@ -34,21 +29,13 @@ def total(numbers: Iterable[Fraction | int]) -> Fraction:
     return found
 
 
-def independent(rows: list[list[Fraction]]) -> bool:
-    """Return whether a square matrix is seen to be invertible, modulo a prime, so that no numbers grow."""
-    spend(3 * len(rows) ** 3)
-    need(all(x.denominator % PRIME for row in rows for x in row), "denominators must not be divisible by 2^61 - 1")
-    left = [[x.numerator * pow(x.denominator, -1, PRIME) % PRIME for x in row] for row in rows]
-    while left:
-        first, *left = left
-        place = next((j for j, x in enumerate(first) if x), None)
-        if place is None:
-            return False
-        inverse = pow(first[place], -1, PRIME)
-        for row in left:
-            if factor := row[place] * inverse % PRIME:
-                row[:] = [(x - factor * y) % PRIME for x, y in zip(row, first, strict=True)]
-    return True
+def at_most_one(pairs: list[tuple[tuple[int, ...], Fraction]], seen: Collection[int], n: int) -> Fraction:
+    """Return the sum of multipliers of exponents that each variable may take, those that are seen being taken once."""
+    need(all(y >= 0 for _, y in pairs), "multipliers must not be negative")
+    for i in range(n):
+        used = total((int(i in seen), *(y * e[i] for e, y in pairs if e[i])))
+        need(used <= 1, "multipliers must add up to at most 1 for every variable")
+    return total(y for _, y in pairs)
 
 
 DEGREES, TERMS = range(257), 10**5
