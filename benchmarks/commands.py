@@ -154,6 +154,7 @@ def cases(kind: Kind, d: int, layers: int, folder: Path) -> Iterator[Case]:
     yield Case("same", (paths[0], paths[1], *options))
     yield Case("same (other)", (paths[0], paths[2], *options))
     yield Case("fiber", (paths[0], *options))
+    yield Case("coefficient", (paths[0], *options))
     if shape.normalization is None and not shape.skip and shape.heads == 1:
         yield Case("classify", (paths[0], *options))
     elif shape.normalization is not None:
@@ -182,6 +183,7 @@ STARTS = {
     "check": ("check", "--quick", "equation-9"),
     "same": ("same", "first.json", "second.json"),
     "fiber": ("fiber", "first.json"),
+    "coefficient": ("coefficient", "first.json"),
     "classify": ("classify", "first.json"),
     "phi": ("phi", "--weights", "first.json", "--tokens", "2"),
     "verify": ("verify", "dimension.json"),

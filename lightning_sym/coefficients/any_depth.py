@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from lightning_sym.ask import failing
+from lightning_sym.coefficients.head_groups import HeadGroup
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved
 from lightning_sym.coefficients.seen_circuits import AtWeights, SeenCircuits, orbit_of_circuits, whole_circuits
 from lightning_sym.coefficients.softmax_layer import is_injective
@@ -23,6 +24,7 @@ from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.hypotheses import RANKS, SCORES, SEEN, SQUARES
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.observed_network import NetworkAtPoints
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.system.circuits import NetworkCircuits
@@ -33,8 +35,10 @@ MOST_CIRCUITS = 2000
 
 def seen_by_conditions(question: AtWeights) -> Proved | str:
     """The pair of a softmax network whose circuits are seen by Theorem 13, or why nothing is proved."""
-    shape = question.shape
-    if (seen := question.seen) is None or not all(any(group.value for group in layer) for layer in seen.groups):
+    shape, of_all = question.shape, _tested(question, question.weights, idle_heads=True)
+    if isinstance(of_all, str) or (seen := _apart(question.weights, of_all.residues)) is None:
+        seen = question.seen
+    if seen is None or not all(any(group.value for group in layer) for layer in seen.groups):
         return "all heads of a layer write nothing"
     if len(seen.groups) < shape.depth:
         return "a factor of the whole function is zero"
@@ -45,27 +49,61 @@ def seen_by_conditions(question: AtWeights) -> Proved | str:
     for group in alike:
         if not is_injective([head.value for head in group.heads]):
             return f"values of the heads {', '.join(group.names)}, which attend alike, are not seen to be apart"
+    writing = _that_write(question, seen) if idle or alike else of_all
+    tests = of_all if idle else writing
+    if isinstance(writing, str) or isinstance(tests, str):
+        return " ".join({why for why in (writing, tests) if isinstance(why, str)})
     try:
-        writing = _that_write(question, seen)
-        tests = _tested(question, question.weights, idle_heads=True) if idle else writing
         why = failing(tests, (*RANKS, SCORES, SQUARES)) or failing(writing, (SEEN,))
-    except (BadInput, TooLarge) as error:  # no prime for the denominators, or too much work
+    except TooLarge as error:
         return str(error)
     if why is None and alike and tests.weaker_by:
         why = "heads attend alike, and scores are dependent"
     if why is not None:
         return why
-    pair, ranks = seen.pair()
-    orbit = orbit_of_bases(question.net, seen)
+    (pair, ranks), orbit = seen.pair(), _free_bases(shape)
     return Proved(pair.without(orbit), f"{PAGE}, Theorem 13", {"circuits": seen.count, "orbit": orbit} | ranks)
 
 
-def _tested(question: AtWeights, weights: Weights, *, idle_heads: bool) -> SoftmaxConditions:
-    tokens, budget = question.shape.tokens, question.budget
-    return SoftmaxConditions(weights, tokens, budget, seed=question.seed, memory=question.memory, idle_heads=idle_heads)
+def _free_bases(shape: Architecture) -> int:
+    """The dimension of the group of bases of streams, which acts freely where the hypotheses hold."""
+    embed, unembed = shape.embed is not None, shape.unembed is not None
+    first, last = int(not embed), len(shape.widths) - (not unembed)
+    return shape.widths[0] ** 2 * (embed and unembed) if shape.skip else sum(d**2 for d in shape.widths[first:last])
 
 
-def _that_write(question: AtWeights, seen: SeenCircuits) -> SoftmaxConditions:
+def _apart(weights: Weights, tests: NetworkAtPoints) -> SeenCircuits | None:
+    """Each head by itself, where residues show that none attends like another one and all ranks are as large as can be.
+
+    What residues show is so over the rationals, of which no matrix is made then.
+    """
+    net, layers = tests.net, list[tuple[HeadGroup, ...]]()
+
+    def rank(matrix: PrimeFieldMatrix) -> int:
+        return rank_mod_p(matrix.entries, tests.prime)
+
+    for i, heads in enumerate(net.layers, start=1):
+        named = enumerate(heads, start=1)
+        groups = [HeadGroup((tests.shape.head_name(i, h),), (head,), rank=rank) for h, head in named]
+        column = PrimeFieldMatrix.of(np.arange(1, net.widths[i - 1] + 1)[:, None], tests.prime)
+        seen_apart = {head.attended(column).residues().tobytes() for head in heads}
+        if len(seen_apart) < len(heads) or not all(group.is_generic for group in groups):
+            return None
+        layers.append(tuple(groups))
+    ends = {name: end for name, end in (("E", net.embed), ("U", net.unembed)) if name in weights.matrices}
+    return SeenCircuits(tuple(layers), ends) if all(ends.values()) else None
+
+
+def _tested(question: AtWeights, weights: Weights, *, idle_heads: bool) -> SoftmaxConditions | str:
+    """The conditions of a network, or why they are not tested: no prime for denominators, or too much work."""
+    tokens, budget, seed = question.shape.tokens, question.budget, question.seed
+    try:
+        return SoftmaxConditions(weights, tokens, budget, seed=seed, memory=question.memory, idle_heads=idle_heads)
+    except (BadInput, TooLarge) as error:
+        return str(error)
+
+
+def _that_write(question: AtWeights, seen: SeenCircuits) -> SoftmaxConditions | str:
     """The network of heads that write something, those that attend alike being one."""
     alike = any(len(group.heads) > 1 for group in seen.all_groups)
     return _tested(question, _merged(question, seen) if alike else question.weights, idle_heads=False)
@@ -123,16 +161,16 @@ def rank_by_conditions(question: AtWeights) -> int:
         return 0
     if not all(any(group.value for group in layer) for layer in seen.groups):
         return 0
+    tests = _that_write(question, seen)
     try:
-        tests = _that_write(question, seen)
-        if failing(tests, (SCORES, SQUARES, SEEN)) is not None:
+        if isinstance(tests, str) or failing(tests, (SCORES, SQUARES, SEEN)) is not None:
             return 0
         if failing(tests, RANKS) is not None:
             return _rank_in_spaces(seen, tests.residues)
-    except (BadInput, TooLarge):
+    except TooLarge:
         return 0
     ends = sum(rows * columns for rows, columns in (end.shape for end in seen.ends.values()))
-    return ends + sum(group.rank_at_least for group in seen.all_groups) - orbit_of_bases(question.net, seen)
+    return ends + sum(group.rank_at_least for group in seen.all_groups) - _free_bases(shape)
 
 
 def _rank_in_spaces(seen: SeenCircuits, tests: NetworkAtPoints) -> int:

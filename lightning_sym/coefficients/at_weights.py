@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
@@ -23,26 +24,20 @@ from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.coefficients.two_bounds import two_bounds
+from lightning_sym.coefficients.zero_functions import from_layer_to_layer, of_constant_strings, without_ends
 from lightning_sym.errors import BadInput
-from lightning_sym.exact.inertia import inertia_cost
 from lightning_sym.fibers.asked_fiber import AskedFiber
-from lightning_sym.fibers.cost import entry_bits, number_bits
 from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.tensor_hypotheses import THEOREM_1, WIDEST
 from lightning_sym.lazy import lazy_imports
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.polynomial_map import PolynomialMap
-from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.sizes import Price
 
 with lazy_imports(__name__):  # weights need none of what polynomials do
     from lightning_sym.coefficients import polynomials
-
-BYTES_AN_ENTRY = 300
-"""Of a matrix of rationals, beside its digits."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +89,12 @@ def _by_layers(question: AtWeights) -> Proved | str:
     return undecided or Proved(pair, f"{PAGE}, Theorem 14", ranks)
 
 
+def _part(question: AtWeights, weights: Weights) -> LearningCoefficient:
+    """What is known of another network with as many tokens, within the same budget."""
+    tokens, seed = question.shape.tokens, question.seed
+    return coefficient_within(weights, tokens, question.budget, seed=seed, memory=question.memory)
+
+
 def _without_ends(shape: Architecture) -> bool:
     """Whether it is one layer between the inputs and the outputs."""
     return shape.depth == 1 and shape.embed is None and shape.unembed is None
@@ -118,6 +119,25 @@ def _is_lightning_layer(question: AtWeights) -> bool:
     return _without_ends(shape) and shape.normalization is None and shape.heads == 1
 
 
+def _ends(question: AtWeights) -> set[str]:
+    return {"E", "U"} & question.weights.matrices.keys()
+
+
+def _has_ends_alone(question: AtWeights) -> bool:
+    return not question.shape.skip and bool(_ends(question))
+
+
+def _sees_a_product(question: AtWeights) -> bool:
+    shape = question.shape
+    if shape.skip and shape.embed is not None:
+        return shape.unembed is not None
+    return shape.normalization is not None and not (shape.skip and (shape.value_ranks is None or shape.unembed))
+
+
+def _is_cubed(question: AtWeights) -> bool:
+    return not question.shape.skip or (question.shape.normalization is None and not _ends(question))
+
+
 def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> TheoremRow[AtWeights, Proved]:
     def prove(question: AtWeights) -> Proved | None:
         found = question.proved_by(finder)
@@ -133,29 +153,11 @@ THEOREMS = (
     _row("Theorem 14", _is_deep_lightning, _by_layers),
     _row("Theorem 13", _is_deep_softmax, seen_by_conditions),
     _row("Theorem 5", lambda question: True, seen_by_ranks),
+    _row("Proposition 15", _has_ends_alone, partial(without_ends, part=_part)),
+    _row("Proposition 16", _is_cubed, partial(from_layer_to_layer, part=_part)),
+    _row("Proposition 17", _sees_a_product, of_constant_strings),
 )
 """In the order in which they are asked."""
-
-
-def ranks_cost(weights: Weights, shape: Architecture) -> float:
-    """Seconds for the circuits of all heads, and for the ranks of their factors and products.
-
-    Example:
-        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
-        >>> ranks_cost(w, w.architecture(2)) < 0.001
-        True
-    """
-    price, names = Price("rationals"), [name for name, _ in shape.weight_shapes()]
-    sizes = dict(zip(names, weights_over_sizes(shape, price, *number_bits(weights)), strict=True))
-    for matrix in sizes.values():
-        matrix.read()
-        matrix.rank()
-    for name in (name[1:] for name in names if name[0] == "Q"):
-        (sizes["K" + name].mT @ sizes["Q" + name]).rank()
-        if "O" + name in sizes:
-            (sizes["O" + name] @ sizes["V" + name]).rank()
-    forms = inertia_cost(shape.widths[0], max(entry_bits(weights).values())) if shape.tokens == 1 else 0.0
-    return price.seconds + forms
 
 
 def about(shape: Architecture) -> str:
@@ -281,9 +283,6 @@ def coefficient_within(
     shape.require("the learning coefficient", KNOWN)
     if shape.normalization not in (None, SOFTMAX):
         raise BadInput(f"the network must be lightning attention or normalized by softmax, got {shape}")
-    entries = sum(shape.heads * (before**2 + before * max(shape.widths)) for before in shape.widths)
-    require_memory(entries * (BYTES_AN_ENTRY + sum(number_bits(weights)[0].values())), memory, "the circuits")
-    budget.spend(ranks_cost(weights, shape), "exact ranks of the weights")
     question = AtWeights(weights, shape, budget, seed, memory)
     found, tried = ask(question, THEOREMS, budget)
     if found is None:

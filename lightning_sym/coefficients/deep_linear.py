@@ -80,14 +80,23 @@ def factorization_coefficient(
     if not 1 <= len(factors) <= MOST_GIVEN:
         raise BadInput(f"there must be from 1 to {MOST_GIVEN} matrices, got {len(factors):,}")
     exact = [RationalMatrix.of(exact_matrix(factor, f"matrix {n}")) for n, factor in enumerate(factors, 1)]
-    widths = [exact[0].shape[1], *(factor.shape[0] for factor in exact)]
     for place, (before, factor) in enumerate(pairwise(exact), 2):
         if before.shape[0] != factor.shape[1]:
             raise ShapeError(
                 f"matrix {place} must have {before.shape[0]} columns, as many as matrix {place - 1} has rows, "
                 f"got {factor.shape[1]}"
             )
-    Work(work, progress).spend(_ranks_cost(exact), "exact ranks of all partial products")
+    return factorization_within(exact, Work(work, progress))
+
+
+def factorization_within(exact: Sequence[RationalMatrix], budget: Work) -> LearningCoefficient:
+    """The same of at most 12 matrices that fit, within a budget that others spend too.
+
+    Raises:
+        TooLarge: the estimate exceeds the budget.
+    """
+    widths = [exact[0].shape[1], *(factor.shape[0] for factor in exact)]
+    budget.spend(_ranks_cost(exact), "exact ranks of all partial products")
     ranks: list[list[int]] = []
     for first in range(len(exact)):
         product, row = exact[first], [exact[first].rank()]

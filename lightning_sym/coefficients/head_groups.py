@@ -7,15 +7,16 @@ no head shows $A_h$.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
 from lightning_sym.coefficients.reduced_rank import FactorRanks
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.circuits import HeadCircuits, added
+from lightning_sym.system.circuits import HeadCircuits, HeadOver, added
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,24 +28,26 @@ class HeadGroup:
         heads: their circuits.
         scores_seen: whether $A_h$ of all of them is.
         values_seen: whether the sum of their values is.
+        rank: of a matrix.
     """
 
     names: tuple[str, ...]
-    heads: tuple[HeadCircuits, ...]
+    heads: tuple[HeadOver[Any], ...]
     scores_seen: bool = True
     values_seen: bool = True
+    rank: Callable[[Any], int] = RationalMatrix.rank
 
     @property
     def numbers_seen(self) -> int:
         """How many entries of circuits are seen."""
         rows, width = self.heads[0].value.shape
-        return len(self.heads) * width**2 * self.scores_seen + rows * width * self.values_seen
+        seen: int = len(self.heads) * width**2 * self.scores_seen + rows * width * self.values_seen
+        return seen
 
     def seen(self) -> tuple[LocalPair, dict[str, int]]:
         """The pair of the ideal of what is seen, less what it is, and the ranks that it was found by."""
         pair, ranks = NOTHING, dict[str, int]()
-        for name, head in zip(self.names, self.heads, strict=True) if self.scores_seen else ():
-            factors = FactorRanks.of(head.key.mT, head.query)
+        for name, factors in zip(self.names, self.score_factors, strict=True) if self.scores_seen else ():
             pair += factors.pair
             ranks |= {f"rk Q{name}": factors.right, f"rk K{name}": factors.left, f"rk K^T Q{name}": factors.product}
         if self.values_seen:
@@ -53,23 +56,35 @@ class HeadGroup:
         return pair, ranks
 
     @cached_property
-    def value(self) -> RationalMatrix:
+    def value(self) -> Any:
         """The sum of the values."""
         return added([head.value for head in self.heads])
 
     @cached_property
-    def factors(self) -> tuple[RationalMatrix, RationalMatrix] | None:
+    def factors(self) -> tuple[Any, Any] | None:
         """The sum of the values as one product, with all factors beside each other; without projections it is none."""
         first, *others = self.heads
-        if first.output is None:
-            return None
+        if first.output is None or not others:
+            return None if first.output is None else (first.output, first.inner_value)
         output = first.output.mT.above(*(head.output.mT for head in others)).mT
         return output, first.inner_value.above(*(head.inner_value for head in others))
 
     @cached_property
     def _value_factors(self) -> FactorRanks | None:
         """The ranks of that product."""
-        return None if self.factors is None else FactorRanks.of(*self.factors)
+        return None if self.factors is None else FactorRanks.of(*self.factors, self.rank)
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether something is written, and factors and products of the head have the largest ranks that they can."""
+        values = self._value_factors
+        known = [*self.score_factors, *([] if values is None else [values])]
+        return bool(self.value) and all(each.product == min(each.rows, each.inner, each.columns) for each in known)
+
+    @cached_property
+    def score_factors(self) -> list[FactorRanks]:
+        """The ranks of keys, queries and their product, by head."""
+        return [FactorRanks.of(head.key.mT, head.query, self.rank) for head in self.heads]
 
     def _values(self) -> tuple[LocalPair, dict[str, int]]:
         """The pair of the sum of the values."""
@@ -80,16 +95,17 @@ class HeadGroup:
         return factors.pair, named
 
     @property
-    def rank_at_least(self) -> int:
-        """The rank of the differential of the sum of the values by the weights, and of the scores of a head alone.
+    def differential(self) -> int:
+        """The rank of the differential of the scores of all heads and of the sum of their values by the weights."""
+        factors = self._value_factors
+        values: int = prod(self.value.shape) if factors is None else factors.differential
+        return values + sum(scores.differential for scores in self.score_factors)
 
-        It is 0 where nothing is written.
-        """
-        head, factors = self.heads[0], self._value_factors
-        if not self.value:
-            return 0
-        alone = FactorRanks.of(head.key.mT, head.query).differential if len(self.heads) == 1 else 0
-        return alone + (prod(head.value.shape) if factors is None else factors.differential)
+    @property
+    def rank_at_least(self) -> int:
+        """The same, without the scores of heads that attend alike; and 0 where nothing is written."""
+        alike = len(self.heads) > 1
+        return (self.differential - alike * sum(s.differential for s in self.score_factors)) * bool(self.value)
 
 
 def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_token: bool = False) -> list[HeadGroup]:

@@ -14,10 +14,10 @@ from functools import partial
 from itertools import count, groupby
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.coefficients.at_weights import about, coefficient_within, ranks_cost
+from lightning_sym.coefficients.at_weights import about, coefficient_within
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved, two_tokens
-from lightning_sym.coefficients.seen_circuits import KNOWN
+from lightning_sym.coefficients.seen_circuits import KNOWN, ranks_cost
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput, ShapeError, no_truth_value
 from lightning_sym.exact.polynomial_matrices import AtRoot, PolynomialMatrix, Root

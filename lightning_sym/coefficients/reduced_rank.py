@@ -7,8 +7,10 @@ Proposition 4.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import methodcaller
 from typing import Protocol, Self, TypeVar
 
 from lightning_sym.coefficients.local_pairs import LocalPair
@@ -62,16 +64,16 @@ class FactorRanks:
             raise ShapeError(f"ranks must be those of two factors and their product, got {self}")
 
     @classmethod
-    def of(cls, left: R, right: R) -> FactorRanks:
-        """Of given factors, by exact ranks: that of the product follows where one factor has the inner width for rank.
+    def of(cls, left: R, right: R, rank: Callable[[R], int] = methodcaller("rank")) -> FactorRanks:
+        """Of given factors, by ranks: that of the product follows where one factor has the inner width for rank.
 
         Example:
             >>> from lightning_sym.rings.rationals import RationalMatrix
             >>> FactorRanks.of(RationalMatrix.of([[1], [2]]), RationalMatrix.of([[0]])).product
             0
         """
-        (rows, inner), columns, b, a = left.shape, right.shape[1], left.rank(), right.rank()
-        return cls(rows, inner, columns, b, a, a + b - inner if inner in (a, b) else (left @ right).rank())
+        (rows, inner), columns, b, a = left.shape, right.shape[1], rank(left), rank(right)
+        return cls(rows, inner, columns, b, a, a + b - inner if inner in (a, b) else rank(left @ right))
 
     @property
     def differential(self) -> int:

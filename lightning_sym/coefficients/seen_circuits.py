@@ -9,7 +9,7 @@ the ranks; their sum is at most the number of circuits, so where it is reached b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -20,19 +20,26 @@ import numpy.typing as npt
 from lightning_sym.coefficients.head_groups import HeadGroup, lightning_groups, softmax_groups
 from lightning_sym.coefficients.lightning_layer import Proved
 from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
+from lightning_sym.exact.inertia import inertia_cost
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.limits import DEFAULT_MEMORY, Work
+from lightning_sym.fibers.cost import entry_bits, number_bits
+from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.rings.sizes import Price
 from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system.circuits import NetworkCircuits, added
 from lightning_sym.system.fields import weights_modulo_a_prime
 
 Residues = npt.NDArray[np.int64]
+
+BYTES_AN_ENTRY = 300
+"""Of a matrix of rationals, beside its digits."""
 
 KNOWN = SHAPED
 """The options for which the page is proved."""
@@ -48,7 +55,7 @@ class SeenCircuits:
     """
 
     groups: tuple[tuple[HeadGroup, ...], ...]
-    ends: dict[str, RationalMatrix]
+    ends: Mapping[str, RationalMatrix | PrimeFieldMatrix]
 
     @property
     def count(self) -> int:
@@ -170,6 +177,27 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
     return rank_mod_p(np.concatenate([part.reshape(len(moved), -1) for part in parts], axis=1), p)
 
 
+def ranks_cost(weights: Weights, shape: Architecture) -> float:
+    """Seconds for the circuits of all heads, and for the ranks of their factors and products.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> ranks_cost(w, w.architecture(2)) < 0.001
+        True
+    """
+    price, names = Price("rationals"), [name for name, _ in shape.weight_shapes()]
+    sizes = dict(zip(names, weights_over_sizes(shape, price, *number_bits(weights)), strict=True))
+    for matrix in sizes.values():
+        matrix.read()
+        matrix.rank()
+    for name in (name[1:] for name in names if name[0] == "Q"):
+        (sizes["K" + name].mT @ sizes["Q" + name]).rank()
+        if "O" + name in sizes:
+            (sizes["O" + name] @ sizes["V" + name]).rank()
+    forms = inertia_cost(shape.widths[0], max(entry_bits(weights).values())) if shape.tokens == 1 else 0.0
+    return price.seconds + forms
+
+
 Finder = Callable[["AtWeights"], Proved | str]
 
 
@@ -185,6 +213,8 @@ class AtWeights:
         memory: bytes that residues may take.
         found: what theorems said, each asked once.
         least: a lower bound that a theorem has shown on the way.
+        most: upper bounds likewise.
+        statements: what has shown them.
     """
 
     weights: Weights
@@ -194,10 +224,27 @@ class AtWeights:
     memory: int = DEFAULT_MEMORY
     found: dict[Finder, Proved | str] = field(default_factory=dict)
     least: Fraction = Fraction(0)
+    most: list[Fraction] = field(default_factory=list)
+    statements: list[str] = field(default_factory=list)
+
+    def bounded(self, lower: Fraction, upper: Fraction | None, statement: str) -> None:
+        """Keep bounds that a statement of the page shows."""
+        self.least = max(self.least, lower)
+        self.most += [] if upper is None else [upper]
+        self.statements.append(statement)
 
     @cached_property
     def net(self) -> NetworkCircuits:
-        """The circuits, over the rationals."""
+        """The circuits, over the rationals, whose ranks are paid for.
+
+        Raises:
+            TooLarge: estimates exceed the budget or `memory`.
+        """
+        weights, shape = self.weights, self.shape
+        entries = sum(shape.heads * (before**2 + before * max(shape.widths)) for before in shape.widths)
+        bytes_an_entry = BYTES_AN_ENTRY + sum(entry_bits(weights).values())
+        require_memory(entries * bytes_an_entry, self.memory, "the circuits")
+        self.budget.spend(ranks_cost(weights, shape), "exact ranks of the weights")
         return NetworkCircuits.of(self.weights).in_memory()
 
     @cached_property

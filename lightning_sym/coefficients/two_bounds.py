@@ -9,6 +9,7 @@ from itertools import chain
 from lightning_sym.coefficients.any_depth import orbit_of_bases, rank_by_conditions
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.head_groups import HeadGroup
+from lightning_sym.coefficients.lightning_heads import is_layer_of_heads, rank_of_heads
 from lightning_sym.coefficients.lightning_layer import PAGE
 from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.coefficients.seen_circuits import AtWeights, SeenCircuits
@@ -34,27 +35,28 @@ def two_bounds(question: AtWeights, *, counted: bool = True) -> LearningCoeffici
         if rank + fiber == parameters:
             break
     half, upper = Fraction(rank, 2), min([Fraction(parameters - fiber, 2), *_zero_blocks(question)])
-    lower = max(half, question.least) if counted else half
+    lower, proof = half, f"{PAGE}, Proposition 3"
+    if counted and (question.least > half or any(most < upper for most in question.most)):
+        lower, upper = max(half, question.least), min([upper, *question.most])
+        proof = "; ".join([proof, *question.statements])
     ranks = {"weights": parameters, "rank of the Jacobian": rank, "dimension of the fiber": fiber}
-    return LearningCoefficient(lower, upper, 1 if half == upper else None, f"{PAGE}, Proposition 3", "", ranks)
+    return LearningCoefficient(lower, upper, 1 if half == upper else None, proof, "", ranks)
 
 
 def _zero_blocks(question: AtWeights) -> Iterator[Fraction]:
-    """Half of what a block of weights that are zero counts, over the degree of the function in it.
+    """Half of what a block of weights that are zero counts, over the power of it that the function is small like.
 
-    Of lightning without skip connections: what is behind `E`, or layer `i`, is of degree three in what it reads, so of
-    degree `3^(l - i)` in all values, or queries, keys, projections of the layer.
+    That is 1 for `U`, for `E` with skip connections, and of softmax for `E` and all values or projections of a layer. A
+    lightning layer cubes what it reads: `3^(l - i)` for all values, or queries, keys, projections of layer `i`.
     """
     shape, matrices = question.shape, question.weights.matrices
-    if shape.normalization is not None or shape.skip:
-        return
-    blocks = [
-        ({letter + name for name in question.names(i)}, i) for i in range(1, shape.depth + 1) for letter in "QKVO"
-    ]
-    for names, i in [({"E"}, 0), ({"U"}, shape.depth), *blocks]:
+    power, letters = (3, "QKVO") if shape.normalization is None else (1, "VO")
+    layers = () if shape.skip else range(1, shape.depth + 1)
+    blocks = [({letter + name for name in question.names(i)}, i) for i in layers for letter in letters]
+    for names, i in [({"E"}, shape.depth if shape.skip else 0), ({"U"}, shape.depth), *blocks]:
         block = [matrix for name, matrix in matrices.items() if name in names]
         if block and not any(matrix.any() for matrix in block):
-            yield Fraction(sum(matrix.size for matrix in block), 2 * 3 ** (shape.depth - i))
+            yield Fraction(sum(matrix.size for matrix in block), 2 * power ** (shape.depth - i))
 
 
 def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
@@ -64,6 +66,8 @@ def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
     near = local_dimension(weights, shape.tokens, seed=question.seed, budget=budget)
     if near is not None:
         yield parameters - near.upper, near.lower
+    if near is None and is_layer_of_heads(shape):
+        yield rank_of_heads(question), 0
     if shape.normalization is not None or shape.heads > 1:
         return
     try:

@@ -110,6 +110,10 @@ class PrimeFieldMatrix:
         """Batches, rows and columns."""
         return self.entries.shape
 
+    def __bool__(self) -> bool:
+        """Whether an entry is not zero."""
+        return bool(self.entries.any())
+
     def __matmul__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
         return PrimeFieldMatrix(matmul_mod(self.entries, other.entries, self.prime), self.prime)
 
@@ -151,13 +155,15 @@ class PrimeFieldMatrix:
             return PrimeFieldMatrix.of(residues_of(np.asarray(constants), p), p)
         source = np.asarray(constants, dtype=object)
         numbers = source.ravel().tolist()
-        if set(map(type, numbers)) <= {int}:
-            found = [x % p for x in numbers]
-        else:
-            inverses = {low: pow(low, -1, p) for low in {int(x.denominator) for x in numbers}}  # few, mostly 1
-            found = [int(x.numerator) * inverses[int(x.denominator)] % p for x in numbers]
-        centred = np.array([x - p if x > p // 2 else x for x in found], dtype=np.float64)
-        return PrimeFieldMatrix(centred.reshape(source.shape), p)
+        tops, lows = [int(x.numerator) for x in numbers], {int(x.denominator) for x in numbers}
+        try:
+            found = np.array(tops, dtype=np.int64) % p
+        except OverflowError:  # they are longer than a word
+            found = np.array([x % p for x in tops], dtype=np.int64)
+        if not lows <= {1}:
+            inverses = {low: pow(low, -1, p) for low in lows}  # few
+            found = found * np.array([inverses[int(x.denominator)] for x in numbers], dtype=np.int64)
+        return PrimeFieldMatrix.of(found.reshape(source.shape), p)
 
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802

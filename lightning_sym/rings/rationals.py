@@ -139,8 +139,8 @@ class RationalMatrix:
         rows, columns = two_axes(source)
         numbers = source.ravel().tolist()
         kinds = set(map(type, numbers))
-        if kinds <= {int}:
-            return cls(fmpq_mat(fmpz_mat(rows, columns, numbers)))
+        if kinds <= {int, Fraction} and {x.denominator for x in numbers} <= {1}:
+            return cls(fmpq_mat(fmpz_mat(rows, columns, [x.numerator for x in numbers])))
         if kinds <= {int, Fraction} and (common := _short_denominator(numbers)):
             over = [x.numerator * (common // x.denominator) for x in numbers]
             return cls(fmpq_mat(fmpz_mat(rows, columns, over)) / common)

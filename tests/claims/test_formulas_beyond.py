@@ -11,6 +11,7 @@ import pytest
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, variety_degree
 from proofs_check.claim import Claim, Part
+from proofs_check.claims.learning.depth import AtDepth
 from proofs_check.claims.models.decoders import Decoder
 from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y
 from proofs_check.claims.transformers.below_thresholds import network
@@ -77,6 +78,11 @@ def decoders(sizes: Callable[[Dice], dict[str, Any]]) -> Iterator[Decoder]:
     return distinct(lambda dice: Decoder(**sizes(dice) | {"m": dice.number((1, 2))}), 4, 20261129)
 
 
+def of_layers(normalization: Normalization | None, theorem: str) -> list[AtDepth]:
+    """Learning coefficients of residual layers with ends."""
+    return [AtDepth(network, theorem) for network in residual((2, 4), (8, 9), (8, 9), normalization)]
+
+
 BEYOND: dict[tuple[str, str], Callable[[], Iterable[Any]]] = {
     ("lemma-3.1", "dimension of the matrices"): lambda: [(d, a) for d in (7, 8) for a in (1, 3, 7, 9)],
     ("corollary-3.3", "the formula, t >= 2 and"): lambda: drawn(fits=lambda n: n.attention_ranks[0] > 1),
@@ -103,6 +109,8 @@ BEYOND: dict[tuple[str, str], Callable[[], Iterable[Any]]] = {
     ("words-and-blocks", "three tokens or more: the"): lambda: residual((3, 4), (2, 6), (2, 9)),
     ("words-and-blocks", "three tokens or more, no"): layers_without_skips,
     ("words-and-blocks", "two tokens: the"): lambda: residual((2, 2), (2, 6), (2, 9)),
+    ("learning-coefficient-depth", "softmax"): lambda: of_layers(SOFTMAX, "Theorem 13"),
+    ("learning-coefficient-depth", "lightning"): lambda: of_layers(None, "Theorem 14"),
     ("whole-models-dimension", "rotary positions"): lambda: decoders(
         lambda dice: {"layers": 3, "gains": dice.chance(0.5)}
     ),

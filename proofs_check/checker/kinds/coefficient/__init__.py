@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
+from proofs_check.checker.functions.rings import Residues
 from proofs_check.checker.kinds.coefficient.models import MODEL, proved
 from proofs_check.checker.kinds.coefficient.newton import by_faces
 from proofs_check.checker.kinds.coefficient.terms import (
@@ -16,7 +17,7 @@ from proofs_check.checker.kinds.coefficient.terms import (
     Polynomial,
     add,
     at,
-    independent,
+    at_most_one,
     polynomial,
     times,
     total,
@@ -28,8 +29,10 @@ from proofs_check.checker.verify import (
     LONG,
     RATIONAL,
     SOME,
+    Echelon,
     Later,
     need,
+    pack,
     rational,
     scratch,
     spend,
@@ -42,7 +45,28 @@ PROVED = {
     (True, False): "Propositions 9 and 2",
     (True, True): "Propositions 9 and 8",
 }
-VARIABLES = range(1, 257)
+VARIABLES, PRIME = range(1, 257), 2**31 - 1
+
+
+def units(n: int) -> list[tuple[int, ...]]:
+    """Return the exponents of all variables."""
+    return [tuple(int(i == j) for j in range(n)) for i in range(n)]
+
+
+def moved(
+    polynomials: list[Polynomial], point: list[Fraction], tops: list[Polynomial], low: Polynomial
+) -> list[Polynomial]:
+    """Return polynomials at the point and tops / low, times powers of low, without zeros."""
+    shifted = [dict(p) for p in tops]
+    for p, x in zip(shifted, point, strict=True):
+        add(p, {key: c * x for key, c in low.items()})
+    return [at(f, [{k: c for k, c in p.items() if c} for p in shifted], low, len(point)) for f in polynomials]
+
+
+def at_point(polynomials: list[Polynomial], point: list[Fraction]) -> list[Polynomial]:
+    """Return polynomials with a point as the origin."""
+    n = len(point)
+    return moved(polynomials, point, [{unit: Fraction(1)} for unit in units(n)], {(0,) * n: Fraction(1)})
 
 
 class ZeroPoint:
@@ -52,14 +76,12 @@ class ZeroPoint:
         n, count = len(point), range(len(polynomials))
         form = {"numerators": [polynomial(n), n], "denominator": polynomial(n), "seen": [[COUNT, 2]]}
         tops, low, seen = take(data, "coordinates", form)
-        origin, units = (0,) * n, [tuple(int(i == j) for j in range(n)) for i in range(n)]
+        origin, variables, field, echelon = (0,) * n, units(n), Residues(PRIME), Echelon(PRIME, n)
         need(low.get(origin) and not any(p.get(origin) for p in tops), "coordinates must be 0 at the point")
-        linear = [[p.get(unit, Fraction(0)) for unit in units] for p in tops]
-        need(independent(linear), "coordinates must have an invertible differential")
-        moved = [dict(p) for p in tops]
-        for p, x in zip(moved, point, strict=True):
-            add(p, {key: c * x for key, c in low.items()})
-        self.whole = [at(f, [{k: c for k, c in p.items() if c} for p in moved], low, n) for f in polynomials]
+        rows = ([field.of(p.get(unit, Fraction(0))) for unit in variables] for p in tops)
+        invertible = all(echelon.add(pack(row)) is None for row in rows)
+        need(invertible, "coordinates must have an invertible differential")
+        self.whole = moved(polynomials, point, tops, low)
         need(all(origin not in f for f in self.whole), "the polynomials must be 0 at the point")
         self.n, self.seen = n, {i for _, i in seen}
         need(len(self.seen) == len({k for k, _ in seen}) == len(seen), "a coordinate is seen once")
@@ -67,7 +89,7 @@ class ZeroPoint:
         before: set[int] = set()
         for k, i in seen:  # up to multiples of those before it, which are in the ideal
             own = [key for key in self.whole[k] if not any(key[j] for j in before)] if k in count and i < n else []
-            good = own and units[i] in own and all(key[i] for key in own)
+            good = own and variables[i] in own and all(key[i] for key in own)
             need(good, "a coordinate that is seen must be a generator, up to a unit and coordinates seen before")
             before.add(i)
         self.rest = [{key: c for key, c in f.items() if not any(key[i] for i in self.seen)} for f in self.whole]
@@ -80,7 +102,7 @@ def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     n, form = len(point), {"zero": ([rational, len(point)],), "coordinates": object, "weights": [rational, len(point)]}
     zero, coordinates, weights = take(data, "above", form)
     if zero is not None:  # of homogeneous polynomials: multiples of it are as near to the point as one likes
-        here = moved_to(polynomials, point)
+        here = at_point(polynomials, point)
         need(all(len(set(map(sum, f))) <= 1 for f in here), "with another zero the polynomials must be homogeneous")
         point = [x + z for x, z in zip(point, zero, strict=True)]
     there = ZeroPoint(polynomials, point, coordinates)
@@ -90,20 +112,12 @@ def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     return total(weights)
 
 
-def moved_to(polynomials: list[Polynomial], point: list[Fraction]) -> list[Polynomial]:
-    """Return polynomials with a point as the origin."""
-    n = len(point)
-    origin, units = (0,) * n, [tuple(int(i == j) for j in range(n)) for i in range(n)]
-    tops: list[Polynomial] = [{unit: Fraction(1), origin: x} for unit, x in zip(units, point, strict=True)]
-    return [at(f, tops, {origin: Fraction(1)}, n) for f in polynomials]
-
-
 def by_signs(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
     """Return twice a bound of one polynomial that has both signs near the point: the codimension of its zeros, 1."""
     sign = {"weights": [range(1, LONG), len(point)], "point": [range(-1, 2), len(point)]}
     (signs,) = take(data, "above", {"signs": [sign, 2]})
     need(len(polynomials) == 1, "signs must be of one polynomial")
-    (f,) = moved_to(polynomials, point)
+    (f,) = at_point(polynomials, point)
     need(f and (0,) * len(point) not in f, "the polynomial must be 0 at the point, and not zero")
     spend(4 * len(point) * len(f))
     found = []
@@ -127,7 +141,7 @@ def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     form = {"coordinates": object, "order": [range(1, LONG), n], "elements": [of_element]}
     coordinates, order, elements = take(data, "below", form)
     here = ZeroPoint(polynomials, point, coordinates)
-    used, found = [Fraction(int(i in here.seen)) for i in range(n)], Fraction(len(here.seen))
+    pairs = list[tuple[tuple[int, ...], Fraction]]()
     for exponents, combination, multiplier in elements:
         element: Polynomial = {}
         with scratch():
@@ -138,11 +152,8 @@ def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
         need(element.get(first), "the monomial of an element must be one of its terms")
         others = (key for key, c in element.items() if c and key != first)
         need(all(weight(order, key) > weight(order, first) for key in others), "the monomial must be the initial one")
-        need(multiplier >= 0, "multipliers must not be negative")
-        used = [total((u, multiplier * x)) for u, x in zip(used, first, strict=True)]
-        found = total((found, multiplier))
-    need(all(u <= 1 for u in used), "multipliers must add up to at most 1 for every variable")
-    return found
+        pairs.append((first, multiplier))
+    return len(here.seen) + at_most_one(pairs, here.seen, n)
 
 
 def prove(of: dict[str, Any], lower: Fraction, upper: Fraction, above: Any, below: Any) -> str:

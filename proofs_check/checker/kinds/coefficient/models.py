@@ -4,7 +4,7 @@ The theorems of docs/learning-coefficients-linear-attention.md say that a coeffi
 or the smallest of a few numbers: solutions of the program are looked at, numbers are computed anew."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -13,22 +13,24 @@ from proofs_check.checker.kinds.coefficient.terms import total
 from proofs_check.checker.verify import COUNT, SIZE, need, rational, spend, take
 
 
-def chains(length: int) -> Iterator[list[int]]:
-    """Yield the chains of 0, 1/2 and 1 that do not fall, all numbers twice."""
+def least(length: int, *parts: tuple[slice, Sequence[int], int]) -> Fraction:
+    """Return the smallest exponent over chains of 0, 1/2 and 1 that do not fall.
+
+    Parts of the chain, the first and the last one, have costs, and each number a cost of what it lacks to 1; what sums
+    of a number of each lack costs as much. All is counted in halves.
+    """
     spend((length + 1) ** 2 * (length + 50))
+    found = []
     for k in range(length + 1):
         for m in range(length + 1 - k):
-            yield [0] * k + [1] * m + [2] * (length - k - m)
-
-
-def lacking(s: list[int]) -> int:
-    """Return twice what the numbers of a chain lack to 1, together."""
-    return 2 * len(s) - sum(s)
-
-
-def lacking_in_pairs(s: list[int], t: list[int]) -> int:
-    """Return twice what the sums of a number of each chain lack to 1, where they do."""
-    return 2 * s.count(0) * t.count(0) + s.count(0) * t.count(1) + s.count(1) * t.count(0)
+            chain = [0] * k + [1] * m + [2] * (length - k - m)
+            moved = sum(
+                sum(map(mul, costs, s := chain[part])) + lack * (2 * len(s) - sum(s)) for part, costs, lack in parts
+            )
+            s, t = chain[parts[0][0]], chain[parts[-1][0]]
+            pairs = 2 * s.count(0) * t.count(0) + s.count(0) * t.count(1) + s.count(1) * t.count(0)
+            found.append(moved + pairs)
+    return Fraction(min(found), 2)
 
 
 def products(p: int, h: int, n: int) -> int:
@@ -90,14 +92,12 @@ def linear_attention(v: int, e: int, teacher: int | None, above: Any, below: Any
         need(k == 0, "the rank must be 0")
         return Fraction(2 * v * v - v), Fraction(2 * v * v - v), "Theorem 5"
     p, h = v - teacher, e - teacher
-    costs = [p + h - 2 * i - 1 for i in range(min(p, h))]
-    twice = (sum(map(mul, costs, s)) + v * lacking(s) + lacking_in_pairs(s, s) for s in chains(min(p, h)))
-    least = Fraction(min(twice), 2)
+    low = least(min(p, h), (slice(None), range(p + h - 1, 0, -2), v))
     need(k <= min(p, h), "the rank must be one of p x h matrices")
     most = v - 1 + (p - k) * (h - k) + k * (v + teacher + k)
     most = min(most, k * (v + teacher + k)) if k == p else most
-    most = v - 1 + least if p == 1 else most
-    return 2 * teacher * v - 1 + least, Fraction(2 * teacher * v - v + most), "Theorem 5"
+    most = v - 1 + low if p == 1 else most
+    return 2 * teacher * v - 1 + low, Fraction(2 * teacher * v - v + most), "Theorem 5"
 
 
 def one_head(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tuple[Fraction, Fraction, str]:
@@ -109,13 +109,10 @@ def one_head(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tup
     elif teacher >= v:
         value, theorem = Fraction(2 * v * (v - 1)), "Theorem 7"
     else:
-        p, h, theorem, twice = v - teacher, e - teacher, "Theorem 7", list[int]()
+        p, h, theorem = v - teacher, e - teacher, "Theorem 7"  # s_1 <= t_1 <= s_2 <= ...
         first, second = range(h, h - min(p, h), -1), range(p - 1, p - 1 - min(p - 1, h), -1)  # what s and t cost
-        for chain in chains(len(first) + len(second)):  # s_1 <= t_1 <= s_2 <= ...
-            s, t = chain[::2], chain[1::2]
-            moved = sum(map(mul, first, s)) + sum(map(mul, second, t))
-            twice.append(moved + (v - 1) * lacking(s) + teacher * lacking(t) + lacking_in_pairs(s, t))
-        value = teacher * (2 * v - 1) + Fraction(min(twice), 2)
+        parts = (slice(None, None, 2), first, v - 1), (slice(1, None, 2), second, teacher)
+        value = teacher * (2 * v - 1) + least(len(first) + len(second), *parts)
     return value, value, theorem
 
 

@@ -8,7 +8,7 @@ import itertools
 from fractions import Fraction
 from typing import Any
 
-from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, add, polynomial, times, total
+from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, add, at_most_one, polynomial, times
 from proofs_check.checker.verify import COUNT, SOME, need, rational, scratch, spend, take
 
 RAY, SIZES = range(2**63), range(1, 17)
@@ -22,36 +22,38 @@ def tight_at(ray: list[int], exponents: list[tuple[int, ...]]) -> frozenset[tupl
     return frozenset(e for e, w in zip(exponents, weights, strict=True) if w == min(weights))
 
 
-def normals(cone: list[list[int]]) -> list[list[Fraction]]:
-    """Return by ray what is 1 on it and 0 on the others, the inverse of the matrix of rays."""
-    n = len(cone)
+def orientation(cone: list[list[int]]) -> int:
+    """Return the sign of the determinant of rays, by elimination without fractions."""
+    n, sign, last, rows = len(cone), 1, 1, cone
     spend(4 * n**3)
-    rows = [[Fraction(r[i]) for r in cone] + [Fraction(int(i == j)) for j in range(n)] for i in range(n)]
     for j in range(n):
         place = next((i for i in range(j, n) if rows[i][j]), None)
         need(place is not None, "a cone must have independent rays")
-        rows[j], rows[place or 0] = rows[place or 0], rows[j]
-        rows[j] = [x / rows[j][j] for x in rows[j]]
-        for i in range(n):
-            if i != j and rows[i][j]:
-                rows[i] = [x - rows[i][j] * y for x, y in zip(rows[i], rows[j], strict=True)]
-    return [row[n:] for row in rows]
+        first, *others = (rows[place or 0], *rows[j : place or 0], *rows[(place or 0) + 1 :])
+        sign *= (-1) ** ((place or 0) - j)
+        rows = [
+            *rows[:j],
+            first,
+            *([(first[j] * x - r[j] * y) // last for x, y in zip(r, first, strict=True)] for r in others),
+        ]
+        last = first[j]
+    return sign if last > 0 else -sign
 
 
 def covering(rays: list[list[int]], cones: list[Cone]) -> None:
     """Check that cones cover all weights."""
     need(len(set(cones)) == len(cones) > 0, "there must be a cone, and none twice")
-    walls: dict[frozenset[int], list[tuple[int, list[Fraction]]]] = {}
-    for cone in cones:
-        for r, normal in zip(cone, normals([rays[r] for r in cone]), strict=True):
-            walls.setdefault(frozenset(cone) - {r}, []).append((r, normal))
+    walls: dict[Cone, list[int]] = {}
+    for cone in map(sorted, cones):
+        side = orientation([rays[r] for r in cone])
+        for place in range(len(cone)):
+            side = -side
+            walls.setdefault((*cone[:place], *cone[place + 1 :]), []).append(side)
     for wall, sides in walls.items():
         if any(all(not rays[r][i] for r in wall) for i in range(len(rays[0]))):
             continue  # at the boundary
         need(len(sides) == 2, "a wall that is not at the boundary must be between two cones")
-        (_, normal), (other, _) = sides
-        beyond = sum(a * b for a, b in zip(normal, rays[other], strict=True)) < 0
-        need(beyond, "two cones must not lie on one side of a wall")
+        need(sum(sides) == 0, "two cones must not lie on one side of a wall")
 
 
 def definite(f: Polynomial) -> bool:
@@ -86,15 +88,15 @@ def combined(terms: Any, face: list[Polynomial], variables: list[int], level: Fr
     most, size = (0, 1) if level is None else (level.denominator, level.numerator)
     with scratch():
         for term in terms:
-            generators, by, multiple = take(term, "a term", [object, 3])
-            generators = take(generators, "generators", [range(len(face))])
+            of, by, multiple = take(term, "a term", [object, 3])
+            of = take(of, "generators", [range(len(face))])
             by = [variables[i] for i in take(by, "derivatives", [places])]
-            if len(generators) == 1:
+            if len(of) == 1:
                 need(len(by) <= (most if size == 1 else 0), "derivatives must be of an order that the level allows")
-                part = derived(face[generators[0]], tuple(by))
             else:
-                need(len(generators) == len(by) == size, "minors must be of the size of the level")
-                part = determinant([[derived(face[k], (i,)) for i in by] for k in generators])
+                need(len(of) == len(by) == size, "minors must be of the size of the level")
+            columns = [tuple(by)] if len(of) == 1 else [(i,) for i in by]
+            part = determinant([[derived(face[k], column) for column in columns] for k in of])
             add(found, times(take(multiple, "a multiple", polynomial(n)), part))
     return {e: c for e, c in found.items() if c}
 
@@ -144,7 +146,5 @@ def by_faces(polynomials: list[Polynomial], variables: list[int], n: int, data: 
                 shown.add(face)
     pairs = [(tuple(take(e, "exponents", [DEGREES, size])), take(y, "a multiplier", rational)) for e, y in multipliers]
     need(all(e in exponents and y >= 0 for e, y in pairs), "multipliers must be of terms, and not negative")
-    for i in range(size):
-        need(total(y * e[i] for e, y in pairs) <= 1, "multipliers must add up to at most 1 for every variable")
-    value = total(y for _, y in pairs)
+    value = at_most_one(pairs, (), size)
     return value if level is None else min(value, level)

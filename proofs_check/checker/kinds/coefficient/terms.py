@@ -1,14 +1,10 @@
-"""Polynomials by their exponents, whose sums and products say before they are made how much work they are.
-
-Sums and products of rational numbers, which say before they are made how much work they are.
-"""
+"""Rational numbers, and polynomials by their exponents, whose sums and products say before how much work they are."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from typing import Any
 
-from proofs_check.checker.functions.matrices import LARGE_PRIME, sparse_rank
 from proofs_check.checker.verify import BITS, keep, need, rational, scratch, spend, take
 
 
@@ -33,14 +29,13 @@ def total(numbers: Iterable[Fraction | int]) -> Fraction:
     return found
 
 
-def independent(rows: list[list[Fraction]]) -> bool:
-    """Return whether a square matrix is seen to be invertible, modulo a prime, so that no numbers grow."""
-    need(
-        all(x.denominator % LARGE_PRIME for row in rows for x in row), "denominators must not be divisible by 2^61 - 1"
-    )
-    spend(20 * len(rows) ** 2)
-    residues = [[x.numerator * pow(x.denominator, -1, LARGE_PRIME) % LARGE_PRIME for x in row] for row in rows]
-    return sparse_rank([dict(enumerate(row)) for row in residues]) == len(rows)
+def at_most_one(pairs: list[tuple[tuple[int, ...], Fraction]], seen: Collection[int], n: int) -> Fraction:
+    """Return the sum of multipliers of exponents that each variable may take, those that are seen being taken once."""
+    need(all(y >= 0 for _, y in pairs), "multipliers must not be negative")
+    for i in range(n):
+        used = total((int(i in seen), *(y * e[i] for e, y in pairs if e[i])))
+        need(used <= 1, "multipliers must add up to at most 1 for every variable")
+    return total(y for _, y in pairs)
 
 
 DEGREES, TERMS = range(257), 10**5
