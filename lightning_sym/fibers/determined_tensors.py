@@ -59,7 +59,7 @@ def _size(shape: Architecture) -> tuple[object, ...]:
     return shape.widths, shape.embed is None, shape.unembed is None
 
 
-APART = (
+APART: tuple[TheoremRow[TensorPair, str], ...] = (
     TheoremRow(
         f"Theorem 1 of {PAGE}", lambda pair: pair.shape.skip, paid_by_steps, lambda pair: f"Theorem 1 of {PAGE}",
         needs=(ALIKE, *THEOREM_1, NO_LARGER_RANKS),

@@ -98,8 +98,8 @@ def _determined(asked: AskedFiber) -> tuple[str, int | None]:
         basis = ", up to a change of basis of each stream between layers"
         names += "".join({"E": ", the first read behind E", "U": ", the last in front of U"}[end] for end in ends)
     sums = f"V y times the score of y for {'itself' if alone else 'z'}"
-    said = f"{names}, sums over the heads of {sums}, are determined{basis * bool(streams)}; {_said(layers, shape.heads, alone)}"
-    return said, total
+    what = f"{names}, sums over the heads of {sums}, are determined{basis * bool(streams)}"
+    return f"{what}; {_said(layers, shape.heads, alone)}", total
 
 
 def _price(asked: AskedFiber) -> TheoremPrice:

@@ -1,4 +1,4 @@
-r"""The hypotheses of Theorems 1 to 3 of docs/deep-lightning.md, each stated once, and tested where a theorem asks for it."""
+r"""The hypotheses of Theorems 1 to 3 of docs/deep-lightning.md, each stated once, and tested when it is asked for."""
 
 from __future__ import annotations
 
