@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from lightning_sym.certificates.document import Document, opening
-from lightning_sym.certificates.limits import require_heads
+from lightning_sym.certificates.limits import require_heads, require_lines
 from lightning_sym.certificates.numbers import weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.answer import Fiber
@@ -37,7 +37,7 @@ def tensor_certificate(found: Fiber, weights: Weights) -> Document:
     """
     shape, tested = found.architecture, TensorQuestion(weights, found.architecture.tokens)
     require_heads(shape)
-    skip, theorem = shape.skip, f"Theorem {1 if shape.skip else 3} of {PAGE}"
+    skip, theorem = shape.skip, f"Theorem 1 of {PAGE}" if shape.skip else f"Theorem 3 of {PAGE}"
     if found.source != theorem:
         raise BadInput(f"a certificate of a lightning fiber needs {theorem}, got {found.source}")
     tensors, depth = tested.tested[0], shape.depth
@@ -56,7 +56,9 @@ def tensor_certificate(found: Fiber, weights: Weights) -> Document:
         carried = [tensors.carried_on(i) for i in inner if tensors.ranks[i - 1] < shape.widths[0]]
     else:
         top, carried = [tensors.carried_on(1) for _ in inner[:1]], list(map(tensors.onto, inner))
-    pairs = combinations(range(1, depth + 1), 2)
+    pairs = list(combinations(range(1, depth + 1), 2))
+    lines = [shown(tensors.without_small_factors(*pair)) for pair in pairs]
+    require_lines(shape, [tensors.degree(*pair) for pair, some in zip(pairs, lines, strict=True) for _ in some])
     return opening("tensors") | {
         "form": weights.form.to_json(),
         "tokens": shape.tokens,
@@ -65,6 +67,6 @@ def tensor_certificate(found: Fiber, weights: Weights) -> Document:
         "background": tensors.background,
         "top": [written(shown(x)) for x in top],
         "carried": [written(shown(x)) for x in carried],
-        "lines": [[[*map(written, line)] for line in shown(tensors.without_small_factors(*pair))] for pair in pairs],
+        "lines": [[[*map(written, line)] for line in some] for some in lines],
         "dimension": found.total if skip and shape.heads == 1 else None,
     }

@@ -123,7 +123,7 @@ def _by_tensors(pair: PairInBalls) -> Comparison | None:
 
 
 def _by_tensors_of_one(pair: PairInBalls) -> Comparison | None:
-    """Lightning, layers that do not do the same: one network fulfils conditions of Theorem 1, or of Theorem 3."""
+    """Lightning, layers that do not do the same: the function of one network determines its layer tensors."""
     for which, number in (("first", 0), ("second", 1)):
         asked = TensorPair(TensorQuestion(pair.weights[number], pair.tokens), pair.shapes[1 - number])
         theorem, tried = apart_by_tensors(asked)

@@ -37,7 +37,7 @@ def by_layer_tensors(asked: AskedFiber) -> Fiber:
     skip = asked.shape.skip
     return Fiber(
         asked.shape,
-        f"Theorem {1 if skip else 3} of {PAGE}",
+        f"Theorem 1 of {PAGE}" if skip else f"Theorem 3 of {PAGE}",
         "R",
         said,
         symmetry_generators(asked.shape),
@@ -53,7 +53,7 @@ def near_layer_tensors(asked: AskedFiber) -> Fiber:
     skip = asked.shape.skip
     return Fiber(
         asked.shape,
-        f"Theorem {2 if skip else 3} of {PAGE}, near these weights",
+        f"Theorem 2 of {PAGE}, near these weights" if skip else f"Theorem 3 of {PAGE}, near these weights",
         None,
         f"near these weights {_determined(asked)[0]}",
         symmetry_generators(asked.shape),
