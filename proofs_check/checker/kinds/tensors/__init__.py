@@ -112,7 +112,10 @@ def prove(
     need(dimension == want, f"the dimension must be {want}, it is {dimension}")
     what = "layer tensors" if t > 1 else "cubic forms of layers"
     size = "" if want is None else f"; dimension {want}"
-    theorem, known = "Theorem 1", f"E, U and {what}, up to one change of basis of the stream if both E and U are there{size}; (D), (K), (F)"
+    theorem, known = (
+        "Theorem 1",
+        f"E, U and {what}, up to one change of basis of the stream if both E and U are there{size}; (D), (K), (F)",
+    )
     if not skip:
         known = f"{what} between E and U, up to a change of basis of each stream between layers; (D'), (S), (F')"
         theorem = "Theorem 3"
