@@ -222,10 +222,34 @@ ONE_FUNCTION: TheoremRow[Any, int] = TheoremRow(
 """All functions of the kind are multiples of one, so that more is kept than moments."""
 
 
-def proved_by(quantities: Iterable[Quantity], *, more: bool) -> set[int]:
-    """Which propositions of `docs/conserved.md` prove how many are kept; `more` are kept than these quantities."""
+def _kept_at_width_one(shape: Architecture) -> int:
+    """All weights, less a number for each layer and the entries of both ends, but for what is kept of the stream."""
+    ends = [size for size in (shape.embed, shape.unembed) if size is not None]
+    scales = shape.depth - 1 + len(ends)
+    if shape.skip and shape.normalization is None:
+        scales = len(ends) // 2
+    return shape.parameter_count - shape.depth - sum(ends) + scales
+
+
+MORE_THAN_MOMENTS: tuple[TheoremRow[Any, int], ...] = (
+    ONE_FUNCTION,
+    TheoremRow(
+        "Proposition 9 of docs/conserved.md", lambda shape: max(shape.widths) == 1, paid_by_steps, _kept_at_width_one,
+        needs=(
+            Need(
+                "scores that are not normalized, or one token",
+                lambda shape: shape.normalization is None or shape.tokens == 1,
+            ),
+        ),
+    ),
+)  # fmt: skip
+"""Networks of which more may be kept than moments."""
+
+
+def proved_by(quantities: Iterable[Quantity], *more: int) -> set[int]:
+    """Which propositions of `docs/conserved.md` prove how many are kept; by `more` there are more than these."""
     both = {3 if quantity.kind in (MatrixKind.SKEW, MatrixKind.FULL) else 2 for quantity in quantities}
-    return both | ({1, 4, 5} if more else {1, 4})
+    return both | {1, 4, *more}
 
 
 def _of_a_head(architecture: Architecture, i: int, h: int, *, symmetric: bool) -> Iterator[Quantity]:
