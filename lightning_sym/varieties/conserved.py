@@ -40,14 +40,13 @@ from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.sizes import Sizes
 from lightning_sym.symmetries.group import verify_identity
 from lightning_sym.symmetries.moments import (
-    MORE_THAN_MOMENTS,
     Quantity,
     differentials_of,
     moments_of,
     price_of_differentials,
     proved_by,
 )
-from lightning_sym.varieties.gradient_brackets import bracket_rows, price_of_brackets
+from lightning_sym.varieties.gradient_brackets import MORE_THAN_MOMENTS, bracket_rows, price_of_brackets
 
 with lazy_imports(__name__):
     import sympy

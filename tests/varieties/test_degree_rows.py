@@ -20,8 +20,8 @@ from lightning_sym import (
 )
 from lightning_sym.ask import Need, TheoremRow
 from lightning_sym.errors import ProgramError
-from lightning_sym.symmetries.moments import MORE_THAN_MOMENTS, ONE_FUNCTION
 from lightning_sym.varieties import conserved, degree
+from lightning_sym.varieties.gradient_brackets import MORE_THAN_MOMENTS, ONE_FUNCTION
 
 FULL = (2, 2, 2)
 NETWORKS = {
