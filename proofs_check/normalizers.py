@@ -60,6 +60,11 @@ FLAT = Normalization(
 )
 FIFTH = Normalization("exp(y^5)", _in_power(SOFTMAX.taylor, 5))
 EVEN = Normalization("exp(y^2)", _in_power(SOFTMAX.taylor, 2))
+TILTED = Normalization(
+    "exp(y^2 + y^3)",
+    _by_recursion(Fraction(1), lambda s: sum((k * s[-k] for k in (2, 3) if k <= len(s)), Fraction(0))),
+)
+CAUCHY = Normalization("1 / (1 + y^2)", lambda k: Fraction(0) if k % 2 else Fraction((-1) ** (k // 2)))
 LINEAR = Normalization("1 + y", lambda k: Fraction(int(k <= 1)))
 
 INJECTIVE = (SOFTMAX, LOGISTIC, FALLING, CUBE, ARCTANGENT, FLAT, FIFTH)

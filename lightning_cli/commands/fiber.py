@@ -151,7 +151,7 @@ its bounds differ.""",
 @options.FORM
 @options.SEED
 @options.AT_MOST_WORK
-@options.certificate("Softmax, or lightning with skip: write the theorem and the evidence of its conditions")
+@options.certificate("Softmax, or lightning by its layer tensors: write the theorem and the evidence of its conditions")
 @options.AS_JSON
 def command(
     *,

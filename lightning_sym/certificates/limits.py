@@ -146,6 +146,29 @@ def output_steps(architecture: Architecture, bits: int | None) -> int:
     return architecture.heads * sum(powers + t * (min(d, t) if plain else t) * each * (a + d) for a, d in sizes)
 
 
+def require_lines(architecture: Architecture, degrees: Sequence[int]) -> None:
+    """Refuse lines on which polynomials have factors that would take too long to find.
+
+    Args:
+        architecture: the network, whose width says what a value takes.
+        degrees: of the polynomial on each line.
+
+    Raises:
+        TooLarge: by the number of steps.
+
+    Example:
+        >>> require_lines(Architecture((2, 2), (1,), 2), [486] * 4)
+        >>> require_lines(Architecture((2, 2), (1,), 2), [486] * 6)
+        Traceback (most recent call last):
+        lightning_sym.errors.TooLarge: a certificate must be checked in at most 2,000,000,000 steps of the checker, ...
+    """
+    architecture.require("the checker's count of steps", KNOWN)
+    d = max(architecture.widths)
+    value = d**3 + 25 * architecture.heads * architecture.depth * d**2
+    needed = sum(n**3 + 1000 * n**2 + n * value for n in degrees)
+    _require_steps(needed, f"one with lines of degrees up to {max(degrees, default=0)}")
+
+
 def require_outputs(networks: Sequence[Architecture], bits: int | None) -> None:
     """Refuse inputs at which outputs of these networks would take too long to check.
 

@@ -1,4 +1,4 @@
-"""Certificates of what the function of a lightning network with skip connections determines: its layer tensors."""
+"""Certificates of what the function of a lightning network determines: its layer tensors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from lightning_sym.certificates.document import Document, opening
-from lightning_sym.certificates.limits import require_heads
+from lightning_sym.certificates.limits import require_heads, require_lines
 from lightning_sym.certificates.numbers import weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.answer import Fiber
@@ -16,7 +16,7 @@ from lightning_sym.network.weights import Weights
 
 
 def tensor_certificate(found: Fiber, weights: Weights) -> Document:
-    """A certificate for Theorem 1 of docs/deep-lightning.md (`docs/certificate.md`, `"kind": "tensors"`).
+    """A certificate for Theorem 1 or 3 of docs/deep-lightning.md (`docs/certificate.md`, `"kind": "tensors"`).
 
     Args:
         found: what `fiber` found for these weights.
@@ -37,8 +37,9 @@ def tensor_certificate(found: Fiber, weights: Weights) -> Document:
     """
     shape, tested = found.architecture, TensorQuestion(weights, found.architecture.tokens)
     require_heads(shape)
-    if found.source != f"Theorem 1 of {PAGE}":
-        raise BadInput(f"a certificate of a lightning fiber needs Theorem 1 of {PAGE}, got {found.source}")
+    skip, theorem = shape.skip, f"Theorem 1 of {PAGE}" if shape.skip else f"Theorem 3 of {PAGE}"
+    if found.source != theorem:
+        raise BadInput(f"a certificate of a lightning fiber needs {theorem}, got {found.source}")
     tensors, depth = tested.tested[0], shape.depth
 
     def shown(evidence: Any) -> Any:
@@ -49,16 +50,23 @@ def tensor_certificate(found: Fiber, weights: Weights) -> Document:
     def written(x: Residues) -> list[list[int]]:
         return [[int(entry) for entry in token] for token in x.reshape(x.shape[-2:]).T]
 
-    smaller = [i for i in range(1, depth) if tensors.ranks[i - 1] < shape.widths[0]]
-    pairs = combinations(range(1, depth + 1), 2)
+    inner = range(1, depth)
+    if skip:
+        top = [tensors.top_degree(j) for j in range(1, depth + 1)]
+        carried = [tensors.carried_on(i) for i in inner if tensors.ranks[i - 1] < shape.widths[0]]
+    else:
+        top, carried = [tensors.carried_on(1) for _ in inner[:1]], list(map(tensors.onto, inner))
+    pairs = list(combinations(range(1, depth + 1), 2))
+    lines = [shown(tensors.without_small_factors(*pair)) for pair in pairs]
+    require_lines(shape, [tensors.degree(*pair) for pair, some in zip(pairs, lines, strict=True) for _ in some])
     return opening("tensors") | {
         "form": weights.form.to_json(),
         "tokens": shape.tokens,
         "weights": weights_document(weights),
         "prime": tensors.prime,
         "background": tensors.background,
-        "top": [written(shown(tensors.top_degree(j))) for j in range(1, depth + 1)],
-        "carried": [written(shown(tensors.carried_on(i))) for i in smaller],
-        "lines": [[[*map(written, line)] for line in shown(tensors.without_small_factors(*pair))] for pair in pairs],
-        "dimension": found.total if shape.heads == 1 else None,
+        "top": [written(shown(x)) for x in top],
+        "carried": [written(shown(x)) for x in carried],
+        "lines": [[[*map(written, line)] for line in some] for some in lines],
+        "dimension": found.total if skip and shape.heads == 1 else None,
     }

@@ -46,7 +46,7 @@ FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
         "without the mask no theorem describes all of the fiber, or the function is zero",
         needs=(_MASK_ALONE,),
     ),
-    LaterRows(lambda asked: asked.shape.skip, lambda: tensor_fiber.TENSOR_FIBERS),
+    LaterRows(any_question, lambda: tensor_fiber.TENSOR_FIBERS),
     TheoremRow("", any_question, paid_by_steps, _symmetries),
 )  # fmt: skip
 """In the order of asking. What each costs is paid where it is known how large its matrices are."""

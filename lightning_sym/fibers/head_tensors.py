@@ -142,8 +142,8 @@ def heads_of_tensor(weights: Weights, shape: Architecture) -> list[KnownHeads]:
         known = _known(heads, shape, i)
         dimension = sum(_factors(shape, i, head) + 1 for head in heads) if known else None
         if not known:
-            of, p = residues.layers[i - 1], residues.prime
-            values, scores = of.value, of.attention.mT
+            (attention, values), p = residues.heads[i - 1], residues.prime
+            scores = attention.mT
             if mixes_heads(values, scores, p) or mixes_heads(scores, values, p):
                 known = MIXED
         found.append(KnownHeads(i, known, dimension))

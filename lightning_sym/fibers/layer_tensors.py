@@ -1,4 +1,4 @@
-r"""Hypotheses of docs/deep-lightning.md on given weights of a lightning network with skip connections, modulo a prime.
+r"""Hypotheses of docs/deep-lightning.md on given weights of a lightning network at every depth, modulo a prime.
 
 With $s$ *background tokens* $X$, fewer than there are tokens, layer $i$ acts on what one more token adds by $1 + B_i$,
 $B_i(X) = \sum_h V_{ih} X X^\top A_{ih}$; its rank is at most $\rho_i = \min(d, \sum_h \min(a_{ih}, b_{ih}, s))$. $F_i$
@@ -12,6 +12,13 @@ is layer $i$ on the background, $c_{ij}$ the parts of largest degree of what lay
 
 Each is shown by ranks, or by degrees of factors on lines (`exact.line_factors`), modulo a prime, or it is not known.
 
+Without skip connections a layer acts by $B_i$, ends are parts of the first and the last layer, streams between layers
+have one width $d$, and $P_{ij}$ is $\det(R B_j S) \circ L_{j-1} \circ \dots \circ L_i$, with matrices $R$, $S$ of
+powers where $B_j$ is not square. Then (F') and (G') are (F) and (G) for $\rho_i = d$, and
+
+- (D') $B_l \cdots B_1$ has rank $d$ at some background;
+- (S) the differential of layer $i < l$, a map of background tokens, is onto at some background.
+
 With one token a layer is the cubic form $C_i(y) = B_i(y) y$, its derivative $J_i$ stands for $B_i$ in all of this, and
 $\rho_i = \min(d, \sum_h b_{ih})$, as the image of $J_i$ is in that of all $V_{ih}$.
 """
@@ -19,8 +26,9 @@ $\rho_i = \min(d, \sum_h b_{ih})$, as the image of $J_i$ is in that of all $V_{i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -66,13 +74,31 @@ def ranks_bounding(shape: Architecture, background: int) -> tuple[int, ...]:
     return tuple(min(d, shape.heads * min(a, b, background)) for a, b, d in pairs)
 
 
+def ranks_asked(shape: Architecture, background: int) -> tuple[int, ...]:
+    """The ranks that layers must have: what they can have, or without skip connections the width between layers."""
+    return ranks_bounding(shape, background) if shape.skip else shape.widths[1:2] * shape.depth
+
+
+def backgrounds(shape: Architecture) -> range:
+    """Numbers of background tokens that are tried: two, from the first on with which layers can have these ranks."""
+
+    def is_enough(s: int) -> bool:
+        values = shape.value_ranks or shape.widths[1:]
+        most = (shape.heads * min(a, b, s) for a, b in zip(shape.attention_ranks, values, strict=True))
+        return shape.skip or all(map(int.__le__, ranks_asked(shape, s), most))
+
+    largest = max(1, shape.tokens - 1)
+    least = next(filter(is_enough, range(1, largest)), largest)
+    return range(least, min(least + 1, largest) + 1)
+
+
 def lines_price(shape: Architecture) -> float:
     """Seconds for the hypotheses, about, by the degrees of the polynomials that are looked at."""
     shape.require("the price of layer tensors", LIGHTNING)
-    width, depth = shape.widths[0], shape.depth
+    width, depth = max(shape.widths), shape.depth
     total = 0.0
-    for background in range(1, max(1, min(2, shape.tokens - 1)) + 1):
-        ranks = ranks_bounding(shape, background)
+    for background in backgrounds(shape):
+        ranks = ranks_asked(shape, background)
         for i in range(depth):
             for j in range(i + 1, depth):
                 degree = 2.0 * ranks[j] * 3.0 ** (j - i)
@@ -80,6 +106,8 @@ def lines_price(shape: Architecture) -> float:
                     continue
                 layers = (j - i + 1) * shape.heads * 2 * width**2 * (width + background) + width**3
                 total += MOST_LINES / 4 * (degree * layers * PRODUCT + degree**2 * FACTORED)
+        if not shape.skip:
+            total += depth * (max(width, shape.input_width) * background) ** 3 * PRODUCT * shape.heads
     return total
 
 
@@ -119,8 +147,20 @@ class _TensorLayer:
         return written
 
 
+def powers(rows: int, columns: int, p: int) -> Residues:
+    """Return the unit matrix, or where it is not square one whose minors are general: columns are powers.
+
+    Example:
+        >>> powers(2, 3, 101).tolist()
+        [[1, 1, 1], [1, 2, 3]]
+    """
+    if rows == columns:
+        return np.eye(rows, dtype=np.int64)
+    return np.array([[pow(k + 1, i, p) for k in range(columns)] for i in range(rows)], dtype=np.int64)
+
+
 class LayerTensors:
-    """A lightning network with skip connections modulo a prime, and how many background tokens there are.
+    """A lightning network modulo a prime, and how many background tokens there are.
 
     Args:
         net: its circuits.
@@ -134,7 +174,7 @@ class LayerTensors:
         self, net: NetworkOver[PrimeFieldMatrix], prime: int, shape: Architecture, background: int, seed: int = 0
     ) -> None:
         self.net, self.prime, self.shape, self.background = net, prime, shape, background
-        self.ranks = ranks_bounding(shape, background)
+        self.ranks = ranks_asked(shape, background)
         self._generator = np.random.default_rng([seed, background])
 
     @classmethod
@@ -149,19 +189,28 @@ class LayerTensors:
         return cls(net, p, shape, background, seed)
 
     @cached_property
+    def heads(self) -> list[tuple[Residues, Residues]]:
+        """All `A` and all `V` of each layer."""
+        names = "attention", "value"
+        return [
+            tuple(np.array([getattr(head, name).residues() for head in layer]) for name in names)  # type: ignore[misc]
+            for layer in self.net.layers
+        ]
+
+    @cached_property
     def layers(self) -> list[_TensorLayer]:
-        """The layers."""
-        made = []
-        for heads in self.net.layers:
-            attention, value = (
-                np.array([getattr(head, name).residues() for head in heads]) for name in ("attention", "value")
-            )
-            made.append(_TensorLayer(attention, value, self.prime, self.shape.causal, self.shape.tokens == 1))
+        """The layers; without skip connections the first reads what `E` reads, the last writes what `U` writes."""
+        p, causal, alone = self.prime, self.shape.causal, self.shape.tokens == 1
+        made = [_TensorLayer(a, v, p, causal, alone) for a, v in self.heads]
+        if not self.shape.skip:
+            e, u = self.net.embed.residues(), self.net.unembed.residues()
+            made[0] = replace(made[0], attention=e.T @ (made[0].attention @ e % p) % p, value=made[0].value @ e % p)
+            made[-1] = replace(made[-1], value=u @ made[-1].value % p)
         return made
 
-    def drawn(self, count: int = 1) -> Residues:
-        """Return random backgrounds."""
-        size = (count, self.shape.widths[0], self.background)
+    def drawn(self, count: int = 1, i: int = 1) -> Residues:
+        """Return random backgrounds in front of layer `i`, from 1."""
+        size = (count, self.layers[i - 1].value.shape[-1], self.background)
         return self._generator.integers(0, self.prime, size, dtype=np.int64)
 
     def full_ends(self) -> bool:
@@ -171,8 +220,8 @@ class LayerTensors:
 
     # ---- (D) and (K)
 
-    def _some(self, holds: Callable[[Residues], bool]) -> Residues | None:
-        return next((x for x in (self.drawn() for _ in range(TRIES)) if holds(x)), None)
+    def _some(self, holds: Callable[[Residues], bool], i: int = 1) -> Residues | None:
+        return next((x for x in (self.drawn(i=i) for _ in range(TRIES)) if holds(x)), None)
 
     def top_degree(self, j: int) -> Residues | None:
         """Return a background that shows (D) for layer `j`, from 1."""
@@ -186,7 +235,7 @@ class LayerTensors:
         return self._some(holds)
 
     def carried_on(self, i: int) -> Residues | None:
-        """Return a background that shows (K) for layer `i`, from 1, of smaller rank and not the last."""
+        """Return a background that shows (K) for layer `i`, from 1, of smaller rank and not the last; or (D')."""
 
         def holds(x: Residues) -> bool:
             product = self.layers[i - 1].forms(x)[0]
@@ -195,7 +244,19 @@ class LayerTensors:
                 product = layer.forms(x)[0] @ product % self.prime
             return rank_mod_p(product, self.prime) == self.ranks[i - 1]
 
-        return self._some(holds)
+        return self._some(holds, i)
+
+    def onto(self, i: int) -> Residues | None:
+        """Return a background that shows (S) for layer `i`, from 1."""
+        p, written = self.prime, self.layers[i - 1].written
+
+        def holds(x: Residues) -> bool:
+            along = np.eye(x.size, dtype=np.int64).reshape(-1, *x.shape[1:])
+            once, twice = (written((x + u * along) % p) - written((x - u * along) % p) for u in (1, 2))
+            slopes = (8 * once - twice) % p  # of cubic forms, twelve times each
+            return rank_mod_p(slopes.reshape(x.size, -1), p) == self.ranks[i - 1] * self.background
+
+        return self._some(holds, i)
 
     # ---- (F)
 
@@ -205,17 +266,21 @@ class LayerTensors:
 
     def on_line(self, i: int, j: int, at: Residues, along: Residues) -> Residues:
         """Return the values of `P_ij` at `at + u along`, `u` = 0, ..., as many as decide a polynomial of its degree."""
-        p, width = self.prime, self.shape.widths[0]
+        p, skip = self.prime, self.shape.skip
         u = np.arange(self.degree(i, j) + 1, dtype=np.int64)[:, None, None]
         x = (at + u * along) % p
         for layer in self.layers[i - 1 : j - 1]:
-            x = (x + layer.written(x)) % p
-        return determinants_mod_p((self.layers[j - 1].forms(x) + np.eye(width, dtype=np.int64)) % p, p)
+            x = (x + layer.written(x)) % p if skip else layer.written(x)
+        forms, rank = self.layers[j - 1].forms(x), self.ranks[j - 1]
+        if skip:
+            return determinants_mod_p((forms + np.eye(forms.shape[-1], dtype=np.int64)) % p, p)
+        left, right = (powers(rank, size, p) for size in forms.shape[1:])
+        return determinants_mod_p(left @ forms % p @ right.T % p, p)
 
     def lines(self, i: int, j: int) -> Iterator[tuple[Residues, tuple[int, ...]]]:
         """Yield lines, a point and a direction, where `P_ij` has its full degree, and the degrees of its factors."""
         for _ in range(MOST_LINES):
-            line = self.drawn(2)
+            line = self.drawn(2, i)
             degrees = degrees_on_line(self.on_line(i, j, *line).tolist(), self.prime)
             if degrees is not None:
                 yield line, degrees
@@ -239,7 +304,7 @@ class LayerTensors:
         if self.degree(i, j) > LARGEST_DEGREE:
             return False
         for _ in range(TRIES):
-            line = self.drawn(2)
+            line = self.drawn(2, i)
             own, other = (polynomial_through(self.on_line(i, k, *line).tolist(), self.prime) for k in (i, j))
             if own.degree() == self.degree(i, i) and own.gcd(other).degree() == 0:
                 return True
@@ -247,33 +312,37 @@ class LayerTensors:
 
 
 def tensor_conditions(tensors: LayerTensors) -> Iterator[Condition]:
-    """Yield (D), (K) and (F) in this order, the cheap ones first."""
-    depth, over, s = tensors.shape.depth, f"modulo {tensors.prime}", tensors.background
+    """Yield (D), (K) and (F) in this order, the cheap ones first; without skip connections (D'), (S) and (F')."""
+    depth, over, s, skip = tensors.shape.depth, f"modulo {tensors.prime}", tensors.background, tensors.shape.skip
     behind = f" with {s} background tokens" * (s > 1)
+    inner = range(1, depth)
 
     def said(name: str, layer: int, shown: str, short: str, *, holds: bool) -> Condition:
         return Condition(name, layer, holds or None, f"{shown if holds else short} {over}{behind}")
 
-    for j in range(1, depth + 1):
-        rank = tensors.ranks[j - 1]
-        yield said("(D)", j, f"rank {rank}", f"rank below {rank}", holds=tensors.top_degree(j) is not None)
-    for i in range(1, depth):
-        rank = tensors.ranks[i - 1]
-        if rank < tensors.shape.widths[0]:
-            yield said("(K)", i, f"rank {rank}", f"rank below {rank}", holds=tensors.carried_on(i) is not None)
-    for i in range(1, depth):
-        for j in range(i + 1, depth + 1):
-            found = tensors.without_small_factors(i, j)
-            least = 2 * tensors.ranks[i - 1]
-            shown = f"no factor of degree at most {least} of {tensors.degree(i, j)}, by {len(found or ())} lines"
-            short = f"factors of degree at most {least} were not excluded"
-            yield said(f"(F) to layer {j}", i, shown, short, holds=bool(found))
+    def ranked(name: str, layer: int, find: Callable[[int], Residues | None], rank: int) -> Condition:
+        return said(name, layer, f"rank {rank}", f"rank below {rank}", holds=find(layer) is not None)
+
+    ranks = tensors.ranks
+    if skip:
+        yield from (ranked("(D)", j, tensors.top_degree, ranks[j - 1]) for j in range(1, depth + 1))
+        smaller = (i for i in inner if ranks[i - 1] < tensors.shape.widths[0])
+        yield from (ranked("(K)", i, tensors.carried_on, ranks[i - 1]) for i in smaller)
+    elif depth > 1:
+        yield ranked("(D')", 1, tensors.carried_on, ranks[0])
+        yield from (ranked("(S)", i, tensors.onto, s * ranks[0]) for i in inner)
+    for i, j in combinations(range(1, depth + 1), 2):
+        found = tensors.without_small_factors(i, j)
+        least = 2 * ranks[i - 1]
+        shown = f"no factor of degree at most {least} of {tensors.degree(i, j)}, by {len(found or ())} lines"
+        short = f"factors of degree at most {least} were not excluded"
+        yield said(("(F)" if skip else "(F')") + f" to layer {j}", i, shown, short, holds=bool(found))
 
 
 def coprime_conditions(tensors: LayerTensors) -> Iterator[Condition]:
-    """Yield (G)."""
-    for i in range(1, tensors.shape.depth):
-        for j in range(i + 1, tensors.shape.depth + 1):
-            holds = tensors.without_common_factor(i, j) or None
-            said = "no common factor, by a line" if holds else "a common factor was not excluded"
-            yield Condition(f"(G) to layer {j}", i, holds, f"{said} modulo {tensors.prime}")
+    """Yield (G), or (G')."""
+    for i, j in combinations(range(1, tensors.shape.depth + 1), 2):
+        holds = tensors.without_common_factor(i, j) or None
+        said = "no common factor, by a line" if holds else "a common factor was not excluded"
+        name = "(G)" if tensors.shape.skip else "(G')"
+        yield Condition(f"{name} to layer {j}", i, holds, f"{said} modulo {tensors.prime}")

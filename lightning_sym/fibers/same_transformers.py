@@ -123,7 +123,7 @@ def _by_tensors(pair: PairInBalls) -> Comparison | None:
 
 
 def _by_tensors_of_one(pair: PairInBalls) -> Comparison | None:
-    """Lightning with skip connections, layers that do not do the same: one network fulfils conditions of Theorem 1."""
+    """Lightning, layers that do not do the same: the function of one network determines its layer tensors."""
     for which, number in (("first", 0), ("second", 1)):
         asked = TensorPair(TensorQuestion(pair.weights[number], pair.tokens), pair.shapes[1 - number])
         theorem, tried = apart_by_tensors(asked)
@@ -271,7 +271,7 @@ TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
         _each(lambda s, bits: 10 * streams_cost(s, bits), "conditions of theorems", is_needed=False), _by_conditions,
     ),
     TheoremRow(
-        "", lambda pair: _is_lightning(pair) and pair.shapes[0].skip and pair.of_one_depth,
+        "", lambda pair: _is_lightning(pair) and pair.of_one_depth,
         _each(lambda s, bits: tensors_cost(s, bits) + lines_price(s), "conditions of theorems", is_needed=False),
         _by_tensors_of_one,
     ),

@@ -1,7 +1,9 @@
-r"""All weights with the same function as those of a lightning network with skip connections, at every depth.
+r"""All weights with the same function as those of a lightning network of several heads or layers, at every depth.
 
-Theorem 1 of docs/deep-lightning.md: under its conditions the function determines `E`, `U` and all layer tensors, up to
-one change of basis of the stream; `head_tensors` says what each tensor leaves to its heads.
+Theorem 1 of docs/deep-lightning.md: with skip connections, under its conditions, the function determines `E`, `U` and
+all layer tensors, up to one change of basis of the stream; by Theorem 3 without them it does, up to one of each stream
+between two layers, what is read behind `E` and in front of `U`. `head_tensors` says what each tensor leaves to its
+heads.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from lightning_sym.fibers.answer import Fiber, symmetry_generators
 from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.head_tensors import KnownHeads, heads_of_tensor
 from lightning_sym.fibers.layer_tensors import lines_price
-from lightning_sym.fibers.tensor_hypotheses import NEAR, PAGE, THEOREM_1, WIDEST, WIDTH_ONE
+from lightning_sym.fibers.tensor_hypotheses import NEAR, NEAR_3, PAGE, THEOREM_1, THEOREM_3, WIDEST, WIDTH_ONE
 
 
 def _said(layers: Sequence[KnownHeads], heads: int, alone: bool) -> str:
@@ -30,15 +32,16 @@ def _said(layers: Sequence[KnownHeads], heads: int, alone: bool) -> str:
 
 
 def by_layer_tensors(asked: AskedFiber) -> Fiber:
-    """What Theorem 1 says, and what is known of the heads."""
+    """What Theorem 1 or 3 says, and what is known of the heads."""
     said, total = _determined(asked)
+    skip = asked.shape.skip
     return Fiber(
         asked.shape,
-        f"Theorem 1 of {PAGE}",
+        f"Theorem 1 of {PAGE}" if skip else f"Theorem 3 of {PAGE}",
         "R",
         said,
         symmetry_generators(asked.shape),
-        "(D), (K) and (F) hold",
+        "(D), (K) and (F) hold" if skip else "(D'), (S) and (F') hold" if asked.shape.depth > 1 else "",
         conditions=tuple(asked.tensors.conditions),
         near=asked.near(),
         total=total,
@@ -46,14 +49,15 @@ def by_layer_tensors(asked: AskedFiber) -> Fiber:
 
 
 def near_layer_tensors(asked: AskedFiber) -> Fiber:
-    """What Theorem 2 (i) says of weights near these."""
+    """What Theorem 2 (i), or 3 with (G'), says of weights near these."""
+    skip = asked.shape.skip
     return Fiber(
         asked.shape,
-        f"Theorem 2 of {PAGE}, near these weights",
+        f"Theorem 2 of {PAGE}, near these weights" if skip else f"Theorem 3 of {PAGE}, near these weights",
         None,
         f"near these weights {_determined(asked)[0]}",
         symmetry_generators(asked.shape),
-        "(D), (K) and (G) hold",
+        "(D), (K) and (G) hold" if skip else "(D'), (S) and (G') hold",
         conditions=(*asked.tensors.conditions, *asked.tensors.near),
         near=asked.near(),
     )
@@ -78,23 +82,28 @@ def of_width_one(asked: AskedFiber) -> Fiber:
 def _determined(asked: AskedFiber) -> tuple[str, int | None]:
     """What the function determines in words, and the dimension of all weights that have it where that is known."""
     weights, shape = asked.weights, asked.shape
-    alone = shape.tokens == 1
-    layers = [KnownHeads(i, "", None) for i in range(1, shape.depth + 1)] if alone else heads_of_tensor(weights, shape)
+    alone, inside = shape.tokens == 1, shape.skip or (shape.embed is None and shape.unembed is None)
+    known = not alone and inside
+    layers = heads_of_tensor(weights, shape) if known else [KnownHeads(i, "", None) for i in range(1, shape.depth + 1)]
     sizes = [each.dimension for each in layers]
-    both = shape.embed is not None and shape.unembed is not None
-    total = None
-    if all(size is not None for size in sizes):
-        total = sum(size for size in sizes if size is not None) + (shape.widths[0] ** 2 if both else 0)
     ends = [name for name, held in (("E", shape.embed), ("U", shape.unembed)) if held is not None]
-    basis = ", up to one change of basis of the stream" if both else ""
-    names = " and ".join([*ends, "the cubic forms of all layers" if alone else "all layer tensors"])
+    streams = [shape.widths[0]] * (len(ends) > 1) if shape.skip else shape.widths[1:-1]
+    total = None
+    if all(size is not None for size in sizes) and (shape.skip or not ends):
+        total = sum(size for size in sizes if size is not None) + sum(d * d for d in streams)
+    names = "the cubic forms of all layers" if alone else "all layer tensors"
+    if shape.skip:
+        basis, names = ", up to one change of basis of the stream", " and ".join([*ends, names])
+    else:
+        basis = ", up to a change of basis of each stream between layers"
+        names += "".join({"E": ", the first read behind E", "U": ", the last in front of U"}[end] for end in ends)
     sums = f"V y times the score of y for {'itself' if alone else 'z'}"
-    said = f"{names}, sums over the heads of {sums}, are determined{basis}; {_said(layers, shape.heads, alone)}"
-    return said, total
+    what = f"{names}, sums over the heads of {sums}, are determined{basis * bool(streams)}"
+    return f"{what}; {_said(layers, shape.heads, alone)}", total
 
 
 def _price(asked: AskedFiber) -> TheoremPrice:
-    known = asked.shape.skip and asked.shape.widths[0] <= WIDEST
+    known = max(asked.shape.widths) <= WIDEST
     return TheoremPrice((lines_price(asked.shape),) if known else (), "layer tensors")
 
 
@@ -111,5 +120,13 @@ TENSOR_FIBERS: tuple[TheoremRow[AskedFiber, Fiber], ...] = (
         f"Theorem 2 of {PAGE}", lambda asked: asked.shape.skip and asked.shape.depth > 1, _price, near_layer_tensors,
         needs=NEAR,
     ),
+    TheoremRow(
+        f"Theorem 3 of {PAGE}", lambda asked: not asked.shape.skip and (asked.shape.depth, asked.shape.heads) != (1, 1),
+        _price, by_layer_tensors, needs=THEOREM_3,
+    ),
+    TheoremRow(
+        f"Theorem 3 of {PAGE}, near these weights", lambda asked: not asked.shape.skip and asked.shape.depth > 1,
+        _price, near_layer_tensors, needs=NEAR_3,
+    ),
 )  # fmt: skip
-"""Of `fiber.FIBERS` what is about lightning with skip connections."""
+"""Of `fiber.FIBERS` what is about layer tensors."""

@@ -1,4 +1,4 @@
-r"""The hypotheses of Theorem 1 of docs/deep-lightning.md, each stated once, and tested where a theorem asks for it."""
+r"""The hypotheses of Theorems 1 to 3 of docs/deep-lightning.md, each stated once, and tested when it is asked for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from typing import Protocol
 
 from lightning_sym.ask import Need, TheoremNeed
 from lightning_sym.fibers.conditions import Condition
-from lightning_sym.fibers.layer_tensors import LayerTensors, coprime_conditions, tensor_conditions
+from lightning_sym.fibers.layer_tensors import LayerTensors, backgrounds, coprime_conditions, tensor_conditions
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 
 PAGE = "docs/deep-lightning.md"
-
-MOST_BACKGROUND = 2
-"""Background tokens that are tried: with more, ranks seldom grow."""
 
 WIDEST = 64
 """Widths up to which hypotheses on given weights are tested."""
@@ -23,7 +20,7 @@ WIDEST = 64
 
 @dataclass
 class TensorQuestion:
-    """A lightning network, and the hypotheses of Theorem 1 on it, each tested when it is asked for.
+    """A lightning network, and the hypotheses of Theorem 1 or 3 on it, each tested when it is asked for.
 
     Attributes:
         weights, tokens: the network.
@@ -53,13 +50,13 @@ class TensorQuestion:
 
     @cached_property
     def tested(self) -> tuple[LayerTensors, list[Condition]]:
-        """With one background token, or with the first number for which all is shown."""
-        tried = [self._with(1)]
-        for background in range(2, min(MOST_BACKGROUND, self.tokens - 1) + 1):
-            if tried[-1][1][-1].failing is None:
-                break
+        """With the least number of background tokens, or with the first one for which all is shown."""
+        tried = []
+        for background in backgrounds(self.shape):
             tried.append(self._with(background))
-        return tried[-1] if tried[-1][1][-1].failing is None else tried[0]
+            if all(condition.failing is None for condition in tried[-1][1]):
+                return tried[-1]
+        return tried[0]
 
     @property
     def conditions(self) -> list[Condition]:
@@ -82,14 +79,14 @@ class HasTensors(Protocol):
 
 @dataclass(frozen=True)
 class TensorNeed:
-    """(D), (K) or (F) of Theorem 1, or (G) of Theorem 2, in all layers."""
+    """A condition of Theorem 1 or 3, or of those near weights, in all layers."""
 
     name: str
 
     def failing(self, question: HasTensors) -> str | None:
         """What is wrong where it is not shown in some layer; `None` also where it was not reached."""
         asked = question.tensors
-        mine = [c for c in (asked.near if self.name == "(G)" else asked.conditions) if c.name.startswith(self.name)]
+        mine = [c for c in (asked.near if self.name[:2] == "(G" else asked.conditions) if c.name.startswith(self.name)]
         return next((c.failing for c in mine if c.failing is not None), None)
 
 
@@ -111,6 +108,39 @@ THEOREM_1: tuple[TheoremNeed, ...] = (
 """The hypotheses of Theorem 1; those behind one that fails are not tested."""
 NEAR: tuple[TheoremNeed, ...] = (*THEOREM_1[:-1], TensorNeed("(G)"))
 """Those of Theorem 2 (i)."""
+
+
+def seen_widths(shape: Architecture) -> tuple[int, ...]:
+    """Rows of the input, of the streams between layers, and of the output.
+
+    Example:
+        >>> seen_widths(Architecture((4, 3, 3, 2), (1, 1, 1), 2, unembed=5))
+        (4, 3, 3, 5)
+    """
+    return (shape.input_width, *shape.widths[1:-1], shape.output_width)
+
+
+def _has_full_streams(asked: HasTensors) -> bool:
+    first, *inner, last = seen_widths(asked.tensors.shape)
+    return not inner or max(inner) <= min(first, last, *inner)
+
+
+STREAMS: tuple[TheoremNeed, ...] = (
+    Need("no skip connections", lambda asked: not asked.tensors.shape.skip),
+    Need(
+        "one width between layers, and as many rows of input and output at least",
+        _has_full_streams,
+        lambda asked: ", ".join(map(str, seen_widths(asked.tensors.shape))),
+    ),
+    Need(
+        f"widths of at most {WIDEST}",
+        lambda asked: max(*asked.tensors.shape.widths, *seen_widths(asked.tensors.shape)) <= WIDEST,
+    ),
+    TensorNeed("(D')"), TensorNeed("(S)"),
+)  # fmt: skip
+"""Those of Theorem 3 and of what it says near weights."""
+THEOREM_3: tuple[TheoremNeed, ...] = (*STREAMS, TensorNeed("(F')"))
+NEAR_3: tuple[TheoremNeed, ...] = (*STREAMS, TensorNeed("(G')"))
 WIDTH_ONE = (
     SKIP,
     Need("width one", lambda asked: asked.shape.widths[0] == 1, lambda asked: str(asked.shape.widths[0])),

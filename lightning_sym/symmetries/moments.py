@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.ask import Need, TheoremRow, any_question, paid_by_steps
 from lightning_sym.display import notebook
 from lightning_sym.errors import no_truth_value
 from lightning_sym.network.architecture import Architecture
@@ -208,24 +207,10 @@ def moments_of(architecture: Architecture) -> Iterator[Quantity]:
     yield from _of_the_stream(architecture)
 
 
-ONE_FUNCTION: TheoremRow[Any, int] = TheoremRow(
-    "Proposition 5 of docs/conserved.md", any_question, paid_by_steps, lambda shape: int(shape.parameter_count - 1),
-    needs=(
-        Need("one row of input and one of output", lambda shape: shape.input_width == shape.output_width == 1),
-        Need("scores that are not normalized", lambda shape: shape.normalization is None),
-        Need(  # which adds the input then, and that has no gradient
-            "no skip connection, or one around one layer without embeddings",
-            lambda shape: not shape.skip or (shape.depth == 1 and shape.embed is None is shape.unembed),
-        ),
-    ),
-)  # fmt: skip
-"""All functions of the kind are multiples of one, so that more is kept than moments."""
-
-
-def proved_by(quantities: Iterable[Quantity], *, more: bool) -> set[int]:
-    """Which propositions of `docs/conserved.md` prove how many are kept; `more` are kept than these quantities."""
+def proved_by(quantities: Iterable[Quantity], *more: int) -> set[int]:
+    """Which propositions of `docs/conserved.md` prove how many are kept; by `more` there are more than these."""
     both = {3 if quantity.kind in (MatrixKind.SKEW, MatrixKind.FULL) else 2 for quantity in quantities}
-    return both | ({1, 4, 5} if more else {1, 4})
+    return both | {1, 4, *more}
 
 
 def _of_a_head(architecture: Architecture, i: int, h: int, *, symmetric: bool) -> Iterator[Quantity]:

@@ -40,14 +40,13 @@ from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.sizes import Sizes
 from lightning_sym.symmetries.group import verify_identity
 from lightning_sym.symmetries.moments import (
-    ONE_FUNCTION,
     Quantity,
     differentials_of,
     moments_of,
     price_of_differentials,
     proved_by,
 )
-from lightning_sym.varieties.gradient_brackets import bracket_rows, price_of_brackets
+from lightning_sym.varieties.gradient_brackets import MORE_THAN_MOMENTS, bracket_rows, price_of_brackets
 
 with lazy_imports(__name__):
     import sympy
@@ -113,7 +112,8 @@ class ConservedQuantities(Result):
     @property
     def source(self) -> str:
         """Where both bounds are proved: the page, and the propositions that were used."""
-        return propositions("docs/conserved.md", proved_by(self.quantities, more=self.lower > self.listed))
+        more = [9 if self.tried else 5] * (self.lower > self.listed)
+        return propositions("docs/conserved.md", proved_by(self.quantities, *more))
 
     @property
     def listed(self) -> int:
@@ -292,7 +292,7 @@ def _at_a_point(
     budget.spend(price_of_differentials(architecture, quantities).seconds, "differentials of the quantities")
     blocks = differentials_of(quantities, names, point)
     new = _increments(blocks, p, partial(report, "differentials of the quantities"))
-    by_shape, tried = ask(architecture, (ONE_FUNCTION,), Work())
+    by_shape, tried = ask(architecture, MORE_THAN_MOMENTS, Work())
     lower = max(sum(new), by_shape or 0)
     moments = np.concatenate(blocks)
     ranks, rows = list[int](), np.zeros((0, parameters), dtype=np.int64)

@@ -5,7 +5,7 @@ fields, evaluated over dual numbers: $DG\, F$ is the tangent of $G(W + \varepsil
 weights over any ring, so brackets nest; the forward pass is the one of every other question. All fields are polynomial
 in the weights, with softmax also in exponentials that stay free (`docs/transformers.md`, Theorem A), so a minor that is
 not zero modulo a prime is not zero: the rank is a lower bound of the rank at generic weights (`docs/conserved.md`,
-Proposition 4).
+Proposition 4). From above it is known of networks with few kinds of functions (Propositions 5 and 9 there).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.ask import Need, TheoremRow, any_question, paid_by_steps
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, network_output
 from lightning_sym.network.pieces import SHAPED
@@ -221,3 +222,41 @@ def _price_of_a_bracket(architecture: Architecture, length: int) -> Price:
     _nested(length, lambda: field)(weights_over_sizes(architecture, price))
     price.enter("row", length)
     return price
+
+
+ONE_FUNCTION: TheoremRow[Any, int] = TheoremRow(
+    "Proposition 5 of docs/conserved.md", any_question, paid_by_steps, lambda shape: int(shape.parameter_count - 1),
+    needs=(
+        Need("one row of input and one of output", lambda shape: shape.input_width == shape.output_width == 1),
+        Need("scores that are not normalized", lambda shape: shape.normalization is None),
+        Need(  # which adds the input then, and that has no gradient
+            "no skip connection, or one around one layer without embeddings",
+            lambda shape: not shape.skip or (shape.depth == 1 and shape.embed is None is shape.unembed),
+        ),
+    ),
+)  # fmt: skip
+"""All functions of the kind are multiples of one, so that more is kept than moments."""
+
+
+def _kept_at_width_one(shape: Architecture) -> int:
+    """All weights, less a number for each layer and the entries of both ends, but for what is kept of the stream."""
+    ends = [size for size in (shape.embed, shape.unembed) if size is not None]
+    scales = shape.depth - 1 + len(ends)
+    if shape.skip and shape.normalization is None:
+        scales = len(ends) // 2
+    return shape.parameter_count - shape.depth - sum(ends) + scales
+
+
+MORE_THAN_MOMENTS: tuple[TheoremRow[Any, int], ...] = (
+    ONE_FUNCTION,
+    TheoremRow(
+        "Proposition 9 of docs/conserved.md", lambda shape: max(shape.widths) == 1, paid_by_steps, _kept_at_width_one,
+        needs=(
+            Need(
+                "scores that are not normalized, or one token",
+                lambda shape: shape.normalization is None or shape.tokens == 1,
+            ),
+        ),
+    ),
+)  # fmt: skip
+"""Networks of which more may be kept than moments."""

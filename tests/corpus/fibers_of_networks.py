@@ -57,14 +57,17 @@ FIBERS: dict[str, tuple[int, Weights]] = {
 }
 
 
-def _lightning(tokens: int, widths: tuple[int, ...], ranks: tuple[int, ...], **options: Any) -> tuple[int, Weights]:
-    return tokens, Weights.random(Architecture(widths, ranks, tokens, skip=True, **options), seed=2, bound=3)
+def _lightning(
+    tokens: int, widths: tuple[int, ...], ranks: tuple[int, ...], *, skip: bool = True, **options: Any
+) -> tuple[int, Weights]:
+    return tokens, Weights.random(Architecture(widths, ranks, tokens, skip=skip, **options), seed=2, bound=3)
 
 
 TENSORS: dict[str, tuple[int, Weights]] = {
     "tensors_determined": _lightning(2, (3, 3, 3), (1, 1), value_ranks=(2, 2), embed=3, unembed=4),
     "tensors_of_heads": _lightning(3, (2, 2, 2), (2, 1), heads=2, causal=True),
     "cubic_forms": _lightning(1, (2, 2, 2), (1, 1), value_ranks=(1, 1)),
+    "tensors_without_skip": _lightning(3, (2, 2, 3), (2, 2), skip=False, heads=2, embed=3, causal=True),
     "tensors_of_two_background": (
         3,
         Weights.of(

@@ -52,13 +52,15 @@ TURNED = Weights.of(
 )
 """With skip connections no theorem is about it: A_1 V_1 is skew. Without them Theorem 3.7 is."""
 
+SEEN_BY_ONE = drawn((2, 2), (2,), 0, NetworkForm(skip=True), heads=2, unembed=1, skip=True)
+
 PLACES: dict[str, tuple[Any, str, str, Weights, int]] = {
     "one token": (
         plain_fiber, "VIRTUAL", "two tokens or more",
         Weights.random(Architecture((2, 2, 2), (2, 2), 1), seed=5, bound=1), 1,
     ),
     "skew": (plain_fiber, "VIRTUAL", "matrices A~_i that are not skew-symmetric", skew(), 2),
-    "heads": (FIBER, "FIBERS", "one head", drawn((2, 2), (2,), 0, heads=2), 2),
+    "heads": (FIBER, "FIBERS", "one head", SEEN_BY_ONE, 2),
     "layers": (FIBER, "FIBERS", "one layer", TURNED, 2),
     "skip": (FIBER, "FIBERS", "a mask and nothing else added", TURNED, 2),
 }  # fmt: skip
@@ -91,7 +93,8 @@ def test_every_hypothesis_is_tried_without_it() -> None:
 
 
 FLAT: dict[str, Any] = {"Q1": [[1, 2]], "K1": [[2, 4]], "V1": ONE, "Q2": ONE, "K2": ONE, "V2": [[1, 2]]}
-NEAR = "docs/fibers-near-weights.md"
+NEAR, DEEP = "docs/fibers-near-weights.md", "docs/deep-lightning.md"
+FULL = "it needs one width between layers, and as many rows of input and output at least"
 TRIED: dict[str, tuple[Callable[[], Weights], list[str]]] = {
     "plain": (
         lambda: Weights.of(FLAT),
@@ -103,6 +106,7 @@ TRIED: dict[str, tuple[Callable[[], Weights], list[str]]] = {
         [
             f"Proposition 3 of {NEAR}: it needs one layer, got 2",
             f"Proposition 4 of {NEAR}: without the mask no theorem describes all of the fiber, or the function is zero",
+            *(f"Theorem 3 of {DEEP}{near}: {FULL}, got 2, 2, 1" for near in ("", ", near these weights")),
             "Theorem 3.7: it needs rk A~_i of at least two before the last layer, got rk A~1 = 1",
         ],
     ),

@@ -1,4 +1,4 @@
-"""Lightning with skip connections: what its function determines, and networks whose layers do the same."""
+"""Lightning: layer tensors that its function determines, and networks whose layers do the same."""
 
 from __future__ import annotations
 

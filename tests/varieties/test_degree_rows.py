@@ -20,8 +20,8 @@ from lightning_sym import (
 )
 from lightning_sym.ask import Need, TheoremRow
 from lightning_sym.errors import ProgramError
-from lightning_sym.symmetries.moments import ONE_FUNCTION
 from lightning_sym.varieties import conserved, degree
+from lightning_sym.varieties.gradient_brackets import MORE_THAN_MOMENTS, ONE_FUNCTION
 
 FULL = (2, 2, 2)
 NETWORKS = {
@@ -100,10 +100,11 @@ def test_more_is_kept_only_where_all_functions_are_multiples_of_one(
     for network in networks:
         found = conserved_quantities(network)
         assert found.lower == found.listed
-        assert [each.citation for each in found.tried] == ["Proposition 5 of docs/conserved.md"]
+        numbers = [5, 9][: 1 + (network.normalization is not None)]
+        assert [each.citation for each in found.tried] == [f"Proposition {k} of docs/conserved.md" for k in numbers]
         assert "tried" not in str(found)
     less = replace(ONE_FUNCTION, needs=tuple(each for each in ONE_FUNCTION.needs if each is not need))
-    monkeypatch.setattr(conserved, "ONE_FUNCTION", less)
+    monkeypatch.setattr(conserved, "MORE_THAN_MOMENTS", (less,))
     with pytest.raises(ProgramError, match="exceeds upper bound"):
         list(map(conserved_quantities, networks))
 
@@ -117,3 +118,23 @@ def test_equations_without_a_hilbert_polynomial_tell_why() -> None:
     ]
     assert "Proposition 6" not in found.source
     assert "\ntried" in str(found)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("form", [(None, 2), (SOFTMAX, 1)])
+def test_width_one_keeps_more_than_moments(form: tuple[Any, int], skip: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What gradients span is found anew each time: both bounds meet."""
+    normalization, tokens = form
+    found = conserved_quantities(
+        Architecture(
+            (1, 1, 1), (2, 1), tokens, normalization, heads=2, value_ranks=(1, 2), skip=skip, embed=2, unembed=1
+        )
+    )
+    assert found.count is not None
+    more = skip or normalization is None
+    assert (found.count > found.listed) == more
+    assert found.source.endswith("and 9") == more
+    outside = Architecture((1, 1, 1), (1, 1), 2, SOFTMAX, heads=2, skip=skip)
+    monkeypatch.setattr(conserved, "MORE_THAN_MOMENTS", (replace(MORE_THAN_MOMENTS[1], needs=()),))
+    with pytest.raises(ProgramError, match="exceeds upper bound"):
+        conserved_quantities(outside)

@@ -1,9 +1,10 @@
-"""What the function of a lightning network with skip connections determines: E, U and all layer tensors.
+"""What the function of a lightning network determines: all layer tensors, and with skip connections E and U.
 
 By docs/deep-lightning.md, Theorem 1, all weights of this shape with this function have these, up to one change of basis
 of the stream, if (D), (K) and (F) hold and E, U have the rank of the stream. Ranks modulo a prime show (D), (K) and the
 ranks of the ends. On lines the polynomials of (F) have irreducible factors whose degrees exclude small factors over the
-complex numbers (section 5 there). The dimension is counted for one head a layer, by exact ranks.
+complex numbers (section 5 there). The dimension is counted for one head a layer, by exact ranks. Without skip
+connections it is Theorem 3 there, with (D'), (S) and (F'), up to a change of basis of each stream between layers.
 """
 
 from itertools import combinations
@@ -20,19 +21,21 @@ LARGEST = 1000
 """Of degrees on lines."""
 
 
-def _ranks(t: int, w: Weights, s: int) -> list[int]:
-    """Return the largest ranks that layers of this shape can have, with s background tokens."""
+def _ranks(t: int, w: Weights, s: int, *, skip: bool) -> list[int]:
+    """Return the largest ranks that layers of this shape can have, with s background tokens; or the inner width."""
     d, found = w.widths[0], list[int]()
+    if not skip:
+        return w.widths[1:2] * len(w.layers)
     for heads in w.layers:
         inner = [(len(h.q), len(h.v) if h.o else d) for h in heads]
         found.append(min(d, sum(b if t == 1 else min(a, b, s) for a, b in inner)))
     return found
 
 
-def _dimension(w: Weights) -> int | None:
+def _dimension(w: Weights, *, skip: bool) -> int | None:
     """Return that of all weights with these E, U and tensors up to a change of basis, of one head a layer."""
     d, total = w.widths[0], (w.widths[0] ** 2 if w.E and w.U else 0)
-    if any(len(heads) > 1 for heads in w.layers):
+    if not skip or any(len(heads) > 1 for heads in w.layers):
         return None
     for (head,) in w.layers:
         total += 1 + factors(d, d, len(head.q), len(Span(head.scores(unit(d), unit(d))).basis))
@@ -41,12 +44,13 @@ def _dimension(w: Weights) -> int | None:
     return total
 
 
-def _factors_excluded(net: TensorResidues, i: int, j: int, most: int, degree: int, lines: list[Any]) -> None:
+def _factors_excluded(net: TensorResidues, i: int, j: int, ranks: list[int], lines: list[Any]) -> None:
+    most, degree = 2 * ranks[i], 2 * ranks[j] * 3 ** (j - i)
     need(most < degree <= LARGEST < net.p, f"degrees must be from {most + 1} to {LARGEST}, this is {degree}")
     known = []
     for at, along in lines:
         with scratch():
-            known.append(degrees(net.on_line(i, j, degree, at, along), degree, net.p))
+            known.append(degrees(net.on_line(i, j, ranks[j], degree, at, along), degree, net.p))
     spend(20 * most * degree * len(known))
     good = all(excluded(known, e, r) for e in range(1, most + 1) for r in range(1, degree // e + 1))
     need(good, f"lines must exclude factors of degrees up to {most} in layers {i + 1}, {j + 1}")
@@ -58,46 +62,70 @@ def prove(
 ) -> str:  # fmt: skip
     """Say what is determined."""
     w = Weights(weights, form)
-    need(form.skip and not form.softmax, "layer tensors are those of lightning networks with skip connections")
+    need(not form.softmax, "layer tensors are those of lightning networks")
     need(s == 1 or s < t, "there must be fewer background tokens than tokens, or one")
-    net, depth, d, ranks = TensorResidues(form, t, w, p), len(w.layers), w.widths[0], _ranks(t, w, s)
-    need(all(net.rank(m) == d for m in net.ends), "E and U must have the rank of the stream")
+    net, depth, d, skip = TensorResidues(form, t, w, p), len(w.layers), w.widths[0], form.skip
+    ranks, inner = _ranks(t, w, s, skip=skip), range(depth - 1)
 
-    def background(x: Matrix) -> Matrix:
-        need(len(x) == s and all(len(token) == d for token in x), f"a background must be {s} tokens of {d} residues")
+    def background(x: Matrix, i: int = 0) -> Matrix:
+        size = len(net.layers[i][0][0])
+        good = len(x) == s and all(len(token) == size for token in x)
+        need(good, f"a background must be {s} tokens of {size} residues")
         return x
 
-    need(len(top) == depth, "there must be a background of (D) for each layer")
-    for j, x in enumerate(map(background, top)):
-        for k in range(j):
-            x = net.written(k, x, skip=False)
-        m = net.read(j, x)
-        need(net.rank(net.times(m, transposed(m))) == ranks[j], f"(D) of layer {j + 1} must have rank {ranks[j]}")
-    places = [i for i in range(depth - 1) if ranks[i] < d]
-    need(len(carried) == len(places), "there must be a background of (K) for each layer of smaller rank but the last")
-    for i, x in zip(places, map(background, carried), strict=True):
-        m = net.read(i, x)
+    def carries(i: int, x: Matrix, name: str) -> None:
+        m = net.read(i, background(x, i))
         for k in range(i + 1, depth):
             x = net.written(k - 1, x, skip=False)
             m = net.times(net.read(k, x), transposed(m))
-        need(net.rank(m) == ranks[i], f"(K) of layer {i + 1} must have rank {ranks[i]}")
+        need(net.rank(m) == ranks[i], f"{name} of layer {i + 1} must have rank {ranks[i]}")
+
+    if skip:
+        need(all(net.rank(m) == d for m in net.ends), "E and U must have the rank of the stream")
+        need(len(top) == depth, "there must be a background of (D) for each layer")
+        for j, x in enumerate(map(background, top)):
+            for k in range(j):
+                x = net.written(k, x, skip=False)
+            m = net.read(j, x)
+            need(net.rank(net.times(m, transposed(m))) == ranks[j], f"(D) of layer {j + 1} must have rank {ranks[j]}")
+        places = [i for i in inner if ranks[i] < d]
+        need(
+            len(carried) == len(places), "there must be a background of (K) for each layer of smaller rank but the last"
+        )
+        for i, x in zip(places, carried, strict=True):
+            carries(i, x, "(K)")
+    else:
+        good = {*w.widths[1:-1]} <= {*w.widths[1:2]} and (depth == 1 or min(w.n, w.m) >= w.widths[1])
+        need(good, "streams between layers must have one width, not larger than input and output")
+        need(len(top) == (depth > 1), "there must be a background of (D')")
+        for x in top:
+            carries(0, x, "(D')")
+        need(len(carried) == len(inner), "there must be a background of (S) for each layer but the last")
+        for i, x in zip(inner, carried, strict=True):
+            good = net.rank(net.slopes(i, background(x, i))) == s * ranks[i]
+            need(good, f"(S) of layer {i + 1} must have rank {s * ranks[i]}")
     pairs = list(combinations(range(depth), 2))
     need(len(lines) == len(pairs), "there must be lines of (F) for each two layers")
     for (i, j), some in zip(pairs, lines, strict=True):
-        drawn = [[background(x) for x in line] for line in some]
-        _factors_excluded(net, i, j, 2 * ranks[i], 2 * ranks[j] * 3 ** (j - i), drawn)
-    want = _dimension(w) if t > 1 else None
+        _factors_excluded(net, i, j, ranks, [[background(x, i) for x in line] for line in some])
+    want = _dimension(w, skip=skip) if t > 1 else None
     need(dimension == want, f"the dimension must be {want}, it is {dimension}")
     what = "layer tensors" if t > 1 else "cubic forms of layers"
     size = "" if want is None else f"; dimension {want}"
+    theorem, known = (
+        "Theorem 1",
+        f"E, U and {what}, up to one change of basis of the stream if both E and U are there{size}; (D), (K), (F)",
+    )
+    if not skip:
+        known = f"{what} between E and U, up to a change of basis of each stream between layers; (D'), (S), (F')"
+        theorem = "Theorem 3"
     return (
         f"all real weights of this shape with the function of these, of {t} tokens, for {form}, of {w}: those with the "
-        f"same E, U and {what}, up to one change of basis of the stream if both E and U are there{size}; (D), (K), (F) "
-        f"with {s} background tokens, modulo {p} (docs/deep-lightning.md, Theorem 1)"
+        f"same {known} with {s} background tokens, modulo {p} (docs/deep-lightning.md, {theorem})"
     )
 
 
 FORM = {"form": Form.read, "tokens": SIZE, "weights": NAMED, "prime": odd_prime, "background": SIZE}
 TOKENS = [[range(2**22), SOME], SOME]
-FORM |= {"top": [TOKENS, SOME], "carried": [TOKENS], "lines": [[[TOKENS, 2], SOME]], "dimension": (COUNT,)}
+FORM |= {"top": [TOKENS], "carried": [TOKENS], "lines": [[[TOKENS, 2], SOME]], "dimension": (COUNT,)}
 ROWS = ((FORM, prove),)

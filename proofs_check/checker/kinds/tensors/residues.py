@@ -1,7 +1,10 @@
-"""A lightning network with skip connections modulo a prime: what layers read and write at a few background tokens."""
+"""A lightning network modulo a prime: what layers read and write at a few background tokens.
+
+Without skip connections the first layer reads what E reads, and the last one writes what U writes.
+"""
 
 from proofs_check.checker.functions.fibers.points import ModuloP
-from proofs_check.checker.functions.matrices import dots
+from proofs_check.checker.functions.matrices import dots, unit
 from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.verify import Matrix, spend, transposed
 
@@ -11,9 +14,17 @@ class TensorResidues(ModuloP):
 
     def __init__(self, form: Form, t: int, w: Weights, p: int) -> None:
         super().__init__(p)
-        self.form, self.t, self.d = form, t, w.widths[0]
+        self.form, self.t = form, t
         self.layers = [[self._pair(*map(self.modulo, head)) for head in heads] for heads in w.layers]
         self.ends = [self.modulo(m) for m in (w.E, w.U) if m]
+        if not form.skip and w.E:
+            e = transposed(self.modulo(w.E))
+            self.layers[0] = [
+                (self.times(self.times(e, transposed(a)), e), self.times(v, e)) for a, v in self.layers[0]
+            ]
+        if not form.skip and w.U:
+            u = self.modulo(w.U)
+            self.layers[-1] = [(a, self.times(u, transposed(v))) for a, v in self.layers[-1]]
 
     def _pair(self, q: Matrix, k: Matrix, v: Matrix, o: Matrix) -> tuple[Matrix, Matrix]:
         return self.times(transposed(k), transposed(q)), self.times(o, transposed(v)) if o else v
@@ -23,7 +34,7 @@ class TensorResidues(ModuloP):
 
     def read(self, i: int, x: Matrix) -> Matrix:
         """Return B_i at these tokens, for one token the derivative of the cubic form."""
-        total = [[0] * self.d for _ in range(self.d)]
+        total = [[0] * len(row) for row in self.layers[i][0][1]]
         for a, v in self.layers[i]:
             values, keys = transposed(dots(x, v)), dots(x, transposed(a))
             parts = [dots(values, transposed(keys))]
@@ -36,7 +47,7 @@ class TensorResidues(ModuloP):
 
     def written(self, i: int, x: Matrix, *, skip: bool) -> Matrix:
         """Return the tokens behind layer i, or what it writes to them."""
-        total = x if skip else [[0] * self.d for _ in x]
+        total = x if skip else [[0] * len(self.layers[i][0][1]) for _ in x]
         for a, v in self.layers[i]:
             scores = dots(x, dots(x, transposed(a)))  # of queries for keys
             if self.form.causal:
@@ -45,9 +56,27 @@ class TensorResidues(ModuloP):
             total = self.add(total, 1, more)
         return total
 
-    def determinant(self, m: Matrix) -> int:
-        """Return the determinant of 1 + m."""
-        p, m, found = self.p, [[y + (i == j) for j, y in enumerate(row)] for i, row in enumerate(m)], 1
+    def slopes(self, i: int, x: Matrix) -> Matrix:
+        """Return the derivatives of what layer i writes to these tokens, twelve times each, by its values."""
+        found, size = list[list[int]](), len(x[0])
+        for row in unit(len(x) * size):
+            h = [row[k : k + size] for k in range(0, len(row), size)]
+            a, b, c, d = (sum(self.written(i, self.add(x, u, h), skip=False), list[int]()) for u in (1, -1, 2, -2))
+            found.append([(8 * (y - z) - v + w) % self.p for y, z, v, w in zip(a, b, c, d, strict=True)])
+        return found
+
+    def powers(self, rows: int, columns: int) -> Matrix:
+        """Return the unit matrix, or powers of 1, 2, ... where that is not square."""
+        some = [[pow(k + 1, i, self.p) for k in range(columns)] for i in range(rows)]
+        return unit(rows) if rows == columns else some
+
+    def determinant(self, m: Matrix, rank: int) -> int:
+        """Return the determinant of 1 + m, or without skip connections of R m S, of this size."""
+        p, found = self.p, 1
+        if self.form.skip:
+            m = [[y + (i == j) for j, y in enumerate(row)] for i, row in enumerate(m)]
+        else:
+            m = self.times(self.times(self.powers(rank, len(m)), transposed(m)), self.powers(rank, len(m[0])))
         spend(len(m) ** 3)
         while m:
             at = next((k for k, row in enumerate(m) if row[0] % p), None)
@@ -59,14 +88,14 @@ class TensorResidues(ModuloP):
             m = [[(y - row[0] * inverse * z) % p for y, z in zip(row[1:], top[1:], strict=True)] for row in m]
         return found
 
-    def on_line(self, i: int, j: int, degree: int, at: Matrix, along: Matrix) -> list[int]:
+    def on_line(self, i: int, j: int, rank: int, degree: int, at: Matrix, along: Matrix) -> list[int]:
         """Return P_ij on a line, by its values, lowest coefficient first."""
         values = list[int]()
         for u in range(degree + 1):
             x = self.add(at, u, along)
             for k in range(i, j):
-                x = self.written(k, x, skip=True)
-            values.append(self.determinant(self.read(j, x)))
+                x = self.written(k, x, skip=self.form.skip)
+            values.append(self.determinant(self.read(j, x), rank))
         spend(2 * degree**2)
         for step in range(1, degree + 1):  # Newton's divided differences
             inverse = pow(step, -1, self.p)

@@ -80,12 +80,16 @@ def quadratic_forms(virtual: Sequence[Integers]) -> list[Hashable]:
     return everything([*(m + m.mT for m in attention), value])
 
 
+def without_sign(matrices: Integers) -> Integers:
+    """Each matrix or its negative, the one whose first entry that is not zero is positive, as a row."""
+    flat = matrices.reshape(len(matrices), -1)
+    return flat * np.sign(np.take_along_axis(flat, (flat != 0).argmax(axis=1)[:, None], axis=1))
+
+
 def up_to_sign(virtual: Sequence[Integers]) -> list[Hashable]:
     """A fault: the last matrix and its negative are not told apart."""
     *before, last, value = virtual
-    flat = last.reshape(len(last), -1)
-    signs = np.sign(np.take_along_axis(flat, (flat != 0).argmax(axis=1)[:, None], axis=1))
-    return everything([*before, flat * signs, value])
+    return everything([*before, without_sign(last), value])
 
 
 def a_point(box: VirtualBox, keys: Keys = everything) -> str:
