@@ -16,6 +16,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import Progress, Work, unheard
 from lightning_sym.rings.prime_field import reduce_mod
 from lightning_sym.rings.turned_forms import Ball, all_differ
+from lightning_sym.whole_models.behind import behind_conditions, capped_condition
 from lightning_sym.whole_models.condition import MUST, ModelCondition, shown, unknown
 from lightning_sym.whole_models.covered import has_algebraic_frequencies, seen_width
 from lightning_sym.whole_models.forms_in_balls import first_forms
@@ -30,6 +31,7 @@ from lightning_sym.whole_models.images import (
     Vectors,
     image,
     integers,
+    inverses,
     of,
     seen,
     times,
@@ -38,6 +40,8 @@ from lightning_sym.whole_models.signs import signs_condition
 from lightning_sym.whole_models.special import SpecialWeights, special_ends, special_layer
 
 SEED = 20261124
+BEHIND = {"(C3)": "(P4), signs", "(C4)": "(P5), heads", "(C5), ranks": "(P5), ranks", "(C5), groups": "(P5), groups"}
+"""What is asked inside of each layer where norms stand behind halves."""
 CANDIDATES = 8
 """Neurons of a layer that are tried for (C2)."""
 
@@ -93,7 +97,7 @@ def rank_of_gains(gains: Integers) -> int:
     moved = np.zeros((len(gains), 3), dtype=np.int64)
     for place, gain in enumerate(centred):
         others = np.delete(centred, place)
-        inverse = _inverses((gain - others) % P)
+        inverse = inverses((gain - others) % P)
         moved[place] = [
             int((factor % P * inverse % P).sum() % P) for factor in (np.ones_like(others), gain + others, gain * others)
         ]
@@ -129,19 +133,9 @@ def _is_independent_of_pairs(gates: Residues, candidate: int) -> bool:
     points = integers(reduce_mod(others[:, :-1] - times(others[:, -1:], ratios), P))
     if not (points[:, 0] != 0).all():
         return False
-    inverse = _inverses(points[:, 0])
+    inverse = inverses(points[:, 0])
     places = (points[:, 1] * inverse % P) * P + points[:, 2] * inverse % P
     return len(np.unique(places)) == len(places)
-
-
-def _inverses(numbers: Integers) -> Integers:
-    """Return inverses of residues that are not 0, by their powers."""
-    found, power, left = np.ones_like(numbers), numbers, P - 2
-    while left:
-        if left & 1:
-            found = found * power % P
-        power, left = power * power % P, left >> 1
-    return found
 
 
 def heads_in_balls(values: list[Ball], form: CheckpointForm) -> ModelCondition:
@@ -154,10 +148,12 @@ def heads_in_balls(values: list[Ball], form: CheckpointForm) -> ModelCondition:
     return unknown("(C4)", f"values of heads {first} and {second} lie in balls that meet")
 
 
-def heads_condition(layers: Sequence[LayerImage]) -> ModelCondition:
-    """(C4): the forms of any two heads differ on a few vectors."""
+def heads_condition(layers: Sequence[LayerImage], *, inside: bool | None = False) -> ModelCondition:
+    """(C4): the forms of any two heads, or of those inside of a layer, differ on a few vectors."""
     seen_before: dict[bytes, tuple[int, int]] = {}
     for number, layer in enumerate(layers):
+        if inside:
+            seen_before = {}
         for head, form_values in enumerate(layer.forms):
             key = form_values.tobytes()
             if key in seen_before:
@@ -166,7 +162,7 @@ def heads_condition(layers: Sequence[LayerImage]) -> ModelCondition:
                     "(C4)", f"heads {other[0]}.{other[1]} and {number}.{head} are alike on all vectors tried"
                 )
             seen_before[key] = (number, head)
-    return shown("(C4)", f"forms of {len(seen_before):,} heads")
+    return shown("(C4)", f"forms of {sum(len(layer.forms) for layer in layers):,} heads")
 
 
 def ranks_condition(layers: Sequence[LayerImage]) -> ModelCondition:
@@ -207,8 +203,8 @@ def norms_condition(ends: Ends, layers: Sequence[str | None], form: CheckpointFo
 
 def norms_of(block: Block, form: CheckpointForm) -> str | None:
     """What keeps gains and biases of a layer from being counted, if anything."""
-    for name in ("norm1_gain", "norm2_gain"):
-        if not (np.asarray(getattr(block, name)) != 0).all():
+    for name in ("norm1_gain", "norm2_gain", "behind1_gain", "behind2_gain"):
+        if (gain := getattr(block, name)) is not None and not (np.asarray(gain) != 0).all():
             return f"an entry of {name} is 0"
     for half in HALVES.values():
         there = [getattr(block, name) for name, piece in half.maps.items() if piece.norm]
@@ -220,7 +216,7 @@ def norms_of(block: Block, form: CheckpointForm) -> str | None:
 
 def _sum_of_ratios(ends: Ends) -> int:
     gains, biases = integers(of(ends.final_gain)), integers(of(ends.final_bias))
-    return 0 if not gains.all() else int((biases * _inverses(gains) % P).sum() % P)
+    return 0 if not gains.all() else int((biases * inverses(gains) % P).sum() % P)
 
 
 READ_BY_NORM = ("query", "key", "value", "gate", "up")
@@ -268,20 +264,21 @@ def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progre
         norms.append(norms_of(block, form))
         values += [] if algebraic else first_forms(block, form)
         special += special_layer(layer, block, form, images[-1])
-    if form.norms_behind:
-        why = "not tested at given weights; they hold at almost all"
-        return ConditionsHere((ends_condition(ends, form), unknown("(P1) to (P5)", why)), tuple(special))
     if form.head_norms and not has_algebraic_frequencies(form):  # then lengths alone must tell heads apart
         images = [replace(each, forms=each.forms[:, -2 * PAIRS :]) for each in images]
+    heads = heads_condition(images, inside=form.norms_behind) if algebraic else heads_in_balls(values, form)
+    if form.norms_behind and form.score_cap is not None:
+        heads = (
+            capped_condition(images, form) if algebraic else unknown("(P5), heads", "frequencies may not be algebraic")
+        )
+    last = (heads, ranks_condition(images), groups_condition(images), norms_condition(ends, norms, form))
+    signs = signs_condition(checkpoint, form, work, memory)
+    if form.norms_behind:
+        last = (signs, *last[:-1])
+        inside = tuple(replace(c, name=(name := BEHIND.get(c.name, c.name)), must=MUST[name]) for c in last)
+        lengths = behind_conditions(checkpoint, images, work)
+        found = (ends_condition(ends, form), *lengths, *inside, norms_condition(ends, norms, form))
+        return ConditionsHere(found, tuple(special))
     tied = (tied_condition(ends, form),) if form.tied and form.norm == "layer" else ()
-    found = (
-        ends_condition(ends, form),
-        *tied,
-        neurons_condition(images),
-        signs_condition(checkpoint, form, work, memory),
-        heads_condition(images) if algebraic else heads_in_balls(values, form),
-        ranks_condition(images),
-        groups_condition(images),
-        norms_condition(ends, norms, form),
-    )
+    found = (ends_condition(ends, form), *tied, neurons_condition(images), signs, *last)
     return ConditionsHere(found, tuple(special))

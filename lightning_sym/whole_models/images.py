@@ -46,6 +46,16 @@ def integers(array: Residues) -> Integers:
     return np.mod(array.astype(np.int64), P)
 
 
+def inverses(numbers: Integers) -> Integers:
+    """Those of residues that are not 0, by their powers."""
+    found, power, left = np.ones_like(numbers), numbers, P - 2
+    while left:
+        if left & 1:
+            found = found * power % P
+        power, left = power * power % P, left >> 1
+    return found
+
+
 def seen(maps: Residues, form: CheckpointForm) -> Residues:
     """Maps restricted to what norms show, columns being the stream: with LayerNorm times the width, less their mean."""
     if form.norm == "rms":
@@ -158,6 +168,12 @@ class Neurons:
             constants = constants_of(factors, residues_or_zero(block.norm2_bias, factors.shape[-1]), block.up_bias)
         gates = of(block.gate if gated else block.up)
         return cls(of(block.norm2_gain), gates, factors, constants, of(block.down))
+
+    def without_gates(self, vectors: Residues) -> Residues:
+        """What gates and factors are on vectors, multiplied, without activation and constants: `(m, n)`."""
+        inputs = times(vectors, self.gain[:, None])
+        opened = product(self.gates, inputs)
+        return opened if self.factors is None else times(opened, product(self.factors, inputs))
 
     def alive(self, vectors: Vectors) -> npt.NDArray[np.bool_]:
         """Which have a column and a factor that are shown not to be 0."""

@@ -28,7 +28,7 @@ INPUTS = (
 )
 """What the theorem is about."""
 
-NOT_NEAR = frozenset(("(C3)", "(C5), groups"))
+NOT_NEAR = frozenset(("(C3)", "(C5), groups", "(P3)", "(P4), signs", "(P5), groups"))
 """Conditions that are not needed near the weights."""
 
 NEAR = 1e-12
@@ -103,11 +103,12 @@ class ModelSymmetries(Result):
         """What is proved, with its place."""
         theorem = theorem_of(self.form)
         if self.complete:
-            if self.form.tied:
+            if self.form.tied and not self.form.norms_behind:
                 theorem = f"{theorem}, Corollary 2" if self.form.head_norms else "Corollary 2"
             return f"complete: {PAGE}, {theorem}"
         if self.complete_near:
             where = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
+            where = "Proposition 11" if self.form.norms_behind else where
             more = self.first_unknown or self._only_near
             return f"complete near these weights: {PAGE}, {where}; elsewhere there may be others: {more}"
         if self.almost_all:
