@@ -123,11 +123,16 @@ def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) 
     """
     form = one.form
     parts = [name for name, _ in block_of(one, 0, Walker.GROUPS).present()]
-    if form.norms_behind or not_covered(form, parts) is not None:
+    held = frozenset[str]()
+    if covered := not_covered(form, parts) is None:
+        conditions = at_weights(one, work, memory, progress).conditions
+        held = frozenset(c.name for c in conditions if c.holds)
+        if form.norms_behind and len(held) == len(conditions):
+            return theorem_of(form), BY_LAYERS
+    if form.norms_behind or not covered:
         bounded = form.epsilon > 0 and BOUNDED.issuperset(name for name, _ in form.features())
         there = bounded and ends_condition(ends_of(one, Walker.GROUPS), form).holds
         return STEP_1 if there else "", frozenset()
-    held = frozenset(c.name for c in at_weights(one, work, memory, progress).conditions if c.holds)
     if form.activation == "gelu":  # the order of layers is not known then
         held -= {"(C3)"}
     theorem = theorem_of(form)
@@ -155,7 +160,9 @@ def _differences(
     if scale is None:
         return
     both = ours, theirs
-    against = ours, reduce_mod(theirs * float(scale.denominator * pow(scale.numerator, -1, P) % P), P)
+    inverse = float(scale.denominator * pow(scale.numerator, -1, P) % P)
+    once = reduce_mod(theirs * inverse, P)
+    against, twice = (ours, once), (ours, reduce_mod(once * inverse, P))
     if (integers(product(ours.T, ours)) != integers(product(theirs.T, theirs))).any():
         yield _Unlike(None, "scalar products in the stream")
     entered = [_entered(each, vectors, strict=strict) for each, vectors in zip(ends, against, strict=True)]
@@ -169,7 +176,7 @@ def _differences(
     if only_ends:
         return
     beside = random_residues(source, (1, VECTORS), P).entries
-    reads = [Read(vectors, beside, divided) for vectors, divided in zip(both, against, strict=True)]
+    reads = [Read(vectors, beside, *divided) for vectors, *divided in zip(both, against, twice, strict=True)]
     pooled: Counter[bytes] = Counter()
     later: list[tuple[int, str, int, bytes]] = []
     for layer in range(form.layers):
