@@ -18,6 +18,7 @@ from flint import arb, arb_mat, arb_series, ctx
 
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.elementary import ELEMENTARY, Elementary
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import as_fmpq
 
@@ -145,6 +146,19 @@ class DualBalls:
         """
         if (function := normalization.function) is None:
             raise BadInput(f"balls need S itself, and of {normalization.name} only the Taylor series is known")
+        return self._function(function)
+
+    def elementary(self, name: Elementary) -> DualBalls:
+        """A function of `rings.elementary`, of every entry.
+
+        Raises:
+            BadInput: entries move, and the derivative of this function is not known here.
+        """
+        if self.moves is not None and name in ("relu", "tanh"):
+            raise BadInput(f"derivatives in balls are known for functions of exponentials, got {name}")
+        return self._function(ELEMENTARY[name])
+
+    def _function(self, function: Callable[[Any], Any]) -> DualBalls:
         if self.moves is None:
             return DualBalls(_each(function, self.numbers))
         series = _each(lambda x: function(arb_series([x, 1], 2)), self.numbers)

@@ -16,9 +16,9 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import Progress, Work, unheard
 from lightning_sym.rings.prime_field import reduce_mod
 from lightning_sym.rings.turned_forms import Ball, all_differ
-from lightning_sym.whole_models.behind import behind_conditions, capped_condition
+from lightning_sym.whole_models.behind import all_apart, behind_conditions
 from lightning_sym.whole_models.condition import MUST, ModelCondition, shown, unknown
-from lightning_sym.whole_models.covered import has_algebraic_frequencies, seen_width
+from lightning_sym.whole_models.covered import frequencies, has_algebraic_frequencies, seen_width
 from lightning_sym.whole_models.forms_in_balls import first_forms
 from lightning_sym.whole_models.groups import fixed_biases
 from lightning_sym.whole_models.images import (
@@ -31,7 +31,6 @@ from lightning_sym.whole_models.images import (
     Vectors,
     image,
     integers,
-    inverses,
     of,
     seen,
     times,
@@ -97,7 +96,7 @@ def rank_of_gains(gains: Integers) -> int:
     moved = np.zeros((len(gains), 3), dtype=np.int64)
     for place, gain in enumerate(centred):
         others = np.delete(centred, place)
-        inverse = inverses((gain - others) % P)
+        inverse = _inverses((gain - others) % P)
         moved[place] = [
             int((factor % P * inverse % P).sum() % P) for factor in (np.ones_like(others), gain + others, gain * others)
         ]
@@ -133,9 +132,19 @@ def _is_independent_of_pairs(gates: Residues, candidate: int) -> bool:
     points = integers(reduce_mod(others[:, :-1] - times(others[:, -1:], ratios), P))
     if not (points[:, 0] != 0).all():
         return False
-    inverse = inverses(points[:, 0])
+    inverse = _inverses(points[:, 0])
     places = (points[:, 1] * inverse % P) * P + points[:, 2] * inverse % P
     return len(np.unique(places)) == len(places)
+
+
+def _inverses(numbers: Integers) -> Integers:
+    """Return inverses of residues that are not 0, by their powers."""
+    found, power, left = np.ones_like(numbers), numbers, P - 2
+    while left:
+        if left & 1:
+            found = found * power % P
+        power, left = power * power % P, left >> 1
+    return found
 
 
 def heads_in_balls(values: list[Ball], form: CheckpointForm) -> ModelCondition:
@@ -163,6 +172,16 @@ def heads_condition(layers: Sequence[LayerImage], *, inside: bool | None = False
                 )
             seen_before[key] = (number, head)
     return shown("(C4)", f"forms of {sum(len(layer.forms) for layer in layers):,} heads")
+
+
+def capped_condition(layers: Sequence[LayerImage], form: CheckpointForm) -> ModelCondition:
+    """(P5) with caps: the forms of the largest frequency are not proportional, as complex ones, inside of a layer."""
+    first, root = int(np.argmax([float(each.mid()) for each in frequencies(form)])), pow(2, (P - 1) // 4, P)
+    for number, layer in enumerate(layers):
+        along, across = layer.forms.reshape(len(layer.forms), 2, -1, PAIRS)[:, :, first].swapaxes(0, 1)
+        if not has_algebraic_frequencies(form) or not all_apart((along + root * across) % P):
+            return unknown("(P5), heads", f"layer {number}: two heads may have proportional forms")
+    return shown("(P5), heads", "forms of the largest frequency")
 
 
 def ranks_condition(layers: Sequence[LayerImage]) -> ModelCondition:
@@ -216,7 +235,7 @@ def norms_of(block: Block, form: CheckpointForm) -> str | None:
 
 def _sum_of_ratios(ends: Ends) -> int:
     gains, biases = integers(of(ends.final_gain)), integers(of(ends.final_bias))
-    return 0 if not gains.all() else int((biases * inverses(gains) % P).sum() % P)
+    return 0 if not gains.all() else int((biases * _inverses(gains) % P).sum() % P)
 
 
 READ_BY_NORM = ("query", "key", "value", "gate", "up")

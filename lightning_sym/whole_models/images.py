@@ -46,16 +46,6 @@ def integers(array: Residues) -> Integers:
     return np.mod(array.astype(np.int64), P)
 
 
-def inverses(numbers: Integers) -> Integers:
-    """Those of residues that are not 0, by their powers."""
-    found, power, left = np.ones_like(numbers), numbers, P - 2
-    while left:
-        if left & 1:
-            found = found * power % P
-        power, left = power * power % P, left >> 1
-    return found
-
-
 def seen(maps: Residues, form: CheckpointForm) -> Residues:
     """Maps restricted to what norms show, columns being the stream: with LayerNorm times the width, less their mean."""
     if form.norm == "rms":

@@ -164,10 +164,10 @@ def test_equal_gains_of_a_frequency_free_an_angle_of_each_group_here() -> None:
 
 
 def test_norms_behind_are_proved_at_almost_all_weights() -> None:
-    found = symmetries_of(small_checkpoint("gemma2"))
+    found = symmetries_of(small_checkpoint("gemma2"), work=1e-9)  # too little for the conditions at these
     assert (found.complete, found.complete_near) == (False, False)
     assert found.functions == found.parameters - found.dimension
-    assert "Theorem 3" in found.proof
+    assert "complete at almost all weights: docs/whole-models.md, Theorem 3" in found.proof
     short: list[dict[str, Any]] = [{"inner": 16}, {"heads": 8, "groups": 1, "head_width": 2}, {"vocabulary": 12}]
     for sizes in short:
         assert symmetries_of(small_checkpoint("gemma2", **sizes)).functions is None
