@@ -68,39 +68,29 @@ def _rank_of_rows(matrix: object, gain: object, form: CheckpointForm, need: int)
 
 
 def tied_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
-    """(T): near these weights no other embedding fits the final norm."""
-    gains = integers(of(ends.final_gain))
-    if len(np.unique(gains)) < len(gains):
-        return unknown("(T)", "final gains that are equal, or may be")
+    """(T): final gains and embedding leave nothing but orders, all signs at once, and turns inside of equal gains."""
     rank = rank_mod_p(of(np.asarray(ends.embedding)[: 2 * form.width]), P)
     if rank < form.width:
         rank = rank_mod_p(of(ends.embedding), P)
     if rank < form.width:
         return unknown("(T)", f"rank of the embedding {rank} of {form.width}, modulo {P}")
-    if (rank := rank_of_gains(gains)) < 3:
-        return unknown("(T)", f"rank {rank} of 3 of what final gains allow, modulo {P}")
-    return shown("(T)", f"rank {form.width} of the embedding, and 3 of what final gains allow")
+    if not hold_the_stream(integers(of(ends.final_gain))):
+        return unknown("(T)", f"sums of powers of final gains may allow another final norm, modulo {P}")
+    return shown("(T)", f"rank {form.width} of the embedding, and sums of powers of final gains")
 
 
-def rank_of_gains(gains: Integers) -> int:
-    """The rank in Proposition 7: the first order of what rows of a rotation add up to, if the final norm stays one.
-
-    Args:
-        gains: residues that are pairwise different.
+def hold_the_stream(gains: Integers) -> bool:
+    """Whether the number of Proposition 7 is not 0, by sums of powers of what final gains, residues, vary by.
 
     Example:
-        >>> rank_of_gains(np.array([1, 4, 9, 16, 25]))
-        3
+        >>> hold_the_stream(np.array([1, 4, 9, 16, 25])), hold_the_stream(np.array([1, 1, 1, 1, 2]))
+        (True, False)
     """
-    centred = (gains - gains.sum() * pow(len(gains), -1, P)) % P
-    moved = np.zeros((len(gains), 3), dtype=np.int64)
-    for place, gain in enumerate(centred):
-        others = np.delete(centred, place)
-        inverse = _inverses((gain - others) % P)
-        moved[place] = [
-            int((factor % P * inverse % P).sum() % P) for factor in (np.ones_like(others), gain + others, gain * others)
-        ]
-    return rank_mod_p(moved, P)
+    d = len(gains)
+    varied = [(int(gain) - int(gains.sum()) * pow(d, -1, P)) % P for gain in gains]
+    second, third, fourth = (sum(pow(x, k, P) for x in varied) for k in (2, 3, 4))
+    first = (d - 2) * (3 * d * (d - 1) * second * fourth - (d * d + d - 3) * second**3)
+    return bool((first - 2 * d * (d - 1) * (d - 3) * third**2) % P)
 
 
 def neurons_condition(layers: Sequence[LayerImage]) -> ModelCondition:

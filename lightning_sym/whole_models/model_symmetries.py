@@ -78,8 +78,7 @@ class ModelSymmetries(Result):
     @property
     def _only_near(self) -> str:
         """What keeps proofs near the weights, if anything."""
-        entire = "GELU, whose layers are not known to be in order" * (self.form.activation == "gelu")
-        return entire or "LayerNorm with tied embeddings" * (self.form.tied and self.form.norm == "layer")
+        return "GELU, whose layers are not known to be in order" * (self.form.activation == "gelu")
 
     @property
     def functions(self) -> int | None:
@@ -104,7 +103,8 @@ class ModelSymmetries(Result):
         theorem = theorem_of(self.form)
         if self.complete:
             if self.form.tied and not self.form.norms_behind:
-                theorem = f"{theorem}, Corollary 2" if self.form.head_norms else "Corollary 2"
+                last = "Proposition 7" if self.form.norm == "layer" else "Corollary 2"
+                theorem = f"{theorem}, {last}" if self.form.head_norms else last
             return f"complete: {PAGE}, {theorem}"
         if self.complete_near:
             where = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"

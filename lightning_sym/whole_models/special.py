@@ -65,6 +65,10 @@ def special_ends(checkpoint: Checkpoint, ends: Ends) -> Iterator[SpecialWeights]
     if form.tied and (equal := equal_gains(checkpoint)):
         turned = "the stream may be turned inside each set" + " (with LayerNorm if ones stay)" * (form.norm == "layer")
         yield from _named("equal final gains, coordinates a set", None, equal, turned)
+        others = np.nonzero(np.asarray(ends.final_gain) != np.median(np.asarray(ends.final_gain, dtype=np.float64)))[0]
+        if form.norm == "layer" and len(others) == 1:
+            said = "it is free: multiples of ones, added to rows of the embedding, take it up"
+            yield from _named("a final gain that alone differs from all others", None, others, said)
     if form.vocabulary <= form.width:
         why = "token ids alone see the first layer on so few vectors that readers may change off them"
         yield SpecialWeights("no more token ids than coordinates of the stream", None, (), form.vocabulary, why)

@@ -184,16 +184,6 @@ def test_bias_over_gain_of_the_final_norm_must_not_add_up_to_nothing() -> None:
     assert symmetries_of(replace(GPT, outer=replace(GPT.outer, final_gain=gain, final_bias=bias))).functions is not None
 
 
-def test_tied_with_layer_norm_needs_gains_that_differ() -> None:
-    one = small_checkpoint("gpt2", tied=True)
-    found = symmetries_of(one)
-    assert found.complete_near
-    assert not found.complete
-    assert "LayerNorm with tied" in found.proof
-    equal = replace(one, outer=replace(one.outer, final_gain=np.ones(16)))
-    assert [c.name for c in symmetries_of(equal).conditions if not c.holds] == ["(T)"]
-
-
 def test_two_gates_that_may_change_signs_together_are_found() -> None:
     """(g, w) and (w, -g) with one column: (C3) fails, and both gates turned over are the same function."""
     one = LLAMA
