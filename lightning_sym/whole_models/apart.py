@@ -112,8 +112,8 @@ def told_by_theorem(
 
 
 STEP_1 = "Step 1 of Theorem 1"
-BOUNDED = PROVED | BEHIND | {"rotary_width", "parallel"}
-"""Parts with which halves are continuous and bounded."""
+BOUNDED = PROVED | BEHIND | {"rotary_width", "parallel", "bare"}
+"""Parts with which halves are continuous and bounded; without norms in front of them there are some behind."""
 
 
 def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) -> tuple[str, frozenset[str]]:
