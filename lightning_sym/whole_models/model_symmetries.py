@@ -23,8 +23,9 @@ from lightning_sym.whole_models.special import SpecialWeights
 
 PAGE = "docs/whole-models.md"
 INPUTS = (
-    "prompts of any length whose tokens are any real combinations of token embeddings; of token ids alone it is not "
-    f"proved that there are no other symmetries ({PAGE}, section 6)"
+    "prompts of any length whose tokens are any real combinations of token embeddings; of token ids alone there are no "
+    "others near weights at which the Jacobian of their table has the rank that the group leaves, which is not asked "
+    f"here; nothing more is proved ({PAGE}, section 6)"
 )
 """What the theorem is about."""
 

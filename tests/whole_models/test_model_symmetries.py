@@ -89,12 +89,19 @@ def with_signs(count: int) -> Callable[[Any], Any]:
 
 LLAMA, GPT = small_checkpoint("llama", seed=3, tied=False), small_checkpoint("gpt2", seed=3, tied=False)
 QWEN = small_checkpoint("qwen3", seed=3, tied=False)
+BASIS = np.array([[0, 0, -2, 0], [0, 1, 0, 0], [2, 0, 0, 0], [0, 0, 0, 1]])
+OTHER_BASIS = changed(  # the second head asks as the first does, of a group that has the first one's keys
+    LLAMA,
+    0,
+    query=lambda query: np.stack([query[0], query[1], BASIS @ query[0], query[3]]),
+    key=lambda key: np.stack([key[0], np.linalg.inv(BASIS).T @ key[0]]),
+)
 BROKEN: dict[str, tuple[MadeCheckpoint, str, str]] = {
     "no column": (changed(LLAMA, 1, down=without(slice(None), 5)), "(C2)", "dead neurons"),
     "no factor": (changed(LLAMA, 1, up=without(5)), "(C2)", "dead neurons"),
     "no gate": (changed(LLAMA, 1, gate=without(5)), "(C2)", "dead neurons"),
     "equal gates": (changed(LLAMA, 0, gate=with_copy(2, 9)), "(C2)", "neurons with one gate"),
-    "opposite gates": (changed(LLAMA, 0, gate=with_copy(2, 9, -1)), "(C2)", ""),
+    "opposite gates": (changed(LLAMA, 0, gate=with_copy(2, 9, -1)), "(C2)", "neurons with opposite gates"),
     "equal heads": (changed(LLAMA, 0, query=with_copy(0, 1)), "(C4)", "heads with equal queries and keys"),
     "no output": (changed(LLAMA, 0, output=without(2)), "(C5), ranks", "output of a rank below the head's width"),
     "a query of lower rank": (
@@ -109,7 +116,8 @@ BROKEN: dict[str, tuple[MadeCheckpoint, str, str]] = {
         "(C3)",
         "",
     ),
-    "no gain on keys": (changed(QWEN, 1, key_norm_gain=without(2)), "(C5), ranks", ""),
+    "no gain on keys": (changed(QWEN, 1, key_norm_gain=without(2)), "(C5), ranks", "key_norm_gain of 0"),
+    "equal heads in two bases": (OTHER_BASIS, "(C4)", "heads with equal queries and keys"),
     "heads alike behind norms": (changed(QWEN, 0, query=with_copy(0, 1)), "(C4)", "heads with equal queries and keys"),
     "groups that norms do not tell apart": (
         changed(QWEN, 0, key=lambda k: np.stack([k[0], -k[0]]), value=with_copy(0, 1)),
