@@ -31,7 +31,7 @@ from lightning_sym.whole_models.covered import read_at_one_token
 from lightning_sym.whole_models.images import Integers, LayerImage, Neurons, P, Residues, integers, of, product, times
 from lightning_sym.whole_models.signs import moved_onto_cone
 
-SEED, BITS, TRIES = 20261130, 128, 6
+SEED, BITS, TRIES = 20261130, 128, 24
 """Of random numbers; of balls; and sets of neurons that are tried for the two walls of a layer."""
 
 

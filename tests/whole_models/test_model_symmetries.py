@@ -14,7 +14,7 @@ import pytest
 from command import run
 from soft_prompts import jacobian_singular_values, soft_logits, weights_of
 
-from lightning_sym import save_checkpoint, symmetries_of
+from lightning_sym import load_symmetry, save_checkpoint, symmetries_of
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.model import Block, MadeCheckpoint
 from lightning_sym.errors import BadInput
@@ -286,11 +286,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert sum(row["dimension"] for row in told["groups"]) == told["dimension"]
     assert run(capsys, "apply", str(tmp_path / "s.json"), str(tmp_path / "one"), "-o", two, "--rounded")[0] == 0
     assert json.loads(run(capsys, "same", str(tmp_path / "one"), two, "--json")[1])["answer"] == "rounding"
+    for kinds, code in (("values,neurons", 0), ("valves", 2)):
+        words = ("--output", str(tmp_path / kinds), "--kinds", kinds)
+        assert run(capsys, "symmetries", str(tmp_path / "one"), *words)[0] == code
+        assert (tmp_path / kinds).exists() is (code == 0)
+    assert set(load_symmetry(tmp_path / "values,neurons").layers[0].parts()) == {"values", "neurons"}
+    assert run(capsys, "symmetries", str(tmp_path / "one"), "--kinds", "values")[0] == 2
     save_checkpoint(small_checkpoint("opt"), tmp_path / "other")
     assert run(capsys, "symmetries", str(tmp_path / "other"))[0] == 3
     assert run(capsys, "symmetries", str(tmp_path / "none"))[0] == 2
-
-
-def test_what_is_no_checkpoint_is_refused() -> None:
     with pytest.raises(BadInput, match="checkpoint"):
         symmetries_of(3)  # type: ignore[arg-type]
