@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -164,32 +164,46 @@ def heads_condition(layers: Sequence[LayerImage], *, inside: bool | None = False
     return shown("(C4)", f"forms of {sum(len(layer.forms) for layer in layers):,} heads")
 
 
+def everywhere(
+    name: str, layers: Iterable[LayerImage], wrong: Callable[[LayerImage], str], evidence: str
+) -> ModelCondition:
+    """That nothing is wrong in any layer: `wrong` says what, or nothing."""
+    reasons = (f"layer {number}: {why}" for number, layer in enumerate(layers) if (why := wrong(layer)))
+    first = next(reasons, None)
+    return shown(name, evidence) if first is None else unknown(name, first)
+
+
 def capped_condition(layers: Sequence[LayerImage], form: CheckpointForm) -> ModelCondition:
     """(P5) with caps: the forms of the largest frequency are not proportional, as complex ones, inside of a layer."""
     first, root = int(np.argmax([float(each.mid()) for each in frequencies(form)])), pow(2, (P - 1) // 4, P)
-    for number, layer in enumerate(layers):
+
+    def wrong(layer: LayerImage) -> str:
         along, across = layer.forms.reshape(len(layer.forms), 2, -1, PAIRS)[:, :, first].swapaxes(0, 1)
-        if not has_algebraic_frequencies(form) or not all_apart((along + root * across) % P):
-            return unknown("(P5), heads", f"layer {number}: two heads may have proportional forms")
-    return shown("(P5), heads", "forms of the largest frequency")
+        told = has_algebraic_frequencies(form) and all_apart((along + root * across) % P)
+        return "two heads may have proportional forms" * (not told)
+
+    return everywhere("(P5), heads", layers, wrong, "forms of the largest frequency")
 
 
 def ranks_condition(layers: Sequence[LayerImage]) -> ModelCondition:
     """(C5), of the maps of each head."""
-    for number, layer in enumerate(layers):
-        if layer.short:
-            why = f"layer {number}: the rank of {layer.short[0]} is below the head's width, modulo {P}"
-            return unknown("(C5), ranks", why)
-    return shown("(C5), ranks", "ranks of all heads")
+    said = f"below the head's width, modulo {P}"
+    return everywhere(
+        "(C5), ranks",
+        layers,
+        lambda layer: f"the rank of {layer.short[0]} is {said}" if layer.short else "",
+        "ranks of all heads",
+    )
 
 
 def groups_condition(layers: Sequence[LayerImage]) -> ModelCondition:
     """(C5), of groups."""
-    for number, layer in enumerate(layers):
-        if layer.alike:
-            first, second = layer.alike[0]
-            return unknown("(C5), groups", f"layer {number}: groups {first} and {second} are not shown to differ")
-    return shown("(C5), groups", "ranks of the values of two groups, or of their keys")
+    return everywhere(
+        "(C5), groups",
+        layers,
+        lambda layer: f"groups {' and '.join(map(str, layer.alike[0]))} are not shown to differ" if layer.alike else "",
+        "ranks of the values of two groups, or of their keys",
+    )
 
 
 def norms_condition(ends: Ends, layers: Sequence[str | None], form: CheckpointForm) -> ModelCondition:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,100 +42,74 @@ class Breaking(NamedTuple):
     move: Move
 
 
-def opposite_heads(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    value, output = weights["0.value"].copy(), weights["0.output"].copy()
-    value[1], output[1] = value[0], -output[0] % P
-    return weights | {"0.value": value, "0.output": output}
+Places = list[tuple[Any, Any]]
+"""Rows, heads or columns, and what stands there."""
+ALL, PAIR = slice(None), slice(2)
 
 
-def scores_turned(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return weights | {name: -weights[name] % P for name in ("0.query", "0.output")}
-
-
-def no_factor(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    up = weights["0.up"].copy()
-    up[0] = 0
-    return weights | {"0.up": up}
-
-
-def another_gate(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    gate = weights["0.gate"].copy()
-    gate[0] = random.integers(0, P, one.d)
-    return weights | {"0.gate": gate}
-
-
-def equal_gates(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    gate = weights["0.gate"].copy()
-    gate[1] = gate[0]
-    return weights | {"0.gate": gate}
+def put(weights: DecoderWeights, **pieces: Places) -> DecoderWeights:
+    """The weights with other entries in the first layer."""
+    found = dict(weights)
+    for name, places in pieces.items():
+        found[f"0.{name}"] = array = weights[f"0.{name}"].copy()
+        for place, value in places:
+            array[place] = value % P
+    return found
 
 
 def neurons_mixed(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
+    """Mix two neurons by a matrix of GL(2)."""
     basis = random.integers(0, P, (2, 2))
-    up, down = weights["0.up"].copy(), weights["0.down"].copy()
-    up[:2], down[:, :2] = basis @ up[:2] % P, down[:, :2] @ inverse_matrix(basis) % P
-    return weights | {"0.up": up, "0.down": down}
-
-
-def crossed_neurons(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    gate, up, down = (weights[f"0.{name}"].copy() for name in ("gate", "up", "down"))
-    gate[1], up[1], down[:, 1] = up[0], -gate[0] % P, down[:, 0]
-    return weights | {"0.gate": gate, "0.up": up, "0.down": down}
-
-
-def gates_turned(count: int, name: str) -> Move:
-    def move(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-        gate = weights[f"0.{name}"].copy()
-        gate[:count] = -gate[:count] % P
-        return weights | {f"0.{name}": gate}
-
-    return move
-
-
-def gates_of_sum_zero(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    up, down = weights["0.up"].copy(), weights["0.down"].copy()
-    up[2] = -(up[0] + up[1]) % P
-    down[:, 1] = down[:, 2] = down[:, 0]
-    return weights | {"0.up": up, "0.down": down}
-
-
-def equal_scores(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    query, key = weights["0.query"].copy(), weights["0.key"].copy()
-    query[1], key[1] = query[0], key[0]
-    return weights | {"0.query": query, "0.key": key}
+    written = weights["0.down"][:, :2] @ inverse_matrix(basis)
+    return put(weights, up=[(PAIR, basis @ weights["0.up"][:2])], down=[((ALL, PAIR), written)])
 
 
 def heads_mixed(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
+    """Mix values of two heads, all their rows together."""
     basis = random.integers(0, P, (2 * one.a, 2 * one.a))
-    value = basis @ weights["0.value"].reshape(-1, one.d) % P
-    output = np.concatenate(list(weights["0.output"]), axis=1) @ inverse_matrix(basis) % P
-    return weights | {
-        "0.value": value.reshape(2, one.a, one.d),
-        "0.output": np.stack([output[:, : one.a], output[:, one.a :]]),
-    }
-
-
-def no_output(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    output = weights["0.output"].copy()
-    output[0] = 0
-    return weights | {"0.output": output}
-
-
-def another_query(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    query = weights["0.query"].copy()
-    query[0] = random.integers(0, P, query[0].shape)
-    return weights | {"0.query": query}
+    value = basis @ weights["0.value"].reshape(-1, one.d)
+    output = np.concatenate(list(weights["0.output"]), axis=1) @ inverse_matrix(basis)
+    heads = np.stack([output[:, : one.a], output[:, one.a :]])
+    return put(weights, value=[(ALL, value.reshape(2, one.a, one.d))], output=[(ALL, heads)])
 
 
 TWO_HEADS = Decoder(heads=2, groups=2)
 BREAKING: dict[str, Breaking] = {
-    "T >= 3": Breaking(replace(TWO_HEADS, tokens=2), opposite_heads, scores_turned),
-    "(C2), not 0": Breaking(Decoder(), no_factor, another_gate),
-    "(C2), gates": Breaking(Decoder(m=3), equal_gates, neurons_mixed),
-    "(C3)": Breaking(Decoder(m=3), crossed_neurons, gates_turned(2, "gate")),
-    "(C3) without gates": Breaking(Decoder(m=4, gated=False), gates_of_sum_zero, gates_turned(3, "up")),
-    "(C4)": Breaking(TWO_HEADS, equal_scores, heads_mixed),
-    "(C5), ranks": Breaking(TWO_HEADS, no_output, another_query),
+    "T >= 3": Breaking(  # opposite heads, and scores turned over
+        replace(TWO_HEADS, tokens=2),
+        lambda one, w, random: put(w, value=[(1, w["0.value"][0])], output=[(1, -w["0.output"][0])]),
+        lambda one, w, random: put(w, query=[(ALL, -w["0.query"])], output=[(ALL, -w["0.output"])]),
+    ),
+    "(C2), not 0": Breaking(
+        Decoder(),
+        lambda one, w, random: put(w, up=[(0, 0)]),
+        lambda one, w, random: put(w, gate=[(0, random.integers(0, P, one.d))]),
+    ),
+    "(C2), gates": Breaking(Decoder(m=3), lambda one, w, random: put(w, gate=[(1, w["0.gate"][0])]), neurons_mixed),
+    "(C3)": Breaking(  # two neurons crossed, and their gates turned over
+        Decoder(m=3),
+        lambda one, w, random: put(
+            w, gate=[(1, w["0.up"][0])], up=[(1, -w["0.gate"][0])], down=[((ALL, 1), w["0.down"][:, 0])]
+        ),
+        lambda one, w, random: put(w, gate=[(PAIR, -w["0.gate"][:2])]),
+    ),
+    "(C3) without gates": Breaking(  # three maps of sum 0 with one column
+        Decoder(m=4, gated=False),
+        lambda one, w, random: put(
+            w, up=[(2, -w["0.up"][0] - w["0.up"][1])], down=[((ALL, slice(1, 3)), w["0.down"][:, :1])]
+        ),
+        lambda one, w, random: put(w, up=[(slice(3), -w["0.up"][:3])]),
+    ),
+    "(C4)": Breaking(
+        TWO_HEADS,
+        lambda one, w, random: put(w, query=[(1, w["0.query"][0])], key=[(1, w["0.key"][0])]),
+        heads_mixed,
+    ),
+    "(C5), ranks": Breaking(
+        TWO_HEADS,
+        lambda one, w, random: put(w, output=[(0, 0)]),
+        lambda one, w, random: put(w, query=[(0, random.integers(0, P, (one.a, one.d)))]),
+    ),
 }
 
 
