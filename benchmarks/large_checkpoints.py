@@ -134,6 +134,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "same-all": ("same", "{model}", "{all}"),
     "same-mistaken": ("same", "{model}", "{mistaken}"),
     "fingerprint": ("circuits", "{model}", "--fingerprint"),
+    "symmetries": ("symmetries", "{model}"),
     "apply": ("apply", "{symmetry}", "{model}", "-o", "{made}", "--rounded"),
     "canonical": ("canonical", "{model}", "-o", "{made}", "--stored", "BF16"),
     "align": ("align", "{orders}", "--to", "{model}", "-o", "{made}"),

@@ -1,6 +1,6 @@
 """Whole models, many of them: dimensions against exact Jacobians, pairs against their making, special weights.
 
-    python scripts/whole_models_campaign.py [--shapes 1000] [--pairs 10000] [--seed 1]
+    python scripts/whole_models_campaign.py [--shapes 1000] [--done FILE] [--pairs 10000] [--seed 1]
 
 Shapes: of random decoders of all covered kinds the rank of a Jacobian modulo a prime, from a forward pass of its own,
 must be what `symmetries` says of the functions near a checkpoint of this shape. Pairs: random symmetries of random
@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,36 +29,49 @@ from proofs_check.claims.models.decoders import Decoder, jacobian_rank
 
 GPT_2 = frozenset({"norm", "query", "key", "value", "output", "up", "down", "positions"})
 KINDS = (
-    "llama", "llama biases", "mistral", "qwen2", "gemma", "gpt2", "gpt2 gelu", "qwen3", "smollm3", "gemma2",
-    "gemma3_text",
+    "llama", "llama biases", "llama gelu", "mistral", "phi3", "qwen2", "gemma", "gpt2", "gpt2 gelu", "qwen3",
+    "smollm3", "gemma2", "gemma3_text",
 )  # fmt: skip
 
 
-def drawn(source: np.random.Generator, kinds: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """A kind and sizes for `small_checkpoint`, small ones."""
+def drawn(source: np.random.Generator, kinds: Sequence[str], *, wide: bool = False) -> tuple[str, dict[str, Any]]:
+    """A kind and sizes for `small_checkpoint`, small ones.
+
+    Args:
+        source: of random numbers.
+        kinds: to choose from.
+        wide: whether the stream may be wider or narrower than its heads together.
+    """
     kind = str(source.choice(kinds))
-    groups = int(source.integers(1, 3))
+    groups = int(source.integers(1, 4 if wide else 3))
     heads = groups * int(source.integers(1, 3)) if "gpt2" not in kind else int(source.integers(2, 4))
     width = 2 if heads > 2 or (source.random() < 0.5 and heads > 1) else 4
     if "gpt2" in kind:
         heads, width, groups = (3, 2, 3) if source.random() < 0.7 else (2, 4, 2)
+    stream = heads * width
+    if wide and "gpt2" not in kind:
+        stream = int(source.integers(4, 9))
+    elif stream < 4:
+        width, stream = 4, heads * 4
     sizes: dict[str, Any] = {
-        "layers": int(source.integers(1, 3)), "heads": heads, "groups": groups, "head_width": width,
-        "inner": int(source.integers(1, 5)), "context": int(source.integers(3, 5)),
-        "vocabulary": heads * width + int(source.integers(0, 2)),
+        "layers": int(source.integers(1, 4 if wide else 3)), "heads": heads, "groups": groups, "head_width": width,
+        "inner": int(source.integers(1, 9 if wide else 5)), "context": int(source.integers(3, 5)),
+        "vocabulary": stream + int(source.integers(0, 3 if wide else 2)),
         "tied": True if kind == "gemma" else bool(source.random() < 0.4),
     }  # fmt: skip
-    if "gemma" in kind and kind != "gemma":  # more neurons than the stream is wide
-        sizes |= {"layers": 1, "inner": heads * width + int(source.integers(1, 3))}
-    if heads * width < 4:
-        sizes["head_width"], sizes["vocabulary"] = 4, heads * 4
+    if kind.startswith("gemma") and kind != "gemma":  # more neurons than the stream is wide
+        sizes |= {"layers": 1, "inner": stream + int(source.integers(1, 3))}
+    if wide and "gpt2" not in kind:
+        sizes["config"] = {"hidden_size": stream}
     return kind, sizes
 
 
 def made(kind: str, sizes: dict[str, Any], seed: int) -> MadeCheckpoint:
     family, _, more = kind.partition(" ")
-    config = {"activation_function": more} if more == "gelu" else None
-    return small_checkpoint(family, seed=seed, **sizes, biases=more == "biases", config=config)
+    said = {"activation_function" if family == "gpt2" else "hidden_act": more} if more == "gelu" else {}
+    return small_checkpoint(
+        family, seed=seed, **sizes | {"config": sizes.get("config", {}) | said}, biases=more == "biases"
+    )
 
 
 def decoder_of(one: MadeCheckpoint) -> Decoder:
@@ -74,35 +88,41 @@ def decoder_of(one: MadeCheckpoint) -> Decoder:
     )  # fmt: skip
 
 
-def shapes(count: int, source: np.random.Generator, kinds: Sequence[str], most: int) -> Counter[str]:
-    """Dimensions against ranks."""
-    told: Counter[str] = Counter()
-    seen: set[str] = set()
-    while len(seen) < count:
-        kind, sizes = drawn(source, kinds)
-        one = made(kind, sizes, int(source.integers(10**6)))
-        decoder = decoder_of(one)
-        if repr(decoder) in seen or decoder.parameters > most:
-            continue
-        seen.add(repr(decoder))
-        found = symmetries_of(one)
-        if found.functions is None:  # a chance of small weights, such as two neurons of one layer alone
-            told[f"{kind}: not certified at these weights"] += 1
-            continue
-        if found.parameters != decoder.parameters:
-            print("parameters", decoder, found.parameters, decoder.parameters)
-            told["WRONG"] += 1
-            continue
-        rank = jacobian_rank(decoder)
-        rank = rank if rank == found.functions else jacobian_rank(decoder, order=11, seed=2)
-        told[
-            f"{kind}: " + ("equal" if rank == found.functions else "smaller" if rank < found.functions else "WRONG")
-        ] += 1
-        if len(seen) % 20 == 0:
-            print(len(seen), dict(told), flush=True)
-        if rank != found.functions:
-            print("rank", decoder, found.functions, rank, flush=True)
+def shapes(count: int, source: np.random.Generator, kinds: Sequence[str], most: int, done: Path) -> Counter[str]:
+    """Dimensions against ranks, until so many distinct shapes are certified; each is a line of the file.
+
+    Shapes that stand in the file are not drawn again, so that runs in portions add up.
+    """
+    lines = done.read_text().splitlines() if done.exists() else []
+    told = Counter(line.split("\t")[0] for line in lines)
+    seen = {line.split("\t")[2] for line in lines}
+    with done.open("a") as file:
+        while sum(told.values()) - told["not certified"] < count:
+            kind, sizes = drawn(source, kinds, wide=True)
+            one = made(kind, sizes, int(source.integers(10**6)))
+            decoder = decoder_of(one)
+            if repr(decoder) in seen or decoder.parameters > most:
+                continue
+            seen.add(repr(decoder))
+            outcome = against_jacobian(one, decoder)
+            told[outcome] += 1
+            file.write(f"{outcome}\t{kind}\t{decoder!r}\n")
+            file.flush()
     return told
+
+
+def against_jacobian(one: MadeCheckpoint, decoder: Decoder) -> str:
+    """Whether the rank of the Jacobian is what `symmetries` says, in a word."""
+    found = symmetries_of(one)
+    if found.functions is None:  # no theorem, or a chance of small weights, such as two neurons of one layer alone
+        return "not certified"
+    if found.parameters != decoder.parameters:
+        return f"WRONG, {found.parameters} parameters"
+    rank = jacobian_rank(decoder)
+    rank = rank if rank == found.functions else jacobian_rank(decoder, order=11, seed=2)
+    if rank == found.functions:
+        return "equal"
+    return f"{'smaller' if rank < found.functions else 'WRONG'}: {rank}, not {found.functions}"
 
 
 def with_block(one: MadeCheckpoint, layer: int, **parts: Any) -> MadeCheckpoint:
@@ -140,7 +160,7 @@ def changed(one: MadeCheckpoint, source: np.random.Generator) -> tuple[str, Made
     return f"one number of {name}", with_block(one, layer, **{name: array})
 
 
-def pairs(count: int, source: np.random.Generator, kinds: Sequence[str], most: int) -> Counter[str]:
+def pairs(count: int, source: np.random.Generator, kinds: Sequence[str]) -> Counter[str]:
     """Rewritten pairs, and changed ones."""
     told: Counter[str] = Counter()
     while sum(told.values()) < count:
@@ -212,11 +232,16 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int, default=420, help="parameters of a shape")
+    parser.add_argument("--done", type=Path, default=Path("whole_models_shapes.tsv"), help="where shapes are written")
     parser.add_argument("--kinds", default=",".join(KINDS), help="of models, with commas between")
     asked = parser.parse_args()
-    for name, run, count in (("shapes", shapes, asked.shapes), ("pairs", pairs, asked.pairs)):
+    kinds = asked.kinds.split(",")
+    for name, run in (
+        ("shapes", lambda source: shapes(asked.shapes, source, kinds, asked.most, asked.done)),
+        ("pairs", lambda source: pairs(asked.pairs, source, kinds)),
+    ):
         start = time.process_time()
-        told = run(count, np.random.default_rng(asked.seed), asked.kinds.split(","), asked.most)
+        told = run(np.random.default_rng(asked.seed))
         print(f"{name}: {sum(told.values())} in {time.process_time() - start:.0f} s of the processor")
         for what, number in sorted(told.items()):
             print(f"  {number:6} {what}", flush=True)

@@ -8,6 +8,7 @@ from lightning_cli import options
 from lightning_cli.writing.fields import each, field, group, json_answer, natural, optional
 from lightning_cli.writing.output import progress_bar, write
 from lightning_cli.writing.shared_fields import PROOF
+from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
@@ -81,6 +82,7 @@ Examples:
   lightning-sym symmetries model/
   lightning-sym symmetries model.gguf --json
   lightning-sym symmetries model/ --output symmetry.json --seed 3
+  lightning-sym symmetries model/ --output symmetry.json --kinds values,neurons
   lightning-sym apply symmetry.json model/ -o copy/ --rounded
 
 Exit codes: 0 the dimension of the functions near the model is certified, 2 bad input, 3 it is not.""",
@@ -89,6 +91,7 @@ Exit codes: 0 the dimension of the functions near the model is certified, 2 bad 
 @options.LAYOUT
 @options.output("a symmetry", "--output", help="Write a random symmetry of this model into FILE.")
 @options.seed("Picks the symmetry that is written.")
+@click.option("--kinds", metavar="KIND,KIND", help="Of which kinds it is, such as stream,values: by default of all.")
 @options.work("Leave (C3) unknown where testing it is estimated, roughly, to take more than this.")
 @options.MEMORY
 @options.AS_JSON
@@ -98,6 +101,7 @@ def command(
     layout: str | None,
     output: str | None,
     seed: int,
+    kinds: str | None,
     work: float,
     memory: int,
     as_json: bool,
@@ -110,13 +114,17 @@ def command(
     dimension of the group is that of the set of functions near the model. Conditions are tested exactly, modulo a
     prime; the proof is about prompts of real combinations of token embeddings.
     """
+    if kinds is not None and output is None:
+        raise BadInput("--kinds says what is written, so it needs --output")
     with progress_bar() as progress:
         opened = folders.open_checkpoint(checkpoint, memory, layout)
         if output is not None:
             symmetry_files.require_output(output, opened.form, memory)
+            chosen = random_symmetries.KINDS if kinds is None else kinds.split(",")
+            drawn = random_symmetries.random_symmetry(opened, chosen, seed=seed)
         found = model_symmetries.symmetries_of(opened, work=work, memory=memory, progress=progress)
         if output is not None:
-            symmetry_files.save_symmetry(random_symmetries.random_symmetry(opened, seed=seed), output)
+            symmetry_files.save_symmetry(drawn, output)
     return write(
         ANSWER,
         found,

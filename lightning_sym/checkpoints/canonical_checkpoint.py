@@ -136,7 +136,6 @@ def canonical_checkpoint(
     form, tell = checkpoint.form, progress or unheard
     require_form(form, Walker.REWRITING)
     for part, there in (
-        ("LayerNorm with tied embeddings", form.tied and form.norm == "layer" and not exact),
         ("norms over the whole width of queries and keys", form.head_norms == "width"),
         ("no norms in front of attention and MLPs", bool(form.bare)),
         ("experts", form.experts is not None),
@@ -170,14 +169,15 @@ def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]
     form, exact = checkpoint.form, way is EXACT
     ends = ends_of(checkpoint, Walker.REWRITING)
     parts: dict[str, Any] = {} if (scale := scale_to_one(form.epsilon)) == 1 else {"scale": scale}
-    if form.tied and not exact:
+    fixed = form.tied and form.norm == "layer"  # then the stream is only ordered, and both ends stay one
+    if form.tied and not exact and not fixed:
         parts["tied"] = False
-    if not exact or (form.norm == "rms" and not form.tied):
+    if not fixed and (not exact or (form.norm == "rms" and not form.tied)):
         if exact and not _are_floats(ends.unembedding, ends.final_gain):
             left.append(f"gains of the final norm{LONG}")
         else:
             parts["final_gain"] = np.ones(form.width)
-    found = way.stream(ends, form)
+    found = (EXACT if fixed else way).stream(ends, form)
     if not found:
         left.append("the residual stream: the rows of the embedding do not fill it")
     return parts | found
@@ -330,7 +330,8 @@ def _along_ones(prepared: Rewritten) -> dict[str, Any]:
     if allowed("moved", form) and ends.positions is not None:
         found["moved"] = moved = -ends.embedding.mean(axis=0)
     if form.norm == "layer":
-        found["embedding_shift"] = -(ends.embedding + moved).mean(axis=1)
+        if not form.tied:
+            found["embedding_shift"] = -(ends.embedding + moved).mean(axis=1)
         if ends.positions is not None:
             found["positions_shift"] = -(ends.positions - moved).mean(axis=1)
         if ends.unembedding is not None and ends.final_bias is not None and not ends.final_bias.any():

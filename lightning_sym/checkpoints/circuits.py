@@ -86,6 +86,7 @@ class Circuits(Result):
             lines += condition_lines(self.conditions.conditions)
             lines.append(("theorem", f"of the attention alone: {theorem or 'none: not certified by these theorems'}"))
             lines.append(("no theorem", f"of the whole network, which has {', '.join(self.absent)}"))
+            lines += [("proof", f"{theorem}, of the attention alone")] * (theorem is not None)
         return lines
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.layer_norm_families import LAYER_NORM
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.symmetry import KINDS as PARTS
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, sizes_of
@@ -52,7 +53,8 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
     blocks = ((form.at(i), block_of(checkpoint, i, Walker.REWRITING)) for i in range(form.layers))
     layers = tuple(_layer(random, each, block, chosen) for each, block in blocks)
     parts: dict[str, Any] = {}
-    if "scale" in chosen:
+    older = LAYER_NORM.get(form.family)
+    if "scale" in chosen and (older is None or "epsilon" in older.keys):  # else no file can state another epsilon
         parts["scale"] = Fraction(2)
     folded = "gains" in chosen and not form.tied
     if folded:

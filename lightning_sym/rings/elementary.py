@@ -19,7 +19,7 @@ def _gelu(x: arb) -> arb:
 
 def _gelu_new(x: arb) -> arb:
     inside = (2 / arb.pi()).sqrt() * (x + arb(fmpq(44715, 10**6)) * x * x * x)
-    return x * (1 + inside.tanh()) / 2
+    return x / (1 + (-2 * inside).exp())
 
 
 def _silu(x: arb) -> arb:

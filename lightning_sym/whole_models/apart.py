@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
@@ -75,7 +74,7 @@ def apart_by_theorem(
         steps, held = _known(one, Work(work, progress), memory, progress)
         if steps:
             found = next(_differences(one, other, tell, only_ends=steps == STEP_1, strict=held >= BY_LAYERS), None)
-            return found and ApartByTheorem(found.layer, found.what, INPUTS, f"{PAGE}, {steps}, modulo {P}")
+            return found and ApartByTheorem(*found, INPUTS, f"{PAGE}, {steps}, modulo {P}")
     return None
 
 
@@ -112,8 +111,8 @@ def told_by_theorem(
 
 
 STEP_1 = "Step 1 of Theorem 1"
-BOUNDED = PROVED | BEHIND | {"rotary_width", "parallel"}
-"""Parts with which halves are continuous and bounded."""
+BOUNDED = PROVED | BEHIND | {"rotary_width", "parallel", "bare"}
+"""Parts with which halves are continuous and bounded; without norms in front of them there are some behind."""
 
 
 def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) -> tuple[str, frozenset[str]]:
@@ -123,11 +122,16 @@ def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) 
     """
     form = one.form
     parts = [name for name, _ in block_of(one, 0, Walker.GROUPS).present()]
-    if form.norms_behind or not_covered(form, parts) is not None:
+    held = frozenset[str]()
+    if covered := not_covered(form, parts) is None:
+        conditions = at_weights(one, work, memory, progress).conditions
+        held = frozenset(c.name for c in conditions if c.holds)
+        if form.norms_behind and len(held) == len(conditions):
+            return theorem_of(form), BY_LAYERS
+    if form.norms_behind or not covered:
         bounded = form.epsilon > 0 and BOUNDED.issuperset(name for name, _ in form.features())
         there = bounded and ends_condition(ends_of(one, Walker.GROUPS), form).holds
         return STEP_1 if there else "", frozenset()
-    held = frozenset(c.name for c in at_weights(one, work, memory, progress).conditions if c.holds)
     if form.activation == "gelu":  # the order of layers is not known then
         held -= {"(C3)"}
     theorem = theorem_of(form)
@@ -135,41 +139,42 @@ def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) 
     return (steps if held >= BY_LAYERS else f"Steps 1 to 4 of {theorem}") * (held >= BY_ENDS), held
 
 
-class _Unlike(NamedTuple):
-    layer: int | None
-    what: str
+Unlike = tuple[int | None, str]
+"""A layer, or none for the ends, and what differs there."""
 
 
 def _differences(
     one: Checkpoint, other: Checkpoint, tell: Progress, *, only_ends: bool, strict: bool
-) -> Iterator[_Unlike]:
+) -> Iterator[Unlike]:
     """Yield what differs between a model with the conditions and another one: the ends, then layer by layer."""
     form, ends = one.form, [ends_of(each, Walker.GROUPS) for each in (one, other)]
     source = np.random.default_rng(SEED)
     theirs = shown_vectors(source, form, VECTORS)
     ours = _turned_back(ends, form, theirs)
     if ours is None:
-        yield _Unlike(None, "what the unembedding makes of the stream")
+        yield (None, "what the unembedding makes of the stream")
         return
     scale = rational_root(other.form.epsilon / form.epsilon)
     if scale is None:
         return
     both = ours, theirs
-    against = ours, reduce_mod(theirs * float(scale.denominator * pow(scale.numerator, -1, P) % P), P)
+    inverse = float(scale.denominator * pow(scale.numerator, -1, P) % P)
+    once = reduce_mod(theirs * inverse, P)
+    against, twice = (ours, once), (ours, reduce_mod(once * inverse, P))
     if (integers(product(ours.T, ours)) != integers(product(theirs.T, theirs))).any():
-        yield _Unlike(None, "scalar products in the stream")
+        yield (None, "scalar products in the stream")
     entered = [_entered(each, vectors, strict=strict) for each, vectors in zip(ends, against, strict=True)]
     for name, shown, other_shown in list(zip(("embedding", "positions"), *entered, strict=True))[: 2 - only_ends]:
         count = min(len(shown), len(other_shown))
         if (apart := (shown[:count] != other_shown[:count]).any(axis=1)).any():
-            yield _Unlike(None, f"{name} {int(np.argmax(apart))}")
+            yield (None, f"{name} {int(np.argmax(apart))}")
     constants = [_constant_logits(each) for each in ends]
     if (constants[0] != constants[1]).any():
-        yield _Unlike(None, "what the final norm's bias adds to logits")
+        yield (None, "what the final norm's bias adds to logits")
     if only_ends:
         return
     beside = random_residues(source, (1, VECTORS), P).entries
-    reads = [Read(vectors, beside, divided) for vectors, divided in zip(both, against, strict=True)]
+    reads = [Read(vectors, beside, *divided) for vectors, *divided in zip(both, against, twice, strict=True)]
     pooled: Counter[bytes] = Counter()
     later: list[tuple[int, str, int, bytes]] = []
     for layer in range(form.layers):
@@ -182,13 +187,13 @@ def _differences(
             continue
         for kind, number, key in found[1].keys(signs=True):
             if not own[key]:
-                yield _Unlike(layer, f"{kind} {number}")
+                yield (layer, f"{kind} {number}")
             own[key] -= 1
         if (found[0].constants != found[1].constants).any():
-            yield _Unlike(layer, "what is added to everything")
+            yield (layer, "what is added to everything")
     for layer, kind, number, key in later:
         if not pooled[key]:
-            yield _Unlike(layer, f"{kind} {number}, which no layer of the other has")
+            yield (layer, f"{kind} {number}, which no layer of the other has")
         pooled[key] -= 1
 
 

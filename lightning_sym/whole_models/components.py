@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,11 +34,13 @@ class Read(NamedTuple):
         beside: of each vector, for what is added to a constant.
         against: the same vectors, which what is written is multiplied with; of a model whose epsilon is another, that
             writes so many times as much, they are divided by that.
+        behind: they divided by that once more, as gains behind a half are so many times as large too.
     """
 
     vectors: Residues
     beside: Residues
     against: Residues
+    behind: Residues
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class Components:
         neurons: a row each: what its gate is on the vectors and beside them; then products of column and factor.
         gates: how many entries of a row are the gate's.
         heads: a row each: its forms on pairs of vectors, and outputs times values.
-        constants: what its halves add to everything, against the vectors.
+        constants: what its halves add to everything, against the vectors; with norms behind, squares of their gains.
     """
 
     neurons: Integers
@@ -76,7 +78,7 @@ def components(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) 
     biases = residues_or_zero(block.norm2_bias, form.width), block.gate_bias if gated else block.up_bias
     own = constants_of(neurons.gates, *biases)
     gates = np.concatenate([product(neurons.gates, second), own[:, None]], axis=1)
-    written = product(read.against.T, neurons.columns).T
+    written = product(_against(block.behind2_gain, read).T, neurons.columns).T
     if neurons.factors is None or neurons.constants is None:
         pairs = written
     else:
@@ -88,6 +90,11 @@ def components(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) 
         _heads(block, form, read, rotary=rotary),
         _added(block, form, read),
     )
+
+
+def _against(gain: Any, read: Read) -> Residues:
+    """Return what is written against, where there is a norm behind with its gain."""
+    return read.against if gain is None else times(read.behind, of(gain)[:, None])
 
 
 def _heads(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) -> Integers:
@@ -104,14 +111,17 @@ def _heads(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) -> I
     share, count = form.heads // form.groups, read.vectors.shape[1]
     left = np.repeat(made["query"], count, axis=2)
     right = np.tile(np.repeat(made["key"], share, axis=0), (1, 1, count))
-    outputs = product(maps["output"].swapaxes(-1, -2), read.against)
+    outputs = product(maps["output"].swapaxes(-1, -2), _against(block.behind1_gain, read))
     sums = product(outputs.swapaxes(-1, -2), np.repeat(made["value"], share, axis=0))
     forms = rotary_forms(left, right, rotary=rotary)
     return np.concatenate([forms, lengths, integers(sums).reshape(len(forms), -1)], axis=1)
 
 
 def _added(block: Block, form: CheckpointForm, read: Read) -> Integers:
-    """Return what both halves add to everything, biases of values through outputs too."""
+    """Return what both halves add to everything, biases of values too; with norms behind, their gains squared."""
+    if block.behind1_gain is not None:
+        both = (times(read.against, of(gain)[:, None]) for gain in (block.behind1_gain, block.behind2_gain))
+        return integers(np.concatenate([product(vectors.T, vectors) for vectors in both], axis=1))
     values = constants_of(of(block.value), residues_or_zero(block.norm1_bias, form.width), block.value_bias)
     through = product(of(block.output), np.repeat(values, form.heads // form.groups, axis=0)[..., None])[..., 0]
     first, second = (residues_or_zero(bias, form.width) for bias in (block.output_bias, block.down_bias))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import Progress, Work, unheard
 from lightning_sym.rings.prime_field import reduce_mod
 from lightning_sym.rings.turned_forms import Ball, all_differ
+from lightning_sym.whole_models.behind import all_apart, behind_conditions
 from lightning_sym.whole_models.condition import MUST, ModelCondition, shown, unknown
-from lightning_sym.whole_models.covered import has_algebraic_frequencies, seen_width
+from lightning_sym.whole_models.covered import frequencies, has_algebraic_frequencies, seen_width
 from lightning_sym.whole_models.forms_in_balls import first_forms
 from lightning_sym.whole_models.groups import fixed_biases
 from lightning_sym.whole_models.images import (
@@ -38,6 +39,8 @@ from lightning_sym.whole_models.signs import signs_condition
 from lightning_sym.whole_models.special import SpecialWeights, special_ends, special_layer
 
 SEED = 20261124
+BEHIND = {"(C3)": "(P4), signs", "(C4)": "(P5), heads", "(C5), ranks": "(P5), ranks", "(C5), groups": "(P5), groups"}
+"""What is asked inside of each layer where norms stand behind halves."""
 CANDIDATES = 8
 """Neurons of a layer that are tried for (C2)."""
 
@@ -65,39 +68,29 @@ def _rank_of_rows(matrix: object, gain: object, form: CheckpointForm, need: int)
 
 
 def tied_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
-    """(T): near these weights no other embedding fits the final norm."""
-    gains = integers(of(ends.final_gain))
-    if len(np.unique(gains)) < len(gains):
-        return unknown("(T)", "final gains that are equal, or may be")
+    """(T): final gains and embedding leave nothing but orders, all signs at once, and turns inside of equal gains."""
     rank = rank_mod_p(of(np.asarray(ends.embedding)[: 2 * form.width]), P)
     if rank < form.width:
         rank = rank_mod_p(of(ends.embedding), P)
     if rank < form.width:
         return unknown("(T)", f"rank of the embedding {rank} of {form.width}, modulo {P}")
-    if (rank := rank_of_gains(gains)) < 3:
-        return unknown("(T)", f"rank {rank} of 3 of what final gains allow, modulo {P}")
-    return shown("(T)", f"rank {form.width} of the embedding, and 3 of what final gains allow")
+    if not hold_the_stream(integers(of(ends.final_gain))):
+        return unknown("(T)", f"sums of powers of final gains may allow another final norm, modulo {P}")
+    return shown("(T)", f"rank {form.width} of the embedding, and sums of powers of final gains")
 
 
-def rank_of_gains(gains: Integers) -> int:
-    """The rank in Proposition 7: the first order of what rows of a rotation add up to, if the final norm stays one.
-
-    Args:
-        gains: residues that are pairwise different.
+def hold_the_stream(gains: Integers) -> bool:
+    """Whether the number of Proposition 7 is not 0, by sums of powers of what final gains, residues, vary by.
 
     Example:
-        >>> rank_of_gains(np.array([1, 4, 9, 16, 25]))
-        3
+        >>> hold_the_stream(np.array([1, 4, 9, 16, 25])), hold_the_stream(np.array([1, 1, 1, 1, 2]))
+        (True, False)
     """
-    centred = (gains - gains.sum() * pow(len(gains), -1, P)) % P
-    moved = np.zeros((len(gains), 3), dtype=np.int64)
-    for place, gain in enumerate(centred):
-        others = np.delete(centred, place)
-        inverse = _inverses((gain - others) % P)
-        moved[place] = [
-            int((factor % P * inverse % P).sum() % P) for factor in (np.ones_like(others), gain + others, gain * others)
-        ]
-    return rank_mod_p(moved, P)
+    d = len(gains)
+    varied = [(int(gain) - int(gains.sum()) * pow(d, -1, P)) % P for gain in gains]
+    second, third, fourth = (sum(pow(x, k, P) for x in varied) for k in (2, 3, 4))
+    first = (d - 2) * (3 * d * (d - 1) * second * fourth - (d * d + d - 3) * second**3)
+    return bool((first - 2 * d * (d - 1) * (d - 3) * third**2) % P)
 
 
 def neurons_condition(layers: Sequence[LayerImage]) -> ModelCondition:
@@ -154,10 +147,12 @@ def heads_in_balls(values: list[Ball], form: CheckpointForm) -> ModelCondition:
     return unknown("(C4)", f"values of heads {first} and {second} lie in balls that meet")
 
 
-def heads_condition(layers: Sequence[LayerImage]) -> ModelCondition:
-    """(C4): the forms of any two heads differ on a few vectors."""
+def heads_condition(layers: Sequence[LayerImage], *, inside: bool | None = False) -> ModelCondition:
+    """(C4): the forms of any two heads, or of those inside of a layer, differ on a few vectors."""
     seen_before: dict[bytes, tuple[int, int]] = {}
     for number, layer in enumerate(layers):
+        if inside:
+            seen_before = {}
         for head, form_values in enumerate(layer.forms):
             key = form_values.tobytes()
             if key in seen_before:
@@ -166,25 +161,49 @@ def heads_condition(layers: Sequence[LayerImage]) -> ModelCondition:
                     "(C4)", f"heads {other[0]}.{other[1]} and {number}.{head} are alike on all vectors tried"
                 )
             seen_before[key] = (number, head)
-    return shown("(C4)", f"forms of {len(seen_before):,} heads")
+    return shown("(C4)", f"forms of {sum(len(layer.forms) for layer in layers):,} heads")
+
+
+def everywhere(
+    name: str, layers: Iterable[LayerImage], wrong: Callable[[LayerImage], str], evidence: str
+) -> ModelCondition:
+    """That nothing is wrong in any layer: `wrong` says what, or nothing."""
+    reasons = (f"layer {number}: {why}" for number, layer in enumerate(layers) if (why := wrong(layer)))
+    first = next(reasons, None)
+    return shown(name, evidence) if first is None else unknown(name, first)
+
+
+def capped_condition(layers: Sequence[LayerImage], form: CheckpointForm) -> ModelCondition:
+    """(P5) with caps: the forms of the largest frequency are not proportional, as complex ones, inside of a layer."""
+    first, root = int(np.argmax([float(each.mid()) for each in frequencies(form)])), pow(2, (P - 1) // 4, P)
+
+    def wrong(layer: LayerImage) -> str:
+        along, across = layer.forms.reshape(len(layer.forms), 2, -1, PAIRS)[:, :, first].swapaxes(0, 1)
+        told = has_algebraic_frequencies(form) and all_apart((along + root * across) % P)
+        return "two heads may have proportional forms" * (not told)
+
+    return everywhere("(P5), heads", layers, wrong, "forms of the largest frequency")
 
 
 def ranks_condition(layers: Sequence[LayerImage]) -> ModelCondition:
     """(C5), of the maps of each head."""
-    for number, layer in enumerate(layers):
-        if layer.short:
-            why = f"layer {number}: the rank of {layer.short[0]} is below the head's width, modulo {P}"
-            return unknown("(C5), ranks", why)
-    return shown("(C5), ranks", "ranks of all heads")
+    said = f"below the head's width, modulo {P}"
+    return everywhere(
+        "(C5), ranks",
+        layers,
+        lambda layer: f"the rank of {layer.short[0]} is {said}" if layer.short else "",
+        "ranks of all heads",
+    )
 
 
 def groups_condition(layers: Sequence[LayerImage]) -> ModelCondition:
     """(C5), of groups."""
-    for number, layer in enumerate(layers):
-        if layer.alike:
-            first, second = layer.alike[0]
-            return unknown("(C5), groups", f"layer {number}: groups {first} and {second} are not shown to differ")
-    return shown("(C5), groups", "ranks of the values of two groups, or of their keys")
+    return everywhere(
+        "(C5), groups",
+        layers,
+        lambda layer: f"groups {' and '.join(map(str, layer.alike[0]))} are not shown to differ" if layer.alike else "",
+        "ranks of the values of two groups, or of their keys",
+    )
 
 
 def norms_condition(ends: Ends, layers: Sequence[str | None], form: CheckpointForm) -> ModelCondition:
@@ -207,8 +226,8 @@ def norms_condition(ends: Ends, layers: Sequence[str | None], form: CheckpointFo
 
 def norms_of(block: Block, form: CheckpointForm) -> str | None:
     """What keeps gains and biases of a layer from being counted, if anything."""
-    for name in ("norm1_gain", "norm2_gain"):
-        if not (np.asarray(getattr(block, name)) != 0).all():
+    for name in ("norm1_gain", "norm2_gain", "behind1_gain", "behind2_gain"):
+        if (gain := getattr(block, name)) is not None and not (np.asarray(gain) != 0).all():
             return f"an entry of {name} is 0"
     for half in HALVES.values():
         there = [getattr(block, name) for name, piece in half.maps.items() if piece.norm]
@@ -268,20 +287,21 @@ def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progre
         norms.append(norms_of(block, form))
         values += [] if algebraic else first_forms(block, form)
         special += special_layer(layer, block, form, images[-1])
-    if form.norms_behind:
-        why = "not tested at given weights; they hold at almost all"
-        return ConditionsHere((ends_condition(ends, form), unknown("(P1) to (P5)", why)), tuple(special))
     if form.head_norms and not has_algebraic_frequencies(form):  # then lengths alone must tell heads apart
         images = [replace(each, forms=each.forms[:, -2 * PAIRS :]) for each in images]
+    heads = heads_condition(images, inside=form.norms_behind) if algebraic else heads_in_balls(values, form)
+    if form.norms_behind and form.score_cap is not None:
+        heads = (
+            capped_condition(images, form) if algebraic else unknown("(P5), heads", "frequencies may not be algebraic")
+        )
+    last = (heads, ranks_condition(images), groups_condition(images), norms_condition(ends, norms, form))
+    signs = signs_condition(checkpoint, form, work, memory)
+    if form.norms_behind:
+        last = (signs, *last[:-1])
+        inside = tuple(replace(c, name=(name := BEHIND.get(c.name, c.name)), must=MUST[name]) for c in last)
+        lengths = behind_conditions(checkpoint, images, work)
+        found = (ends_condition(ends, form), *lengths, *inside, norms_condition(ends, norms, form))
+        return ConditionsHere(found, tuple(special))
     tied = (tied_condition(ends, form),) if form.tied and form.norm == "layer" else ()
-    found = (
-        ends_condition(ends, form),
-        *tied,
-        neurons_condition(images),
-        signs_condition(checkpoint, form, work, memory),
-        heads_condition(images) if algebraic else heads_in_balls(values, form),
-        ranks_condition(images),
-        groups_condition(images),
-        norms_condition(ends, norms, form),
-    )
+    found = (ends_condition(ends, form), *tied, neurons_condition(images), signs, *last)
     return ConditionsHere(found, tuple(special))

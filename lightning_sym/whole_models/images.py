@@ -159,6 +159,12 @@ class Neurons:
         gates = of(block.gate if gated else block.up)
         return cls(of(block.norm2_gain), gates, factors, constants, of(block.down))
 
+    def without_gates(self, vectors: Residues) -> Residues:
+        """What gates and factors are on vectors, multiplied, without activation and constants: `(m, n)`."""
+        inputs = times(vectors, self.gain[:, None])
+        opened = product(self.gates, inputs)
+        return opened if self.factors is None else times(opened, product(self.factors, inputs))
+
     def alive(self, vectors: Vectors) -> npt.NDArray[np.bool_]:
         """Which have a column and a factor that are shown not to be 0."""
         found = (product(vectors.columns.T, self.columns) != 0).any(axis=0)

@@ -23,12 +23,13 @@ from lightning_sym.whole_models.special import SpecialWeights
 
 PAGE = "docs/whole-models.md"
 INPUTS = (
-    "prompts of any length whose tokens are any real combinations of token embeddings; of token ids alone it is not "
-    f"proved that there are no other symmetries ({PAGE}, section 6)"
+    "prompts of any length whose tokens are any real combinations of token embeddings; of token ids alone there are no "
+    "others near weights at which the Jacobian of their table has the rank that the group leaves, which is not asked "
+    f"here; nothing more is proved ({PAGE}, section 6)"
 )
 """What the theorem is about."""
 
-NOT_NEAR = frozenset(("(C3)", "(C5), groups"))
+NOT_NEAR = frozenset(("(C3)", "(C5), groups", "(P3)", "(P4), signs", "(P5), groups"))
 """Conditions that are not needed near the weights."""
 
 NEAR = 1e-12
@@ -78,8 +79,7 @@ class ModelSymmetries(Result):
     @property
     def _only_near(self) -> str:
         """What keeps proofs near the weights, if anything."""
-        entire = "GELU, whose layers are not known to be in order" * (self.form.activation == "gelu")
-        return entire or "LayerNorm with tied embeddings" * (self.form.tied and self.form.norm == "layer")
+        return "GELU, whose layers are not known to be in order" * (self.form.activation == "gelu")
 
     @property
     def functions(self) -> int | None:
@@ -103,11 +103,13 @@ class ModelSymmetries(Result):
         """What is proved, with its place."""
         theorem = theorem_of(self.form)
         if self.complete:
-            if self.form.tied:
-                theorem = f"{theorem}, Corollary 2" if self.form.head_norms else "Corollary 2"
+            if self.form.tied and not self.form.norms_behind:
+                last = "Proposition 7" if self.form.norm == "layer" else "Corollary 2"
+                theorem = f"{theorem}, {last}" if self.form.head_norms else last
             return f"complete: {PAGE}, {theorem}"
         if self.complete_near:
             where = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
+            where = "Proposition 11" if self.form.norms_behind else where
             more = self.first_unknown or self._only_near
             return f"complete near these weights: {PAGE}, {where}; elsewhere there may be others: {more}"
         if self.almost_all:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import Need, failing
 from lightning_sym.checkpoints.fingerprint import form_line
@@ -16,7 +14,6 @@ from lightning_sym.checkpoints.folders import read_configuration
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry_table import symmetry_table
 from lightning_sym.display import Lines, Result, latex_words
-from lightning_sym.whole_models.conditions import rank_of_gains
 from lightning_sym.whole_models.covered import not_covered, seen_width, theorem_of
 from lightning_sym.whole_models.groups import groups_of_form, parameters
 
@@ -110,13 +107,6 @@ def at_almost_all(form: CheckpointForm, parts: Collection[str]) -> str | None:
     return not_covered(form, parts) or failing((form, parts), NEEDS)
 
 
-def _gains_hold(form: CheckpointForm) -> bool:
-    """Whether Proposition 7 holds at some final gains of this width, and so at almost all."""
-    if not form.tied or form.norm == "rms":
-        return True
-    return rank_of_gains(np.arange(1, form.width + 1, dtype=np.int64) ** 2) == 3
-
-
 def _biases_are_known(form: CheckpointForm, parts: Collection[str]) -> bool:
     """Whether Proposition 6 counts biases: with LayerNorm all maps have them."""
     maps = {"query", "key", "value", "output", "up", "down"} | ({"gate"} if form.has_gate else set())
@@ -139,6 +129,5 @@ NEEDS = (
         _first(lambda f: str(f.head_width)),
     ),
     Need("biases of all maps beside LayerNorm", lambda both: _biases_are_known(*both), lambda both: "others"),
-    Need("final gains that hold the stream", _first(_gains_hold), _first(lambda f: f"tied, width {f.width}")),
 )
 """What dimensions need of a form and of the pieces of its layers, besides the theorem."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
@@ -18,46 +20,54 @@ SEED = 20261125
 
 
 def signs_condition(checkpoint: Checkpoint, form: CheckpointForm, work: Work, memory: int) -> ModelCondition:
-    """(C3): what the neurons write without their gates is independent, on isotropic vectors."""
+    """(C3): what the neurons write without their gates is independent, on isotropic vectors.
+
+    With norms behind halves each layer is asked by itself.
+    """
+    layers = range(form.layers)
+    for part in ([layer] for layer in layers) if form.norms_behind else (layers,):
+        if (why := _dependent(checkpoint, part, work, memory)) is not None:
+            return unknown("(C3)", f"layer {part[0]}: {why}" if form.norms_behind else why)
     count = form.layers * form.inner
-    width = seen_width(form)
+    each = ", layer by layer" * bool(form.norms_behind)
+    return shown("(C3)", f"rank {count:,} of {count:,} neurons{each}")
+
+
+def _dependent(checkpoint: Checkpoint, layers: Sequence[int], work: Work, memory: int) -> str | None:
+    """Return why the neurons of layers are not shown to be independent; `None` where they are."""
+    form = checkpoint.form
+    count, width = len(layers) * form.inner, seen_width(form)
     room = width * (width * (width + 1) // 2 - 1 if form.has_gate else width)
     if count > room:
-        return unknown("(C3)", f"{count:,} neurons, and only {room:,} dimensions in which they may be independent")
+        return f"{count:,} neurons, and only {room:,} dimensions in which they may be independent"
     points = count + 4
     seconds, size = RATES["residues"].eliminated * count * count * points, 24 * count * points
     if not work.allows(seconds) or size > memory:
-        return unknown(
-            "(C3)", f"{count:,} neurons, for which it takes about {seconds:,.3g} s and {size / 2**30:,.3g} GiB"
-        )
+        return f"{count:,} neurons, for which it takes about {seconds:,.3g} s and {size / 2**30:,.3g} GiB"
     work.spend(seconds, "signs of gates")
     source = np.random.default_rng(SEED)
     columns, vectors = shown_vectors(source, form, points), shown_vectors(source, form, points)
     if form.has_gate:
         vectors = _isotropic(vectors, source, form)
     rows = []
-    for layer in range(form.layers):
+    for layer in layers:
         neurons = Neurons.of(block_of(checkpoint, layer, Walker.GROUPS))
-        inputs = times(vectors, neurons.gain[:, None])
-        found = times(product(columns.T, neurons.columns).T, product(neurons.gates, inputs))
-        rows.append(found if neurons.factors is None else times(found, product(neurons.factors, inputs)))
+        rows.append(times(product(columns.T, neurons.columns).T, neurons.without_gates(vectors)))
     rank = rank_mod_p(np.concatenate(rows), P, overwrite=True)
-    if rank < count:
-        return unknown("(C3)", f"rank {rank:,} of {count:,} neurons, modulo {P}")
-    return shown("(C3)", f"rank {count:,} of {count:,} neurons")
+    return None if rank == count else f"rank {rank:,} of {count:,} neurons, modulo {P}"
 
 
 def _isotropic(vectors: Residues, source: np.random.Generator, form: CheckpointForm) -> Residues:
     """Return vectors whose squares add up to 0, in the direction of others from given ones."""
     found = vectors.copy()
     for place in range(vectors.shape[1]):
-        while (moved := _moved_onto_cone(found[:, place], shown_vectors(source, form, 1)[:, 0])) is None:
+        while (moved := moved_onto_cone(found[:, place], shown_vectors(source, form, 1)[:, 0])) is None:
             found[:, place] = shown_vectors(source, form, 1)[:, 0]
         found[:, place] = moved
     return found
 
 
-def _moved_onto_cone(vector: Residues, direction: Residues) -> Residues | None:
+def moved_onto_cone(vector: Residues, direction: Residues) -> Residues | None:
     """Return `vector + t direction` with squares that add up to 0; `None` where there is no such `t`."""
     square, mixed, last = (
         int(integers(product(a[None], b[:, None]))[0, 0])

@@ -65,6 +65,10 @@ def special_ends(checkpoint: Checkpoint, ends: Ends) -> Iterator[SpecialWeights]
     if form.tied and (equal := equal_gains(checkpoint)):
         turned = "the stream may be turned inside each set" + " (with LayerNorm if ones stay)" * (form.norm == "layer")
         yield from _named("equal final gains, coordinates a set", None, equal, turned)
+        others = np.nonzero(np.asarray(ends.final_gain) != np.median(np.asarray(ends.final_gain, dtype=np.float64)))[0]
+        if form.norm == "layer" and len(others) == 1:
+            said = "it is free: multiples of ones, added to rows of the embedding, take it up"
+            yield from _named("a final gain that alone differs from all others", None, others, said)
     if form.vocabulary <= form.width:
         why = "token ids alone see the first layer on so few vectors that readers may change off them"
         yield SpecialWeights("no more token ids than coordinates of the stream", None, (), form.vocabulary, why)
@@ -72,38 +76,71 @@ def special_ends(checkpoint: Checkpoint, ends: Ends) -> Iterator[SpecialWeights]
 
 def special_layer(layer: int, block: Block, form: CheckpointForm, image: LayerImage) -> Iterator[SpecialWeights]:
     """What is special in a layer."""
-    for name in ("norm1_gain", "norm2_gain"):
-        zero = np.nonzero(np.asarray(getattr(block, name)) == 0)[0]
-        yield from _named(f"{name} of 0", layer, zero, "columns of what reads it are free")
+    read = "columns of what reads it are free"
+    free = {"norm1_gain": read, "norm2_gain": read} | dict.fromkeys(
+        ("query_norm_gain", "key_norm_gain"), "the scores do not see this row of queries and keys but by their lengths"
+    )
+    for name, allows in free.items():
+        if (gain := getattr(block, name)) is not None:
+            yield from _named(f"{name} of 0", layer, np.nonzero(np.asarray(gain) == 0)[0], allows)
     dead = np.nonzero(~np.asarray(alive(block)))[0]
     yield from _named("dead neurons", layer, dead, "what they read, or what they write, is free")
     mixed = "columns and factors may be mixed" if block.gate is not None else "only the sum of their columns is seen"
     for places in _equal_gates(block, image):
         yield from _named("neurons with one gate", layer, places, mixed)
+    for places in _equal_gates(block, image, opposite=True):
+        yield from _named("neurons with opposite gates", layer, places, "no symmetry is known that this brings")
     for places in _equal_heads(block, form, image):
         yield from _named("heads with equal queries and keys", layer, places, "only the sum of what they write is seen")
     if form.head_norms:
         turned = "the angle of each group is free at these frequencies"
         yield from _named("equal gains on both rows of a frequency", layer, equal_pairs(block), turned)
-    for name in ("query", "key", "value", "output"):
+    for name, other in FREED.items():
         short = [number for number in range(len(getattr(block, name))) if f"{name} {number}" in image.short]
         less = [number for number in short if _is_short(block, form, name, number)]
-        yield from _named(f"{name} of a rank below the head's width", layer, less, "what is between is free")
+        yield from _named(
+            f"{name} of a rank below the head's width", layer, less, f"{other} are free in what it does not use"
+        )
 
 
-def _equal_gates(block: Block, image: LayerImage) -> Iterator[tuple[int, ...]]:
-    """Yield sets of neurons whose gates, biases included, are equal entry by entry."""
+FREED = {"query": "keys", "key": "queries", "value": "outputs", "output": "values"}
+"""What a map of a head is multiplied with."""
+
+
+def _equal_gates(block: Block, image: LayerImage, *, opposite: bool = False) -> Iterator[tuple[int, ...]]:
+    """Yield sets of neurons whose gates, biases included, are equal entry by entry, or equal up to a sign."""
     name = "gate" if block.gate is not None else "up"
-    parts = [np.asarray(part) for part in (getattr(block, name), getattr(block, f"{name}_bias")) if part is not None]
-    yield from _equal(integers(image.gates), lambda number: [part[number] for part in parts])
+    rows, bias = (getattr(block, part) for part in (name, f"{name}_bias"))
+    whole = np.asarray(rows) if bias is None else np.concatenate([rows, np.asarray(bias)[:, None]], axis=1)
+    if not opposite:
+        yield from _equal(integers(image.gates), lambda number: [whole[number]])
+        return
+    signs = np.where(whole[np.arange(len(whole)), (whole != 0).argmax(axis=1)] < 0, -1, 1)
+    for places in _equal(integers(image.gates * signs[:, None]), lambda number: [whole[number] * signs[number]]):
+        if len(set(signs[list(places)])) > 1:
+            yield places
 
 
 def _equal_heads(block: Block, form: CheckpointForm, image: LayerImage) -> Iterator[tuple[int, ...]]:
-    """Yield sets of heads whose queries and keys, biases included, are equal entry by entry."""
-    share = form.heads // form.groups
-    asked = [np.asarray(part) for part in (block.query, block.query_bias) if part is not None]
-    read = [np.asarray(part) for part in (block.key, block.key_bias) if part is not None]
-    yield from _equal(image.forms, lambda head: [part[head] for part in asked] + [part[head // share] for part in read])
+    """Yield sets of heads whose forms are equal; large ones, and those behind norms, if all entries are."""
+    share, pairs = form.heads // form.groups, (("query", "query_bias"), ("key", "key_bias"))
+
+    def parts(head: int) -> list[Any]:
+        maps = []
+        for (name, bias), number in zip(pairs, (head, head // share), strict=True):
+            rows = [np.asarray(getattr(block, name)[number])]
+            if getattr(block, bias) is not None and (name == "query" or form.theta is not None):
+                rows.append(np.asarray(getattr(block, bias)[number])[:, None])
+            maps.append(np.concatenate(rows, axis=1))
+        if form.head_norms or maps[0].size > MOST_EXACT:
+            return maps
+        query, key = map(to_objects, maps)
+        if form.theta is None:
+            return [query.T @ key]
+        (q, s), (k, m) = (np.split(part[..., None], 2) for part in (query, key))
+        return [q @ k.mT + s @ m.mT, q @ m.mT - s @ k.mT]
+
+    yield from _equal(image.forms, parts)
 
 
 def _equal(images: Any, parts: Callable[[int], list[Any]]) -> Iterator[tuple[int, ...]]:

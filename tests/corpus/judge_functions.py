@@ -7,12 +7,12 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from dual_balls import DualBalls
 
 from lightning_sym import Weights
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.balls import precision
+from lightning_sym.rings.dual_balls import DualBalls
 
 Document = dict[str, Any]
 BITS, INPUTS = 400, 5

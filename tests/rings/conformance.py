@@ -13,7 +13,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from dual_balls import DualBalls
 from flint import arb
 from plain import Tangent, plain_network
 from shapes import SHAPES
@@ -24,6 +23,7 @@ from lightning_sym.network.attention import network_output
 from lightning_sym.rings.ball_matrices import BallMatrix
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
+from lightning_sym.rings.dual_balls import DualBalls
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.midpoint_radius import MidpointRadius
 from lightning_sym.rings.polynomials import PolynomialRing

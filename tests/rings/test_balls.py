@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from ball_rank import ball_rank
-from dual_balls import DualBalls, nonzero_minor, rank_of_balls
+from minors_of_balls import nonzero_minor, rank_of_balls
 
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput
@@ -15,6 +15,7 @@ from lightning_sym.exact.rational import rank as exact_rank
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.balls import precision
+from lightning_sym.rings.dual_balls import DualBalls
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 NETWORKS = [

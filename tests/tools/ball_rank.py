@@ -18,11 +18,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from dual_balls import DualBalls, nonzero_minor, rank_of_balls
+from minors_of_balls import nonzero_minor, rank_of_balls
 
 from lightning_sym import Architecture, network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import precision
+from lightning_sym.rings.dual_balls import DualBalls
 
 _AT_ONCE = 2**16
 """Entries of what one forward pass computes on the way, for all inputs and directions together; a few megabytes."""

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from ball_rank import ball_jacobian
-from dual_balls import DualBalls, nonzero_minor
+from minors_of_balls import nonzero_minor
 
 from lightning_sym import SOFTMAX, Architecture, Weights, network_output
 from lightning_sym.exact.rational import unique_solution
 from lightning_sym.rings.balls import precision
+from lightning_sym.rings.dual_balls import DualBalls
 
 
 def shape(

@@ -142,7 +142,7 @@ def test_behind_norms_of_queries_quarter_turns_are_made_in_all_groups_at_once() 
     assert apart_by_theorem(one, replace(one, blocks=(replace(one.blocks[0], query=query), one.blocks[1]))) is not None
 
 
-@pytest.mark.parametrize("family", ["gemma2", "gpt_neox", "opt"])
+@pytest.mark.parametrize("family", ["olmo2", "gpt_neox", "opt"])
 def test_of_other_networks_the_ends_are_compared(family: str) -> None:
     one = small_checkpoint(family, seed=3, **SMALL)
     two = apply(random_symmetry(one, seed=1), one)

@@ -1,4 +1,4 @@
-r"""Matrices of balls with one derivative, and the rank that a minor of balls proves: a ring for second opinions.
+r"""Matrices of balls with one derivative: where brackets of halves of a layer are compared, and for second opinions.
 
 Where entries move, their derivatives along one direction in the weights, or along many, are carried along, so that one
 forward pass gives the network's outputs and their derivatives; of many networks together, one a batch.
@@ -7,16 +7,16 @@ forward pass gives the network's outputs and their derivatives; of many networks
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, arb_mat, arb_series
+from flint import arb, arb_series
 
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import as_ball
+from lightning_sym.rings.elementary import ELEMENTARY, Elementary
 from lightning_sym.rings.normalization import Normalization
 
 
@@ -94,6 +94,19 @@ class DualBalls:
         """
         if (function := normalization.function) is None:
             raise BadInput(f"balls need S itself, and of {normalization.name} only the Taylor series is known")
+        return self._function(function)
+
+    def elementary(self, name: Elementary) -> DualBalls:
+        """Return a function of `rings.elementary`, of every entry.
+
+        Raises:
+            BadInput: entries move, and the derivative of this function is not known here.
+        """
+        if self.moves is not None and name in ("relu", "tanh"):
+            raise BadInput(f"derivatives in balls are known for functions of exponentials, got {name}")
+        return self._function(ELEMENTARY[name])
+
+    def _function(self, function: Callable[[Any], Any]) -> DualBalls:
         if self.moves is None:
             return DualBalls(_each(function, self.numbers))
         series = _each(lambda x: function(arb_series([x, 1], 2)), self.numbers)
@@ -124,95 +137,3 @@ def _reciprocal(entry: arb) -> arb:
     if entry.contains(0):  # no real number is known to be wrong here
         return arb(0, float("inf"))
     return 1 / entry
-
-
-_SMALLEST_PIVOT = 2.0**-20
-"""Of the largest entry: floats tell pivots down to it."""
-
-
-def _midpoints(matrix: ObjectArray) -> ObjectArray:
-    return _each(lambda ball: ball.mid(), matrix)
-
-
-def _pivots(matrix: ObjectArray, count: int) -> tuple[list[int], list[int]]:
-    """Rows and columns that elimination of the midpoints picks, the largest entry first. It proves nothing.
-
-    Floats pick as long as they tell pivots; what is left behind these is computed with all bits.
-    """
-    rest = _midpoints(matrix)
-    rows, columns = np.arange(rest.shape[0]), np.arange(rest.shape[1])
-    chosen: tuple[list[int], list[int]] = [], []
-    while len(chosen[0]) < count:
-        i, j = _float_pivots(rest, count - len(chosen[0]))
-        others, beside = np.delete(np.arange(len(rows)), i), np.delete(np.arange(len(columns)), j)
-        for known, picked in zip(chosen, (rows[i], columns[j]), strict=True):
-            known.extend(picked.tolist())
-        if len(chosen[0]) < count:
-            block, right, left = (arb_mat(rest[np.ix_(*at)].tolist()) for at in ((i, j), (i, beside), (others, j)))
-            rest = rest[np.ix_(others, beside)]
-            with suppress(ZeroDivisionError):  # only where all is zero, or no number
-                rest = _midpoints(rest - np.array((left * block.solve(right)).tolist(), dtype=object))
-        rows, columns = rows[others], columns[beside]
-    return chosen
-
-
-def _float_pivots(matrix: ObjectArray, most: int) -> tuple[list[int], list[int]]:
-    """One pivot at least, and those that are not much smaller than the largest entry."""
-    largest = max(map(abs, matrix.ravel()))
-    scaled = _each(lambda x: float(x / largest), matrix) if largest > 0 else np.zeros(matrix.shape)
-    rest = np.nan_to_num(scaled.astype(np.float64))
-    free = np.ones(rest.shape)
-    rows: list[int] = []
-    columns: list[int] = []
-    while len(rows) < most:
-        i, j = map(int, np.unravel_index(np.argmax(np.where(free, np.abs(rest), -1)), rest.shape))
-        pivot = rest[i, j]
-        if rows and abs(pivot) < _SMALLEST_PIVOT:
-            break
-        rows.append(i)
-        columns.append(j)
-        if pivot != 0:
-            rest = rest - np.outer(rest[:, j] / pivot, rest[i])
-        free[i], free[:, j] = 0, 0
-    return rows, columns
-
-
-def _is_not_zero(matrix: ObjectArray, rows: list[int], columns: list[int]) -> bool:
-    """Whether the determinant of a minor is a ball without zero; a ball that is no number counts as one with."""
-    determinant = arb_mat(matrix[np.ix_(rows, columns)].tolist()).det()
-    return bool(determinant.abs_lower() > 0)
-
-
-def nonzero_minor(matrix: ObjectArray, size: int) -> tuple[list[int], list[int]] | None:
-    """Rows and columns of a `size x size` minor that is certainly not zero; `None` if none is found.
-
-    Only the determinant decides, a ball that does not contain zero, however the minor was chosen.
-
-    Example:
-        >>> singular = np.array([[arb(1), arb(2)], [arb(2), arb(4)]])
-        >>> nonzero_minor(singular, 1), nonzero_minor(singular, 2)
-        (([1], [1]), None)
-    """
-    if not 0 < size <= min(matrix.shape):
-        return None
-    rows, columns = _pivots(matrix, size)
-    return (rows, columns) if _is_not_zero(matrix, rows, columns) else None
-
-
-def rank_of_balls(matrix: ObjectArray) -> int:
-    """A lower bound of the rank: the size of the largest minor found that is certainly not zero.
-
-    Example:
-        >>> rank_of_balls(np.array([[arb(1), arb(2)], [arb(2), arb(4)]]))
-        1
-    """
-    found, most = 0, int(min(matrix.shape))
-    rows, columns = _pivots(matrix, most)
-    size = most
-    while found < most:  # minors beyond the rank are zero: the largest other one by bisection
-        if _is_not_zero(matrix, rows[:size], columns[:size]):
-            found = size
-        else:
-            most = size - 1
-        size = (found + most + 1) // 2
-    return found
