@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.configurations import has_equal_experts
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.symmetry import KINDS as PARTS
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, sizes_of
@@ -168,6 +169,8 @@ def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kind
             if there and allowed and (name not in FOLDED or "gains" in kinds):
                 sets = {"heads": ("H", "G"), "neurons": ("m", "E")}
                 parts[name] = draw(random, *(sizes[letter] for letter in sets.get(name, PARTS[name].shape)))
+    if "neurons" in parts and has_equal_experts(block, form):  # then these stay where they are
+        parts["neurons"] = np.sort(parts["neurons"].reshape(form.experts, -1), axis=0).reshape(-1)
     if "ups" in parts and not form.has_gate:
         parts["ups"] = np.abs(parts["ups"])
     return LayerSymmetry(**parts)
