@@ -7,7 +7,7 @@ a sum of `n` products in float64 is off by at most `n u / (1 - n u)` times the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,6 +163,26 @@ def stacked(parts: list[Near]) -> Near:
     """Matrices on top of each other, as one that is off by no more than all of them."""
     error = sum(part.error for part in parts) * (WIDEN if len(parts) > 1 else 1.0)
     return Near(np.concatenate([part.value for part in parts], axis=-2), np.asarray(error))
+
+
+def gram(parts: Iterable[Near]) -> Near:
+    """The sum of `X^T X` over some matrices, of which one at a time is asked for.
+
+    What adds up grows in the order of positive matrices, so that no partial sum has a larger norm than the last one,
+    but for what was lost before; each addition loses a unit of that.
+
+    Example:
+        >>> gram(near(np.array([[x, 1.0]])) for x in (1.0, 2.0)).value.tolist()
+        [[5.0, 3.0], [3.0, 2.0]]
+    """
+    products = (part.mT @ part for part in parts)
+    first = next(products)
+    value, error, added = first.value, first.error, 0
+    for product in products:
+        value += product.value
+        error, added = error + product.error, added + 1
+    lost = added * UNIT * (_size(value) + 2 * error) if added else 0.0
+    return Near(value, (error + lost) * WIDEN**2 if added else error)
 
 
 def near(array: Any) -> Near:
