@@ -66,10 +66,8 @@ def unit_at(size: Any, stored: str) -> Floats:
     exponents = ((held.view(np.int64) >> 52) & 0x7FF) - (BIAS - 1 + digits)
     exponents = np.maximum(exponents, least)
     if least <= -BIAS:  # the smallest units of float64 have no exponent of their own
-        return np.ldexp(1.0, exponents)
-    exponents += BIAS
-    exponents <<= 52
-    return exponents.view(np.float64)
+        return np.asarray(np.ldexp(1.0, exponents), dtype=np.float64)
+    return np.asarray((exponents + BIAS) << 52).view(np.float64)
 
 
 @dataclass(frozen=True)
