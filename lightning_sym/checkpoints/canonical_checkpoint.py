@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.align import added_to_ends, along_ones
 from lightning_sym.checkpoints.canonical_ways import (
     are_told,
     balanced_gauge,
@@ -35,7 +36,7 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form, require_whole
 from lightning_sym.checkpoints.walk import rewritten
 from lightning_sym.display import Result, latex_words
@@ -298,7 +299,7 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
     if way is EXACT:
         return found, 1.0
     if form.norm == "layer":
-        found |= _shifts(changed(block, form, way.ring, **found))
+        found |= along_ones(changed(block, form, way.ring, **found), None)
     ways = (groups, *heads.reshape(form.groups, -1, 2), experts, *neurons.reshape(len(experts), -1, 2))
     inside = [made.value] * ("values" in gauge) + [made.key[:, form.turned :]] * ("queries" in gauge)
     rows = (np.linalg.norm(group, axis=1) for part in inside for group in part)  # singular values stand in order
@@ -328,28 +329,10 @@ def _centred(block: Block) -> Block:
     return replace(block, **found)
 
 
-def _shifts(block: Block) -> dict[str, Any]:
-    """What is added along ones, so that nothing is left of it."""
-    found: dict[str, Any] = {}
-    for name, array in block.present():
-        axis = LAYER[name].place("stream")
-        if axis is not None and f"{name}_shift" in KINDS:
-            mean = -array.mean(axis=axis)
-            found[f"{name}_shift"] = mean if mean.shape else float(mean)
-    return found
-
-
 def _along_ones(prepared: Rewritten) -> dict[str, Any]:
     """What is added to rows of embedding and positions: so that means are 0, of a row only with LayerNorm."""
-    form, ends = prepared.form, ends_of(prepared, Walker.REWRITING)
-    found: dict[str, Any] = {}
-    moved: Any = 0.0
-    if allowed("moved", form) and ends.positions is not None:
-        found["moved"] = moved = -ends.embedding.mean(axis=0)
-    if form.norm == "layer":
-        found["embedding_shift"] = -(ends.embedding + moved).mean(axis=1)
-        if ends.positions is not None:
-            found["positions_shift"] = -(ends.positions - moved).mean(axis=1)
-        if ends.unembedding is not None and ends.final_bias is not None and not ends.final_bias.any():
-            found["unembedding_shift"] = -ends.unembedding.mean(axis=1)
+    ends = ends_of(prepared, Walker.REWRITING)
+    found = added_to_ends(ends, None, prepared.form)
+    if allowed("unembedding_shift", prepared.form) and ends.final_bias is not None and not ends.final_bias.any():
+        found["unembedding_shift"] = -np.asarray(ends.unembedding).mean(axis=1)
     return found

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import Places
-from lightning_sym.checkpoints.coded import CHUNK
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.fits import gain_factors
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
@@ -124,7 +124,10 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     if form.head_norms is not None:
         parts |= _factors(block, form, lambda _, keys: 1 / unit_powers(keys))
     if form.head_norms is None and form.turned < form.head_width:
-        parts["queries"] = np.stack([_inverse(_one_a_row(rows[form.turned :])).T for rows in block.key])
+        of_keys = np.stack([_one_a_row(rows[form.turned :]) for rows in block.key])
+        parts["queries"] = np.divide(
+            1.0, of_keys, out=np.zeros_like(of_keys), where=of_keys != 0
+        )  # inverse, transposed
     if form.head_norms is None and form.turned:
         parts["turns"] = np.stack([_quarter_turns(rows[: form.turned]) for rows in block.key])
     if form.scales_neurons:
@@ -168,11 +171,6 @@ def _one_a_row(rows: Any) -> Floats:
     found = np.zeros((len(rows), len(rows)))
     found[np.arange(len(rows)), order] = factors[order]
     return found
-
-
-def _inverse(matrix: Floats) -> Floats:
-    """The inverse of a matrix with one power of two in each row and column."""
-    return np.divide(1.0, matrix.T, out=np.zeros_like(matrix), where=matrix.T != 0)
 
 
 def _quarter_turns(rows: Any) -> Floats:
@@ -224,9 +222,9 @@ def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=len(rows))
     mean = np.mean(rows, axis=0, dtype=np.float64) if form.theta is None else 0.0
     sums = np.zeros((width, width))
-    for start in range(0, len(rows), CHUNK):
-        some = centred(np.asarray(rows[start : start + CHUNK], dtype=np.float64) - mean, form)
-        np.add.at(sums, (np.arange(start, start + len(some)) % width), some * signs[start : start + CHUNK, None])
+    for at in slices(rows):
+        some = centred(np.asarray(rows[at], dtype=np.float64) - mean, form)
+        np.add.at(sums, (at.start + np.arange(len(some))) % width, some * signs[at, None])
     whole: Any = 0.0
     if form.norm == "layer":  # both sides without ones, which stay as they are
         sums, whole = sums - sums.mean(axis=0), np.full((width, width), 1 / width)

@@ -39,13 +39,5 @@ def _factors(pairs: list[tuple[Any, Any]]) -> Ratio | None:
     sizes = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
     signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
     rows = fits.gain_factors(sizes, signs)
-    top, low = (np.array([[part(x) for x in row] for row in rows], dtype=object) for part in (_top, _low))
-    return Ratio(top, low)
-
-
-def _top(number: Fraction) -> int:
-    return number.numerator
-
-
-def _low(number: Fraction) -> int:
-    return number.denominator
+    parts = ([[getattr(x, part) for x in row] for row in rows] for part in ("numerator", "denominator"))
+    return Ratio(*(np.array(each, dtype=object) for each in parts))

@@ -118,14 +118,8 @@ def _turns(random: np.random.Generator, *shape: int) -> _Numbers:
     return np.asarray(turns[random.integers(len(turns), size=shape[:-1])].astype(np.float64))
 
 
-def _gain_factors(random: np.random.Generator, *shape: int) -> _Numbers:
-    """`c` for each frequency and `1/c`, each row with a sign of its own."""
-    factors = np.tile(2.0 ** random.integers(-1, 2, size=shape[1] // 2), 2)
-    return np.asarray(np.stack([factors, 1 / factors]) * random.choice([-1, 1], size=shape))
-
-
 def _row_factors(random: np.random.Generator, groups: int, rows: int, width: int) -> _Numbers:
-    """The same for each group: those of the rows of its queries, and of its keys."""
+    """`c` of each group and frequency for the rows of its queries, `1/c` for its keys, each with a sign of its own."""
     c = np.tile(2.0 ** random.integers(-1, 2, size=(groups, 1, width // 2)), 2)
     factors = np.concatenate([*[c] * (rows - 1), 1 / c], axis=1)
     return np.asarray(factors * random.choice([-1, 1], size=(groups, rows, width)))
@@ -140,7 +134,7 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("values", _gauges, {"values": ()}),
     ("queries", _gauges, {"queries": ()}),
     ("queries", _turns, {"turns": ()}),
-    ("queries", _gain_factors, {"gain_factors": ()}),
+    ("queries", lambda random, *shape: _row_factors(random, 1, *shape)[0], {"gain_factors": ()}),
     ("queries", _row_factors, {"row_factors": ()}),
     ("biases", _short, {"key_bias": ("key_bias",), "value_bias": ("value_bias", "output_bias")}),
     ("biases", _short, {"attention_bias": ("output_bias", "down_bias")}),
