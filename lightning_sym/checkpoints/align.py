@@ -21,7 +21,6 @@ from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
 from lightning_sym.checkpoints.identity import unlike
 from lightning_sym.checkpoints.layer_fit import fitted
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces, require_checkpoint
-from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream_fit import streams
@@ -188,14 +187,10 @@ def squares_of(made: Pieces, theirs: Pieces) -> dict[str, tuple[float, float]]:
         apart = whole = 0.0
         for rows in slices(new):
             some = np.asarray(new[rows], dtype=np.float64)
-            apart += _square(some - np.asarray(old[rows], dtype=np.float64))
-            whole += _square(some)
+            less = some - np.asarray(old[rows], dtype=np.float64)
+            apart, whole = apart + float(np.vdot(less, less)), whole + float(np.vdot(some, some))
         found[name] = apart, whole
     return found
-
-
-def _square(array: Floats) -> float:
-    return float(np.vdot(array, array))
 
 
 def relative(square: float, whole: float) -> float:

@@ -175,14 +175,12 @@ def gram(parts: Iterable[Near]) -> Near:
         >>> gram(near(np.array([[x, 1.0]])) for x in (1.0, 2.0)).value.tolist()
         [[5.0, 3.0], [3.0, 2.0]]
     """
-    products = (part.mT @ part for part in parts)
-    first = next(products)
-    value, error, added = first.value, first.error, 0
-    for product in products:
-        value += product.value
-        error, added = error + product.error, added + 1
-    lost = added * UNIT * (_size(value) + 2 * error) if added else 0.0
-    return Near(value, (error + lost) * WIDEN**2 if added else error)
+    value, errors = np.zeros(()), list[Floats]()
+    for product in (part.mT @ part for part in parts):
+        value = np.add(value, product.value, out=value if errors else product.value)
+        errors.append(product.error)
+    lost = (len(errors) - 1) * UNIT * (_size(value) + 2 * sum(errors))
+    return Near(value, (sum(errors) + lost) * (WIDEN**2 if len(errors) > 1 else 1))
 
 
 def near(array: Any) -> Near:

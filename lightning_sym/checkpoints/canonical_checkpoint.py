@@ -310,7 +310,8 @@ def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, **parts: 
     """A layer under parts of a symmetry of it, the stream as it is."""
     alone = replace(form, layers=1)
     part = MadeCheckpoint(alone, None, (block,))  # type: ignore[arg-type]
-    return rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry(**parts),))).block(0)
+    made = rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry(**parts),)))
+    return block_of(made, 0, Walker.REWRITING)
 
 
 def _nearest(lengths: Any) -> float:

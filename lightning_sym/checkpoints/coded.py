@@ -76,8 +76,7 @@ class Coded(_AsArray):
         return Coded(found) if isinstance(found, np.ndarray) else from_disk(np.asarray(found), "BF16")[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        found = from_disk(self.codes, "BF16")
-        return found if dtype is None else found.astype(dtype)
+        return np.asarray(from_disk(self.codes, "BF16"), dtype=dtype)
 
 
 class RowsLater(_AsArray):

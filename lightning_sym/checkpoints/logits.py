@@ -303,10 +303,8 @@ def _memory(checkpoint: Checkpoint, columns: int, bits: int) -> int:
     """
     form = checkpoint.form
     balls = columns * (2 * form.inner + 4 * form.width + ROWS_AT_ONCE + columns)
-    weights = 0
-    if not isinstance(checkpoint, StoredCheckpoint):
-        layer = form.width * (2 * (form.heads + form.groups) * form.head_width + 3 * form.inner)
-        weights = 16 * layer + 8 * form.width * (2 * form.vocabulary + form.context * (form.theta is None))
+    ends = form.width * (2 * form.vocabulary + form.context * (form.theta is None))
+    weights = 0 if isinstance(checkpoint, StoredCheckpoint) else 16 * form.numbers_of_a_layer + 8 * ends
     return weights + 2 * balls * (150 + bits // 4)
 
 

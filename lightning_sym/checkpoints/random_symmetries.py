@@ -125,10 +125,6 @@ def _row_factors(random: np.random.Generator, groups: int, rows: int, width: int
     return np.asarray(factors * random.choice([-1, 1], size=(groups, rows, width)))
 
 
-def _number(random: np.random.Generator) -> Fraction:
-    return Fraction(int(random.integers(1, 9)), 4)
-
-
 LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("heads", _heads, {"heads": ()}),
     ("values", _gauges, {"values": ()}),
@@ -149,7 +145,11 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("gains", lambda random, size: random.choice([-1.0, 1.0], size=size), {"behind1": (), "behind2": ()}),
     ("ones", _short, {name: (f"{name[:-6]}_bias",) for name in FOLDED} | {"output_shift": (), "down_shift": ()}),
     ("ones", _short, {"router_shift": ("router",)}),
-    ("ones", _number, {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)}),
+    (
+        "ones",
+        lambda random: Fraction(int(random.integers(1, 9)), 4),
+        {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)},
+    ),
 )
 """By kind, how its parts are drawn, and by part the pieces that must be there; in the order of drawing."""
 

@@ -86,11 +86,6 @@ class Rewritten(View):
         made = {name: [array[some] for some in slices(array)] for name, array in later.present()}
         return replace(later, **{name: self.ring.numbers(np.concatenate(parts)) for name, parts in made.items()})
 
-    def block(self, layer: int) -> Block:
-        """Layer `layer`, from 0."""
-        found: Block = self.coded(layer)
-        return found
-
     def coded(self, layer: int | None) -> Any:
         """A layer, or for `None` the ends, of which some rows are rewritten where they are asked for."""
         if layer is None:

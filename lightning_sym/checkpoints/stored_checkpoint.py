@@ -90,15 +90,13 @@ class StoredCheckpoint:
         """
         return self._pieces(Block, layer)
 
-    def coded(self, layer: int | None) -> Ends | Block:
+    def coded(self, layer: int | None) -> Any:
         """A layer, or the ends for `None`, for who looks at some entries at a time: bfloat16 is `Coded`, as it lies.
 
         Raises:
             FileFormatError, TooLarge, BadInput: as for `block` and `ends`.
         """
-        if layer is None:
-            return self._pieces(Ends, None, coded=True)
-        return self._pieces(Block, layer, coded=True)
+        return self._pieces(Ends if layer is None else Block, layer, coded=True)
 
     def stored(self, piece: str) -> str:
         """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it.
