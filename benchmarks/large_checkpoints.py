@@ -4,10 +4,12 @@
     python benchmarks/large_checkpoints.py --folder /tmp/large --only 1B --ask same-orders,fingerprint
 
 Checkpoints are written in BF16, with a copy whose heads and neurons are permuted (`orders`), one in which every listed
-symmetry was used and every number rounded (`all`), and one that is permuted and has a mistake, the rows of the keys of
-the last layer in the order of another layout (`mistaken`). Each question is a process of its own; memory is the most
-that it holds besides pages of mapped files, looked at twenty times a second. Times are beside what the matrix product
-of this machine takes for 2 operations a weight and coordinate of the stream, so that other machines can be told.
+symmetry was used and every number rounded (`all`), one whose stream was turned by a random orthogonal matrix, behind
+folded norms and beside an unembedding of its own (`turned`), and one that is permuted and has a mistake, the rows of
+the keys of the last layer in the order of another layout (`mistaken`). Each question is a process of its own, whose row
+is printed when it ends; memory is the most that it holds besides pages of mapped files, looked at twenty times a
+second. Times are beside what the matrix product of this machine takes for 2 operations a weight and coordinate of the
+stream, so that other machines can be told.
 """
 
 from __future__ import annotations
@@ -121,6 +123,14 @@ def all_of_them(form: CheckpointForm) -> Symmetry:
     return Symmetry(tuple(found), order=random.permutation(form.width), signs=signs)
 
 
+def turn(form: CheckpointForm) -> Symmetry:
+    """A dense rotation of the stream, with all norms folded and the unembedding untied, as before quantisation."""
+    one = np.ones(form.width)
+    matrix, _ = np.linalg.qr(np.random.default_rng(3).standard_normal((form.width, form.width)))
+    layers = (LayerSymmetry(gain1=one, gain2=one),) * form.layers
+    return Symmetry(layers, rotation=matrix, final_gain=one, tied=False)
+
+
 def numbers(shape: str) -> int:
     """How many numbers such a checkpoint has."""
     layers, heads, groups, a, inner, vocabulary = SHAPES[shape]
@@ -132,6 +142,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "same-equal": ("same", "{model}", "{model}"),
     "same-orders": ("same", "{model}", "{orders}"),
     "same-all": ("same", "{model}", "{all}"),
+    "same-turned": ("same", "{model}", "{turned}"),
     "same-mistaken": ("same", "{model}", "{mistaken}"),
     "fingerprint": ("circuits", "{model}", "--fingerprint"),
     "symmetries": ("symmetries", "{model}"),
@@ -143,7 +154,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 
 def written(folder: Path, shape: str, asked: list[str]) -> dict[str, str]:
     """The checkpoints that are asked for, written where they are not there yet."""
-    paths = {name: str(folder / f"{shape}-{name}") for name in ("model", "orders", "all", "mistaken", "made")}
+    paths = {name: str(folder / f"{shape}-{name}") for name in ("model", "orders", "all", "turned", "mistaken", "made")}
     paths["symmetry"] = str(folder / f"{shape}-symmetry.json")
     form = form_of(shape)
     one = Drawn(form)
@@ -151,7 +162,8 @@ def written(folder: Path, shape: str, asked: list[str]) -> dict[str, str]:
     if not Path(paths["model"]).exists():
         save_checkpoint(one, paths["model"], "BF16")
     two = Mistaken(form)
-    for name, symmetry, of in (("orders", orders, one), ("all", all_of_them, one), ("mistaken", orders, two)):
+    made = (("orders", orders, one), ("all", all_of_them, one), ("turned", turn, one), ("mistaken", orders, two))
+    for name, symmetry, of in made:
         if name in wanted and not Path(paths[name]).exists():
             save_checkpoint(apply(symmetry(form), of, exact=False), paths[name], "BF16")
     if "symmetry" in wanted and not Path(paths["symmetry"]).exists():
@@ -161,8 +173,8 @@ def written(folder: Path, shape: str, asked: list[str]) -> dict[str, str]:
     return paths
 
 
-def asked_of(words: list[str], threads: int) -> tuple[float, float, int, int]:
-    """Seconds by the clock and of the processor, bytes besides mapped files, and the exit code."""
+def asked_of(words: list[str], threads: int, limit: float) -> tuple[float, float, int, int]:
+    """Seconds by the clock and of the processor, bytes besides mapped files, and the code, negative where ended."""
     program = [sys.executable, "-m", "lightning_cli.main", *words]
     start, most, before = time.perf_counter(), 0, os.times()
     child = subprocess.Popen(program, env=environment(HERE, threads), stdout=subprocess.DEVNULL)
@@ -170,6 +182,8 @@ def asked_of(words: list[str], threads: int) -> tuple[float, float, int, int]:
         for line in _status(child.pid):
             if line.startswith("RssAnon"):
                 most = max(most, int(line.split()[1]) * 1024)
+        if time.perf_counter() - start > limit:
+            child.kill()
         time.sleep(0.05)
     after = os.times()
     processor = after.children_user - before.children_user + after.children_system - before.children_system
@@ -186,7 +200,7 @@ def _status(process: int) -> Iterator[str]:
 
 def main() -> None:
     """Print the figures."""
-    options = parser(__doc__, "json", "only")
+    options = parser(__doc__, "json", "only", "limit", limit=3600.0)
     options.add_argument("--folder", type=Path, required=True, help="where checkpoints are written")
     options.add_argument("--ask", default=",".join(ASKED), help="what is asked, with commas between")
     options.add_argument("--threads", type=int, default=1)
@@ -202,12 +216,13 @@ def main() -> None:
         layers, heads, _, a, *_ = SHAPES[shape]
         for name in asked:
             words = [word.format(**paths) for word in ASKED[name]]
-            seconds, processor, most, code = asked_of(words, given.threads)
+            seconds, processor, most, code = asked_of(words, given.threads, given.limit)
             shutil.rmtree(paths["made"], ignore_errors=True)
             product = 2 * numbers(shape) * heads * a / rate
             cells = (f"{seconds:.1f}", f"{processor:.1f}", f"{processor / product:.1f}", f"{most / 2**30:.2f}")
             each = processor / numbers(shape) * 1e9
             row = {"shape": shape, "asked": name, "seconds": seconds, "processor": processor, "bytes": most}
+            print(shape, name, *cells, code, flush=True)
             figures.add(shape, name, *cells, f"{each:.0f}", code, layers=layers, numbers=numbers(shape), **row)
         for path in paths.values() if not given.keep else ():
             shutil.rmtree(path, ignore_errors=True)

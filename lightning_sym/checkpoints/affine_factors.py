@@ -15,7 +15,7 @@ from lightning_sym.rings.protocol import constants
 def times(weights: Array, x: Any) -> Any:
     """`weights @ x`, in the way of the ring of `x`; entries that are no floats are its constants."""
     after = getattr(x, "after", None) if weights.dtype.kind == "f" else None
-    return constants(x, weights, "weights") @ x if after is None else after(weights)
+    return constants(x, np.asarray(weights), "weights") @ x if after is None else after(weights)
 
 
 def ones(x: Any, rows: int, columns: int) -> Any:
@@ -25,7 +25,7 @@ def ones(x: Any, rows: int, columns: int) -> Any:
 
 def spread(column: Array, x: Any) -> Any:
     """Numbers, one a row of `x`, in each of its columns."""
-    return constants(x, column[:, None], "a transformer") @ ones(x, 1, x.shape[-1])
+    return constants(x, np.asarray(column)[:, None], "a transformer") @ ones(x, 1, x.shape[-1])
 
 
 def everywhere(number: Fraction, x: Any, rows: int, columns: int) -> Any:

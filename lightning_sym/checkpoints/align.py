@@ -21,7 +21,6 @@ from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
 from lightning_sym.checkpoints.identity import unlike
 from lightning_sym.checkpoints.layer_fit import fitted
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces, require_checkpoint
-from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream_fit import streams
@@ -70,16 +69,16 @@ def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> Found
     if best is None:
         raise TypeError("doing nothing is always possible")
     found = best[1]
-    if orders or not (more := _added_to_ends(found.prepared.ends(), theirs, second.form)):
+    if orders or not (more := added_to_ends(found.prepared.ends(), theirs, second.form)):
         return found
     made = apply(replace(found.prepared.symmetry, **more), first, exact=False)
     return FoundStream(found.map, made) if sum_of(squares_of(made.ends(), theirs).values()) < best[0] else found
 
 
-def _added_to_ends(made: Pieces, theirs: Pieces, form: CheckpointForm) -> dict[str, Any]:
-    """What is added to rows of embedding and positions, so that both are nearest to the second's."""
-    found, there = dict[str, Any](), dict(theirs.present())
-    less = {name: np.asarray(there[name], dtype=np.float64) - array for name, array in made.present()}
+def added_to_ends(made: Pieces, theirs: Pieces | None, form: CheckpointForm) -> dict[str, Any]:
+    """What is added to rows of embedding and positions, so that both are nearest to the second's, or to 0."""
+    found, there = dict[str, Any](), dict(theirs.present()) if theirs else {}
+    less = {name: np.asarray(there.get(name, 0), dtype=np.float64) - array for name, array in made.present()}
     if "positions" in less and allowed("moved", form):
         found["moved"] = less["embedding"].mean(axis=0)
         less |= {"embedding": less["embedding"] - found["moved"], "positions": less["positions"] + found["moved"]}
@@ -147,26 +146,21 @@ def _tried(
     yield symmetry, made
     if theirs is not None and prepared.form.norm == "layer":
         for _ in range(2):  # biases take up what maps have lost
-            parts = {name: part + _or_zero(getattr(symmetry, name)) for name, part in _along_ones(made, theirs).items()}
-            symmetry = replace(symmetry, **parts)
+            more, had = along_ones(made, theirs), dict(symmetry.named())
+            symmetry = replace(symmetry, **{name: part + had.get(name, 0.0) for name, part in more.items()})
             made = layer_under(prepared, layer, symmetry).block(layer)
         yield symmetry, made
 
 
-def _or_zero(part: Any) -> Any:
-    """A part of a symmetry as numbers."""
-    return 0.0 if part is None else part
-
-
-def _along_ones(made: Pieces, theirs: Pieces) -> dict[str, Any]:
-    """What is added along the vector of ones, so that what maps read and write is nearest to the second's."""
-    found, there = dict[str, Any](), dict(theirs.present())
+def along_ones(made: Pieces, theirs: Pieces | None) -> dict[str, Any]:
+    """What is added along the vector of ones, so that what maps read and write is nearest to the second's, or to 0."""
+    found, there = dict[str, Any](), dict(theirs.present()) if theirs else {}
     for name, array in made.present():
         piece = LAYER[name]
         axis = piece.place("stream")
         if axis is None or f"{name}_shift" not in KINDS:
             continue
-        less = np.asarray(there[name], dtype=np.float64) - array
+        less = np.asarray(there.get(name, 0), dtype=np.float64) - array
         direction = 1 / np.asarray(getattr(made, f"{piece.norm}_gain")) if piece.norm else np.ones(less.shape[axis])
         shift = np.tensordot(less, direction, axes=(axis, 0)) / np.vdot(direction, direction)
         found[f"{name}_shift"] = shift if np.shape(shift) else float(shift)
@@ -193,14 +187,10 @@ def squares_of(made: Pieces, theirs: Pieces) -> dict[str, tuple[float, float]]:
         apart = whole = 0.0
         for rows in slices(new):
             some = np.asarray(new[rows], dtype=np.float64)
-            apart += _square(some - np.asarray(old[rows], dtype=np.float64))
-            whole += _square(some)
+            less = some - np.asarray(old[rows], dtype=np.float64)
+            apart, whole = apart + float(np.vdot(less, less)), whole + float(np.vdot(some, some))
         found[name] = apart, whole
     return found
-
-
-def _square(array: Floats) -> float:
-    return float(np.vdot(array, array))
 
 
 def relative(square: float, whole: float) -> float:

@@ -7,7 +7,7 @@ a sum of `n` products in float64 is off by at most `n u / (1 - n u)` times the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,6 +163,24 @@ def stacked(parts: list[Near]) -> Near:
     """Matrices on top of each other, as one that is off by no more than all of them."""
     error = sum(part.error for part in parts) * (WIDEN if len(parts) > 1 else 1.0)
     return Near(np.concatenate([part.value for part in parts], axis=-2), np.asarray(error))
+
+
+def gram(parts: Iterable[Near]) -> Near:
+    """The sum of `X^T X` over some matrices, of which one at a time is asked for.
+
+    What adds up grows in the order of positive matrices, so that no partial sum has a larger norm than the last one,
+    but for what was lost before; each addition loses a unit of that.
+
+    Example:
+        >>> gram(near(np.array([[x, 1.0]])) for x in (1.0, 2.0)).value.tolist()
+        [[5.0, 3.0], [3.0, 2.0]]
+    """
+    value, errors = np.zeros(()), list[Floats]()
+    for product in (part.mT @ part for part in parts):
+        value = np.add(value, product.value, out=value if errors else product.value)
+        errors.append(product.error)
+    lost = (len(errors) - 1) * UNIT * (_size(value) + 2 * sum(errors))
+    return Near(value, (sum(errors) + lost) * (WIDEN**2 if len(errors) > 1 else 1))
 
 
 def near(array: Any) -> Near:

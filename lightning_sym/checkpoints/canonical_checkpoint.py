@@ -7,7 +7,7 @@ last the orders.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
@@ -16,23 +16,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.align import added_to_ends, along_ones
 from lightning_sym.checkpoints.canonical_ways import (
+    are_told,
     balanced_gauge,
     balanced_keys,
     balanced_stream,
     exact_gauge,
     exact_keys,
     exact_stream,
-    ordered,
+    ordered_sets,
+    rows_are_told,
     signs_are_told,
 )
 from lightning_sym.checkpoints.coded import slices
+from lightning_sym.checkpoints.configurations import has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form, require_whole
 from lightning_sym.checkpoints.walk import rewritten
 from lightning_sym.display import Result, latex_words
@@ -85,17 +89,23 @@ class _Way(NamedTuple):
         ring: of its numbers.
         stream: what is done to the stream.
         gauge: what is done inside of heads and neurons.
-        keys: what groups, heads and neurons are ordered by.
+        keys: what groups, heads, experts and neurons are ordered by.
+        told: whether what was chosen in the layer is told by its numbers.
+        untold: what is said where it is not.
     """
 
     ring: Exact | Rounded
     stream: Callable[[Ends, CheckpointForm], dict[str, Any]]
     gauge: Callable[[Block, CheckpointForm], dict[str, Any]]
-    keys: Callable[[Block, int], tuple[Any, Any, Any]]
+    keys: Callable[[Block], Iterable[Any]]
+    told: Callable[[Block, CheckpointForm, Collection[str]], bool]
+    untold: str
 
 
-EXACT = _Way(Exact(), exact_stream, exact_gauge, exact_keys)
-ROUNDED = _Way(Rounded(), balanced_stream, balanced_gauge, balanced_keys)
+ZERO_OR_EQUAL = "signs, or orders, of rows that are zero, or equal up to what may be done to each"
+CUBES = "signs, or turns, by which the cubes of a row add up to nothing"
+EXACT = _Way(Exact(), exact_stream, exact_gauge, exact_keys, rows_are_told, ZERO_OR_EQUAL)
+ROUNDED = _Way(Rounded(), balanced_stream, balanced_gauge, balanced_keys, signs_are_told, CUBES)
 
 
 def canonical_checkpoint(
@@ -135,13 +145,6 @@ def canonical_checkpoint(
     require_checkpoint(checkpoint)
     form, tell = checkpoint.form, progress or unheard
     require_form(form, Walker.REWRITING)
-    for part, there in (
-        ("norms over the whole width of queries and keys", form.head_norms == "width"),
-        ("no norms in front of attention and MLPs", bool(form.bare)),
-        ("experts", form.experts is not None),
-    ):
-        if there:
-            raise BadInput(f"one form for all members of an orbit is not known for {part}")
     require_whole(form, memory, "one form of a checkpoint, a whole layer or its embeddings,")
     way, left = EXACT if exact else ROUNDED, list[str]()
     tell("the residual stream", 0, form.layers + 1)
@@ -180,18 +183,20 @@ def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]
     found = (EXACT if fixed else way).stream(ends, form)
     if not found:
         left.append("the residual stream: the rows of the embedding do not fill it")
+    if exact and not are_told(np.asarray(ends.embedding).T * found["signs"][np.argsort(found["order"]), None]):
+        left.append(f"the residual stream: {ZERO_OR_EQUAL}")
     return parts | found
 
 
 LONG = ", which times weights are no floats of 64 bits"
 
 
-def _are_floats(rows: Any, gain: Any) -> bool:
-    """Whether rows times gains are floats of 64 bits, exactly."""
+def _are_floats(rows: Any, gain: Any, operation: Any = Exact.times) -> bool:
+    """Whether rows times gains, or what another operation makes of both, are floats of 64 bits, exactly."""
     ring = Exact(0)
     try:
         for some in slices(rows):
-            ring.times(ring.numbers(rows[some]), ring.numbers(gain))
+            operation(ring, ring.numbers(rows[some]), ring.numbers(gain))
     except TooLarge:
         return False
     return True
@@ -235,6 +240,8 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
         return parts, left
     for half in HALVES.values():
         number, (gain, bias) = half.norm[-1], (getattr(block, name) for name in half.norms)
+        if gain is None:
+            continue
         maps = (getattr(block, name) for name, piece in half.maps.items() if piece.norm and not piece.added_to)
         if way is EXACT and not all(_are_floats(rows, gain) for rows in maps if rows is not None):
             left.append(f"gains of norm {number}{LONG}")
@@ -261,28 +268,38 @@ def _with(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
 def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tuple[dict[str, Any], float]:
     """What is done inside of a layer whose norms and stream are as they will be, and how near two lengths are.
 
-    To what is left as it is, it adds signs that nothing tells.
+    To what is left as it is, it adds what nothing tells.
     """
-    share = form.heads // form.groups
     flat = block if form.norm == "rms" or way is EXACT else _centred(block)
     gauge = way.gauge(flat, form)
     for name in ("behind1", "behind2"):
         if (gain := getattr(flat, f"{name}_gain")) is not None:
             gauge[name] = np.where(np.asarray(gain) < 0, -1.0, 1.0)
     made = changed(flat, form, way.ring, **gauge)
-    groups, heads, neurons = way.keys(made, share)
-    order = ordered(groups)
-    places = [group * share + ordered(heads[group * share : (group + 1) * share]) for group in order]
-    found = {"heads": np.concatenate(places), "neurons": ordered(neurons)}
+    groups, heads, experts, neurons = way.keys(made)
+    found: dict[str, Any] = {}
+    order, found["heads"] = ordered_sets(groups, heads)
+    if kept := has_equal_experts(block, form):
+        left.append("experts, in their order, as two have equal rows of the router")
+    sets, found["neurons"] = ordered_sets(experts, neurons, kept=kept)
     moved = {"values": order, "queries": order, "turns": order, "ups": found["neurons"]}
     found |= {name: part[moved[name]] if name in moved else part for name, part in gauge.items()}
+    if (part := gauge.get("row_factors")) is not None:
+        rows = part[:, :-1].reshape(form.heads, -1)[found["heads"]].reshape(part[:, :-1].shape)
+        found["row_factors"] = np.concatenate([rows, part[order, -1:]], axis=1)
+    if made.router is not None:
+        row = np.asarray(made.router[sets[0]] if way is EXACT else made.router.mean(axis=0))
+        if way is EXACT and not _are_floats(made.router, -row, Exact.plus):
+            left.append("what all rows of the router have in common, without which they are no floats of 64 bits")
+        else:
+            found["router_shift"] = -row
+    if not way.told(made, form, gauge):
+        left.append(way.untold)
     if way is EXACT:
         return found, 1.0
-    if not signs_are_told(made, form, gauge):
-        left.append("signs, or turns, by which the cubes of a row add up to nothing")
     if form.norm == "layer":
-        found |= _shifts(changed(block, form, way.ring, **found))
-    ways = (groups, neurons, *(heads[group * share : (group + 1) * share] for group in range(form.groups)))
+        found |= along_ones(changed(block, form, way.ring, **found), None)
+    ways = (groups, *heads.reshape(form.groups, -1, 2), experts, *neurons.reshape(len(experts), -1, 2))
     inside = [made.value] * ("values" in gauge) + [made.key[:, form.turned :]] * ("queries" in gauge)
     rows = (np.linalg.norm(group, axis=1) for part in inside for group in part)  # singular values stand in order
     return found, min(map(_nearest, (*(each[:, 0] for each in ways), *rows)))
@@ -292,7 +309,8 @@ def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, **parts: 
     """A layer under parts of a symmetry of it, the stream as it is."""
     alone = replace(form, layers=1)
     part = MadeCheckpoint(alone, None, (block,))  # type: ignore[arg-type]
-    return rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry(**parts),))).block(0)
+    made = rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry(**parts),)))
+    return block_of(made, 0, Walker.REWRITING)
 
 
 def _nearest(lengths: Any) -> float:
@@ -311,29 +329,15 @@ def _centred(block: Block) -> Block:
     return replace(block, **found)
 
 
-def _shifts(block: Block) -> dict[str, Any]:
-    """What is added along ones, so that nothing is left of it."""
-    found: dict[str, Any] = {}
-    for name, array in block.present():
-        axis = LAYER[name].place("stream")
-        if axis is not None and f"{name}_shift" in KINDS:
-            mean = -array.mean(axis=axis)
-            found[f"{name}_shift"] = mean if mean.shape else float(mean)
-    return found
-
-
 def _along_ones(prepared: Rewritten) -> dict[str, Any]:
     """What is added to rows of embedding and positions: so that means are 0, of a row only with LayerNorm."""
-    form, ends = prepared.form, ends_of(prepared, Walker.REWRITING)
-    found: dict[str, Any] = {}
-    moved: Any = 0.0
-    if allowed("moved", form) and ends.positions is not None:
-        found["moved"] = moved = -ends.embedding.mean(axis=0)
-    if form.norm == "layer":
-        if not form.tied:
-            found["embedding_shift"] = -(ends.embedding + moved).mean(axis=1)
-        if ends.positions is not None:
-            found["positions_shift"] = -(ends.positions - moved).mean(axis=1)
-        if ends.unembedding is not None and ends.final_bias is not None and not ends.final_bias.any():
-            found["unembedding_shift"] = -ends.unembedding.mean(axis=1)
+    ends = ends_of(prepared, Walker.REWRITING)
+    found = added_to_ends(ends, None, prepared.form)
+    if (
+        allowed("unembedding_shift", prepared.form)
+        and ends.unembedding is not None
+        and ends.final_bias is not None
+        and not ends.final_bias.any()
+    ):
+        found["unembedding_shift"] = -np.asarray(ends.unembedding).mean(axis=1)
     return found

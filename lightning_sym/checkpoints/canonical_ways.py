@@ -3,7 +3,9 @@
 Exactly: orders, signs and powers of two, so that no number is rounded. Each stage is computed from numbers that the
 members of an orbit have in common up to these. Rows are ordered like words in a dictionary, by their first entries; the
 sign of a row is that of its first entry that is not 0, its size such that the largest one is at least 1/2 and less
-than 1.
+than 1. What stands in sets, heads in groups and neurons in experts, is ordered in each set first; sets that have the
+same in common are then ordered by all that is in them. A vector that is added to all rows of a router changes no order
+of rows, as in the first entry that differs it is the same number.
 
 In float64: rotations, matrices, turns and scales too. Queries, keys, values and outputs are balanced: `V V^T` and the
 sum of all `O^T O` of a group become one diagonal matrix, whose entries fall. What two signs are left open by squares is
@@ -14,19 +16,21 @@ is one where these sums are independent.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
+from itertools import pairwise
 from math import fsum
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.bases import Places
-from lightning_sym.checkpoints.coded import CHUNK
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.fits import gain_factors
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats
+from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.stream_fit import centred
 
 # ---- exactly
@@ -49,6 +53,32 @@ def ordered(rows: Any) -> Places:
         if depth >= rows.shape[1] or not (some[order[1:]] == some[order[:-1]]).all(axis=1).any():
             return np.asarray(order, dtype=np.int64)
         depth *= 8
+
+
+def ordered_sets(sets: Any, inside: Any, *, kept: bool = False) -> tuple[Places, Places]:
+    """The places of sets, and of what is in them, equally much in each and side by side.
+
+    Args:
+        sets: a row for each, of what all in it have in common.
+        inside: a row for each thing.
+        kept: whether sets stay where they are.
+
+    Example:
+        >>> ordered_sets(np.zeros((2, 0)), np.array([[3], [5], [4], [2]]))[1].tolist()
+        [3, 2, 0, 1]
+    """
+    each = np.arange(len(inside)).reshape(len(sets), -1)
+    places = np.stack([some[ordered(inside[some])] for some in each])
+    order = np.arange(len(sets))
+    if not kept and len(sets) > 1:
+        order = ordered(np.hstack([sets, inside[places].reshape(len(sets), -1)]))
+    return order, places[order].reshape(-1)
+
+
+def are_told(rows: Any) -> bool:
+    """Whether no row is zero, so that its sign is told, and no two are equal, so that their order is."""
+    pairs = pairwise(ordered(rows).tolist())
+    return bool(rows.any(axis=1).all()) and not any(np.array_equal(rows[i], rows[j]) for i, j in pairs)
 
 
 def first_signs(rows: Any) -> Floats:
@@ -92,22 +122,46 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     """Orders, signs and powers of two inside of the heads, and those of neurons that a gate multiplies."""
     parts: dict[str, Any] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
-        parts["gain_factors"] = _exact_factors(block)
+        parts |= _factors(block, form, lambda _, keys: 1 / unit_powers(keys))
     if form.head_norms is None and form.turned < form.head_width:
-        parts["queries"] = np.stack([_inverse(_one_a_row(rows[form.turned :])).T for rows in block.key])
+        of_keys = np.stack([_one_a_row(rows[form.turned :]) for rows in block.key])
+        parts["queries"] = np.divide(
+            1.0, of_keys, out=np.zeros_like(of_keys), where=of_keys != 0
+        )  # inverse, transposed
     if form.head_norms is None and form.turned:
         parts["turns"] = np.stack([_quarter_turns(rows[: form.turned]) for rows in block.key])
-    if block.gate is not None:
-        parts["ups"] = first_signs(block.up) * unit_powers(block.up)
+    if form.scales_neurons:
+        parts["ups"] = unit_powers(block.up) * (1 if block.gate is None else first_signs(block.up))  # ReLU: no signs
     return parts
 
 
-def exact_keys(block: Block, share: int) -> tuple[Any, Any, Any]:
-    """A row for each group, each head and each neuron: what they are ordered by, the entries that differ first."""
-    groups = np.concatenate([x.reshape(len(block.key), -1) for x in (block.key, block.value)], axis=1)
-    heads = np.concatenate([x.reshape(len(block.query), -1) for x in (block.query, block.output)], axis=1)
-    read = block.up if block.gate is None else np.concatenate([block.gate, block.up], axis=1)
-    return groups, heads, np.concatenate([read, block.down.T], axis=1)
+def exact_keys(block: Block) -> Iterator[Any]:
+    """A row for each group, head, expert and neuron: all that it has, by which it is ordered."""
+    for kind in ("groups", "heads", "experts", "neurons"):
+        there = ((array, LAYER[name].place(kind)) for name, array in block.present())
+        rows = [np.moveaxis(array, at, 0).reshape(array.shape[at], -1) for array, at in there if at is not None]
+        yield np.concatenate(rows, axis=1) if rows else np.zeros((1, 0))
+
+
+def rows_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -> bool:
+    """Whether each row has a sign and a place by which another one of its orbit is known.
+
+    Args:
+        block: a layer under the gauge.
+        form: of the network, as this layer has it.
+        gauge: the parts of it.
+    """
+    gains = (getattr(block, f"{name}_{kind}_gain") for name in ("query", "key") for kind in ("norm", "row"))
+    return (
+        all(map(are_told, block.value))
+        and ("queries" not in gauge or all(map(are_told, block.key[:, form.turned :])))
+        and (
+            "turns" not in gauge
+            or bool(as_complex(np.asarray(block.key[:, : form.turned], dtype=np.float64)).any(axis=-1).all())
+        )
+        and ("ups" not in gauge or bool(block.up.any(axis=1).all()))
+        and all(gain is None or bool(np.all(gain)) for gain in gains)
+    )
 
 
 def _one_a_row(rows: Any) -> Floats:
@@ -117,11 +171,6 @@ def _one_a_row(rows: Any) -> Floats:
     found = np.zeros((len(rows), len(rows)))
     found[np.arange(len(rows)), order] = factors[order]
     return found
-
-
-def _inverse(matrix: Floats) -> Floats:
-    """The inverse of a matrix with one power of two in each row and column."""
-    return np.divide(1.0, matrix.T, out=np.zeros_like(matrix), where=matrix.T != 0)
 
 
 def _quarter_turns(rows: Any) -> Floats:
@@ -137,16 +186,19 @@ def _quarter_turns(rows: Any) -> Floats:
     return turns / unit_powers(np.concatenate([real, imaginary], axis=1))[:, None]
 
 
-def _gains(block: Block) -> tuple[Floats, list[list[int]]]:
-    """Gains on queries and on keys, `(2, 2, a / 2)`, both rows of a frequency in one column; and their signs."""
-    gains = np.asarray([block.query_norm_gain, block.key_norm_gain], dtype=np.float64)
-    return gains.reshape(2, 2, -1), np.where(gains < 0, -1, 1).tolist()
+def _factors(block: Block, form: CheckpointForm, size: Callable[[Floats, Floats], Floats]) -> dict[str, Any]:
+    """Positive gains on queries and keys, for all heads or for each row, of each frequency times `size`, or over it.
 
-
-def _exact_factors(block: Block) -> Floats:
-    """Positive gains on queries and keys, those of keys of each frequency at least 1/2 and below 1."""
-    gains, signs = _gains(block)
-    return np.array(gain_factors((1 / unit_powers(gains[1].T)).tolist(), signs))
+    It is asked with the gains of both that stand together, a row a frequency.
+    """
+    name, groups = ("row", form.groups) if form.head_norms == "width" else ("norm", 1)
+    sides = (np.asarray(getattr(block, f"{side}_{name}_gain"), dtype=np.float64) for side in ("query", "key"))
+    made = []
+    for queries, keys in zip(*(side.reshape(groups, -1, form.head_width) for side in sides), strict=True):
+        planes = (side.reshape(-1, form.head_width // 2).T for side in (queries, keys))
+        signs = np.where(np.concatenate([queries, keys]) < 0, -1, 1)
+        made.append(gain_factors([Fraction(each) for each in size(*planes).tolist()], signs.tolist()))
+    return {"row_factors": np.array(made)} if name == "row" else {"gain_factors": np.array(made[0])}
 
 
 # ---- balanced
@@ -170,9 +222,9 @@ def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=len(rows))
     mean = np.mean(rows, axis=0, dtype=np.float64) if form.theta is None else 0.0
     sums = np.zeros((width, width))
-    for start in range(0, len(rows), CHUNK):
-        some = centred(np.asarray(rows[start : start + CHUNK], dtype=np.float64) - mean, form)
-        np.add.at(sums, (np.arange(start, start + len(some)) % width), some * signs[start : start + CHUNK, None])
+    for at in slices(rows):
+        some = centred(np.asarray(rows[at], dtype=np.float64) - mean, form)
+        np.add.at(sums, (at.start + np.arange(len(some))) % width, some * signs[at, None])
     whole: Any = 0.0
     if form.norm == "layer":  # both sides without ones, which stay as they are
         sums, whole = sums - sums.mean(axis=0), np.full((width, width), 1 / width)
@@ -189,7 +241,7 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     writers = block.output.reshape(form.groups, -1, form.head_width)
     found: dict[str, Any] = {"values": _all(zip(block.value, writers, strict=True))}
     if form.head_norms is not None:
-        found["gain_factors"] = _balanced_factors(block)
+        found |= _factors(block, form, _equal_lengths)
     if form.head_norms is None and form.turned:
         queries, keys = (part[:, : form.turned] for part in (block.query, block.key))
         by_group = queries.reshape(form.groups, share, *queries.shape[1:])
@@ -229,16 +281,13 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
     )
 
 
-def balanced_keys(block: Block, share: int) -> tuple[Any, Any, Any]:
-    """A number for each group, each head and each neuron, that they are ordered by: what is largest comes first."""
-
-    def lengths(array: Any) -> Floats:
-        flat = array.reshape(len(array), -1)
-        return np.asarray(-np.sqrt((flat * flat).sum(axis=1, keepdims=True)))
-
-    neurons = np.hstack([lengths(block.up if block.gate is None else block.gate), lengths(block.down.T)])
-    heads = np.hstack([lengths(block.output), lengths(block.query)])
-    return np.hstack([lengths(block.value), lengths(block.key)]), heads, neurons
+def balanced_keys(block: Block) -> Iterator[Any]:
+    """Lengths of each group, head, expert and neuron, that they are ordered by: what is largest comes first."""
+    router = None if block.router is None else block.router - block.router.mean(axis=0)
+    read = block.up if block.gate is None else block.gate
+    for parts in (block.value, block.key), (block.output, block.query), (router,), (read, block.down.T):
+        flat = (np.zeros((1, 0)) if array is None else array.reshape(len(array), -1) for array in parts)
+        yield np.hstack([-np.linalg.norm(rows, axis=1, keepdims=True) for rows in flat])
 
 
 def balanced(rows: Any, columns: Any) -> Floats | None:
@@ -286,10 +335,8 @@ def _turns(queries: Any, keys: Any) -> Floats:
     return np.stack([turns.real, turns.imag], axis=-1)
 
 
-def _balanced_factors(block: Block) -> Any:
-    """Positive gains on queries and keys, of each frequency equally long."""
-    gains, signs = _gains(block)
-    query, key = np.hypot(gains[:, 0], gains[:, 1])
+def _equal_lengths(queries: Floats, keys: Floats) -> Floats:
+    """What makes rows of queries, times it, as long as those of keys, divided by it; 1 where one is zero."""
+    query, key = (np.linalg.norm(side, axis=1) for side in (queries, keys))
     told = (query > 0) & (key > 0)
-    sizes = np.sqrt(np.divide(key, query, out=np.ones_like(key), where=told))
-    return np.array(gain_factors([Fraction(size) for size in sizes.tolist()], signs), dtype=object)
+    return np.asarray(np.sqrt(np.divide(key, query, out=np.ones_like(key), where=told)))

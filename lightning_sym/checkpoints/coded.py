@@ -76,14 +76,7 @@ class Coded(_AsArray):
         return Coded(found) if isinstance(found, np.ndarray) else from_disk(np.asarray(found), "BF16")[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        found = from_disk(self.codes, "BF16")
-        return found if dtype is None else found.astype(dtype)
-
-    def __array_function__(self, function: Any, _: Any, given: Any, kwargs: Any) -> Any:
-        """Codes are repeated; of all other functions the floats are asked."""
-        if function is np.repeat:
-            return Coded(np.repeat(self.codes, *given[1:], **kwargs))
-        return super().__array_function__(function, _, given, kwargs)
+        return np.asarray(from_disk(self.codes, "BF16"), dtype=dtype)
 
 
 class RowsLater(_AsArray):
@@ -102,11 +95,7 @@ class RowsLater(_AsArray):
         return self.make(index) if isinstance(index, slice) else np.asarray(self)[index]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(np.concatenate(self.all()), dtype=dtype)
-
-    def all(self) -> list[Any]:
-        """All rows, some in each part."""
-        return [self.make(some) for some in slices(self)]
+        return np.asarray(np.concatenate([self.make(some) for some in slices(self)]), dtype=dtype)
 
 
 def rows_at_once(array: Any) -> int:

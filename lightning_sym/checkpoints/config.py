@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Literal, NoReturn
 
-from lightning_sym.checkpoints.foreign_features import with_features
 from lightning_sym.errors import FileFormatError
+from lightning_sym.network.foreign_features import with_features
 from lightning_sym.network.readers.exact_json import said
 
 Activation = Literal["gelu", "gelu_new", "silu", "relu"]

@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.configurations import alive
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.checkpoints.understood import Walker, block_of, unchecked_pieces
 from lightning_sym.errors import TooLarge
 
 
@@ -36,13 +36,17 @@ class View:
         """How answers call it."""
         return self.original.name
 
-    def ends(self) -> Ends:
+    def ends(self) -> Any:
         """Embedding, positions, final norm and unembedding."""
-        return self.original.ends()
+        return self.coded(None)
 
-    def block(self, layer: int) -> Block:
+    def block(self, layer: int) -> Any:
         """Layer `layer`, from 0."""
-        return self.original.block(layer)
+        return self.coded(layer)
+
+    def coded(self, layer: int | None) -> Any:
+        """A layer, or the ends for `None`, as the original holds them for who looks at some entries at a time."""
+        return unchecked_pieces(self.original, layer, coded=True)
 
     def stored(self, piece: str) -> str:
         """The type that the original stores a piece in."""
@@ -58,7 +62,7 @@ class Edited(View):
     """A checkpoint that has all of another one but what is said here.
 
     Attributes:
-        form: its own, whose pieces have the matrices of the original's.
+        form: its own, whose pieces have the matrices of the original's, cut into heads as it says.
         outer: its ends, if they are others.
         order: the layers of the original that are its own; `None` for all.
     """
@@ -66,11 +70,6 @@ class Edited(View):
     form: CheckpointForm
     outer: Ends | None = None
     order: tuple[int, ...] | None = None
-
-    @classmethod
-    def read_as(cls, original: Checkpoint, form: CheckpointForm) -> Edited:
-        """The checkpoint read by another configuration: the same matrices, cut into heads as that says."""
-        return cls(original, form)
 
     @classmethod
     def with_layers(cls, original: Checkpoint, order: tuple[int, ...]) -> Edited:
@@ -85,7 +84,7 @@ class Edited(View):
     @classmethod
     def with_rows(cls, original: Checkpoint, count: int) -> Edited:
         """The checkpoint with the first so many token ids."""
-        ends, pieces = original.ends(), table(original.form).ends
+        ends, pieces = unchecked_pieces(original, None, coded=True), table(original.form).ends
         rows = {name for name, piece in pieces.items() if piece.axes[0].space.kind == "token ids"}
         cut: dict[str, Any] = {name: array[:count] for name, array in ends.present() if name in rows}
         return cls(original, replace(original.form, vocabulary=count), replace(ends, **cut))
@@ -95,17 +94,12 @@ class Edited(View):
         """The checkpoint with other ends."""
         return cls(original, original.form, outer)
 
-    def ends(self) -> Ends:
-        """Embedding, positions, final norm and unembedding."""
-        return self.original.ends() if self.outer is None else self.outer
-
-    def block(self, layer: int) -> Block:
-        """Layer `layer`, from 0."""
-        block, old, new = (
-            self.original.block(layer if self.order is None else self.order[layer]),
-            table(self.original.form),
-            table(self.form),
-        )
+    def coded(self, layer: int | None) -> Any:
+        """A layer with the heads of this one, or the ends."""
+        if layer is None:
+            return super().coded(None) if self.outer is None else self.outer
+        block = super().coded(layer if self.order is None else self.order[layer])
+        old, new = table(self.original.form), table(self.form)
         cut: dict[str, Any] = {
             name: new[name].of_matrix(old[name].as_matrix(array).reshape(new[name].matrix_shape))
             for name, array in block.present()
@@ -176,13 +170,13 @@ class Reduced(View):
         """That of the original."""
         return self.original.form
 
-    def block(self, layer: int) -> Block:
-        """Layer `layer`, from 0."""
-        return self._merged(layer)[0]
+    def coded(self, layer: int | None) -> Any:
+        """A layer, or the ends."""
+        return self._merged(layer)[0] if layer is not None and layer in self.merged else super().coded(layer)
 
     def _merged(self, layer: int) -> tuple[Block, tuple[tuple[int, int], ...]]:
         """A layer with its neurons merged, and which."""
-        return merged(block_of(self.original, layer, Walker.COMPARISON))
+        return merged(block_of(self.original, layer, Walker.COMPARISON, coded=True))
 
 
 def reduced(checkpoint: Checkpoint, side: str = "first") -> tuple[Checkpoint, tuple[Reduction, ...]]:

@@ -117,7 +117,7 @@ class Places:
 
     def by_number(self, place: int | None, known: frozenset[str]) -> Explanation | None:
         """What explains a layer, or the ends, with no symmetry at all."""
-        pair = (pieces_of(each, place, Walker.COMPARISON) for each in (self.first, self.second))
+        pair = (pieces_of(each, place, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
         first, second = (dict(each.present()) for each in pair)
         if any(name in first and first[name].shape != array.shape for name, array in second.items()):
             return None
@@ -136,7 +136,7 @@ class Places:
         """Yield the layers that share a map with the second where their own shares none: these stood there before."""
         maps = {name for name, array in scene.first.items() if array.ndim > 1}
         for other in self._others(place) if place is not None and maps <= scene.off else ():
-            theirs = dict(pieces_of(self.first, other, Walker.COMPARISON).present())
+            theirs = dict(pieces_of(self.first, other, Walker.COMPARISON, coded=True).present())
             if theirs.keys() == scene.first.keys():
                 then = replace(scene, first=theirs)
                 off = self._left(then, frozenset(theirs))
@@ -181,7 +181,9 @@ class Places:
             last[:] = [(stream, found)]
             return frozenset(name for name, worst in found.tensors.items() if not worst.units <= self.units)
 
-        first, second = (dict(ends_of(each, Walker.COMPARISON).present()) for each in (self.first, self.second))
+        first, second = (
+            dict(ends_of(each, Walker.COMPARISON, coded=True).present()) for each in (self.first, self.second)
+        )
         scene = Scene(self.first.form, first, second, wrong, self.units, self._stored(None))
         for by in explain_by_fits(scene, left, self.trials):
             if not by.scene.off:
@@ -191,7 +193,8 @@ class Places:
 
     def layer(self, layer: int, stream: Stream, known: frozenset[str]) -> Explanation | None:
         """What explains a layer, beside a symmetry; what needs no mistakes that are not known comes first."""
-        blocks = block_of(self.first, layer, Walker.COMPARISON), block_of(self.second, layer, Walker.COMPARISON)
+        first, second = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
+        blocks = first, second
         found, unequal = self._fit(blocks, stream, layer)
         if not found.off() and not unequal:
             return Explanation((), found.exact and found.equal)
@@ -199,7 +202,7 @@ class Places:
             return by
         if {name for name, piece in LAYER.items() if piece.columns} & found.tensors.keys() <= found.off():
             for other in self._others(layer):
-                theirs = block_of(self.first, other, Walker.COMPARISON)
+                theirs = block_of(self.first, other, Walker.COMPARISON, coded=True)
                 then, unequal = self._fit((theirs, blocks[1]), stream, layer)
                 if not then.off() and not unequal:
                     return exchanged(layer, other, tuple(then.tensors), then.exact and then.equal)
@@ -247,7 +250,7 @@ class Places:
 
     def _original(self, layer: int) -> Callable[[str], bool]:
         """Whether a piece of the second is the first's, number by number."""
-        old, new = block_of(self.first, layer, Walker.COMPARISON), block_of(self.second, layer, Walker.COMPARISON)
+        old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
         return lambda name: getattr(new, name) is not None and np.array_equal(getattr(old, name), getattr(new, name))
 
     def _refitted(

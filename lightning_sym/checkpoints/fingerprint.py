@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values, stacked
+from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, gram, joined, near, singular_values, stacked
 from lightning_sym.checkpoints.coded import NUMBERS, slices
 from lightning_sym.checkpoints.fingerprint_key import key_of
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of
@@ -283,17 +283,15 @@ def _less(rows: Near, row: Near) -> Near:
 def _gram(rows: Any, form: CheckpointForm, mean: Near | None, gain: Near | None) -> Near:
     """`X^T X` for the rows as they are seen, some at a time."""
 
-    def part_of(some: slice) -> Near:
+    def seen(some: slice) -> Near:
         part = near(rows[some])
         if gain is not None:
             part = part.times(gain)
         if form.norm == "layer":
             part = part.centred()
-        if mean is not None:
-            part = _less(part, mean)
-        return part.mT @ part
+        return part if mean is None else _less(part, mean)
 
-    return reduce(add, map(part_of, slices(rows)))
+    return gram(map(seen, slices(rows)))
 
 
 def form_line(form: CheckpointForm) -> str:

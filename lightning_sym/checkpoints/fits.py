@@ -243,13 +243,10 @@ def gain_factors(sizes: Sequence[Any], signs: Sequence[Sequence[int]]) -> list[l
 
     Args:
         sizes: `c`, one a frequency, which has two rows.
-        signs: of each row, of queries and of keys.
+        signs: of each row, those of keys last.
     """
-    both = [*sizes, *sizes]
-    return [
-        [sign * size for sign, size in zip(signs[0], both, strict=True)],
-        [sign / size for sign, size in zip(signs[1], both, strict=True)],
-    ]
+    *queries, keys = ([*zip(row, [*sizes, *sizes], strict=True)] for row in signs)
+    return [*([sign * size for sign, size in row] for row in queries), [sign / size for sign, size in keys]]
 
 
 def common_ratio(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:

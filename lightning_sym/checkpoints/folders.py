@@ -19,7 +19,6 @@ from lightning_sym.checkpoints.folder_files import (
     meta_tensors,
     within,
 )
-from lightning_sym.checkpoints.foreign_features import with_features
 from lightning_sym.checkpoints.gguf_file import gguf_config, numbers_of_config, read_gguf
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.layouts import Files, layout_row
@@ -28,6 +27,7 @@ from lightning_sym.checkpoints.opening import HeldFiles, Wanted, opened, rows_of
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.network.foreign_features import with_features
 from lightning_sym.network.readers.bounds import read_whole, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 

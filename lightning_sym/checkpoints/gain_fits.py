@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.configurations import Folded
 from lightning_sym.checkpoints.nice_numbers import Ratio
 
@@ -37,15 +38,6 @@ def _factors(pairs: list[tuple[Any, Any]]) -> Ratio | None:
     half = len(pairs[0][0]) // 2
     sizes = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
     signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
-    rows = [[s * c for s, c in zip(row, 2 * sizes, strict=True)] for row in signs[:-1]]
-    rows.append([s / c for s, c in zip(signs[-1], 2 * sizes, strict=True)])
-    top, low = (np.array([[part(x) for x in row] for row in rows], dtype=object) for part in (_top, _low))
-    return Ratio(top, low)
-
-
-def _top(number: Fraction) -> int:
-    return number.numerator
-
-
-def _low(number: Fraction) -> int:
-    return number.denominator
+    rows = fits.gain_factors(sizes, signs)
+    parts = ([[getattr(x, part) for x in row] for row in rows] for part in ("numerator", "denominator"))
+    return Ratio(*(np.array(each, dtype=object) for each in parts))

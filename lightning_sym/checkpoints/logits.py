@@ -17,6 +17,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.affine_factors import times
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
+from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.transformer import Prompts, as_logits, last_stream, unembedding
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.display import Result, latex_words
@@ -281,7 +282,7 @@ def _stream(
 
     bits = WANTED_BITS + SPARE_BITS + LAYER_BITS * form.layers
     for _ in range(ATTEMPTS):
-        require_memory(_memory(form, columns, bits) + kept, memory, f"logits of {columns:,} tokens")
+        require_memory(_memory(checkpoint, columns, bits) + kept, memory, f"logits of {columns:,} tokens")
         with precision(bits):
             try:
                 x: BallMatrix = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
@@ -295,16 +296,20 @@ def _stream(
     raise TooLarge(f"logits of {checkpoint.name} must be enclosed with at most {bits // 2:,} bits, and more are needed")
 
 
-def _memory(form: CheckpointForm, columns: int, bits: int) -> int:
-    """Bytes, roughly: weights of one layer and the ends, and balls of the widest streams, in all their forms."""
-    layer = form.width * (2 * (form.heads + form.groups) * form.head_width + 3 * form.inner)
-    ends = form.width * (2 * form.vocabulary + form.context * (form.theta is None))
+def _memory(checkpoint: Checkpoint, columns: int, bits: int) -> int:
+    """Bytes, roughly: weights of one layer and the ends, and balls of the widest streams, in all their forms.
+
+    Of weights in a file some rows are looked at a time, of which what is read asks by itself.
+    """
+    form = checkpoint.form
     balls = columns * (2 * form.inner + 4 * form.width + ROWS_AT_ONCE + columns)
-    return 16 * layer + 8 * ends + 2 * balls * (150 + bits // 4)
+    ends = form.width * (2 * form.vocabulary + form.context * (form.theta is None))
+    weights = 0 if isinstance(checkpoint, StoredCheckpoint) else 16 * form.numbers_of_a_layer + 8 * ends
+    return weights + 2 * balls * (150 + bits // 4)
 
 
 def _unembedded(checkpoint: Checkpoint, x: BallMatrix) -> Iterator[tuple[int, BallMatrix]]:
     """Logits of some token ids after others, and the first of these ids."""
-    rows = unembedding(ends_of(checkpoint, Walker.FORWARD))
+    rows = unembedding(ends_of(checkpoint, Walker.FORWARD, coded=True))
     for start in range(0, len(rows), ROWS_AT_ONCE):
         yield start, as_logits(times(rows[start : start + ROWS_AT_ONCE], x), checkpoint.form)

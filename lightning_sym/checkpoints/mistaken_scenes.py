@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.explanation import Detail
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured
 from lightning_sym.checkpoints.model import Array, CheckpointForm
@@ -73,16 +74,18 @@ class Scene:
         known = table(self.form)
         return {name: known[name] for name in self.first}
 
-    def left(self, name: str, made: Array) -> Measured:
-        """What a piece of the second has more than what was made for it, in units."""
+    def left(self, name: str, made: Array, some: slice = slice(None)) -> Measured:
+        """What a piece of the second, or some rows of it, has more than what was made for it, in units."""
         stored = self.stored(name)
-        left = Measuring().less(measured(self.second[name], stored), measured(made, stored))
-        return Measured(left.value, np.maximum(left.square, self.squares[name])) if name in self.squares else left
+        left = Measuring().less(measured(self.second[name][some], stored), measured(made[some], stored))
+        if name not in self.squares:
+            return left
+        return Measured(left.value, np.maximum(left.square, np.broadcast_to(self.squares[name], made.shape)[some]))
 
     def explains(self, name: str, made: Array) -> bool:
         """Whether that is rounding."""
         there = name in self.second and np.shape(self.second[name]) == np.shape(made)
-        return there and not self.left(name, made).beyond(self.limit).any()
+        return there and not any(self.left(name, made, some).beyond(self.limit).any() for some in slices(made))
 
 
 Row = Callable[[Scene], Iterator[Change]]

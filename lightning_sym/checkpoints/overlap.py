@@ -102,7 +102,7 @@ def overlap(first: Checkpoint, second: Checkpoint, units: float) -> Overlap | No
     cut = [[form.heads * form.head_width, form.groups * form.head_width] for form in (replace(old, **read), old)]
     if cut[0] != cut[1]:
         return None
-    return Overlap(Edited.read_as(first, replace(old, **read)) if read else first, second, numbers, alone, kept)
+    return Overlap(Edited(first, replace(old, **read)) if read else first, second, numbers, alone, kept)
 
 
 def _of_one_depth(

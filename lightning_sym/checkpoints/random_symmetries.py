@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.configurations import has_equal_experts
 from lightning_sym.checkpoints.layer_norm_families import LAYER_NORM
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.symmetry import KINDS as PARTS
@@ -119,21 +120,11 @@ def _turns(random: np.random.Generator, *shape: int) -> _Numbers:
     return np.asarray(turns[random.integers(len(turns), size=shape[:-1])].astype(np.float64))
 
 
-def _gain_factors(random: np.random.Generator, *shape: int) -> _Numbers:
-    """`c` for each frequency and `1/c`, each row with a sign of its own."""
-    factors = np.tile(2.0 ** random.integers(-1, 2, size=shape[1] // 2), 2)
-    return np.asarray(np.stack([factors, 1 / factors]) * random.choice([-1, 1], size=shape))
-
-
 def _row_factors(random: np.random.Generator, groups: int, rows: int, width: int) -> _Numbers:
-    """The same for each group: those of the rows of its queries, and of its keys."""
+    """`c` of each group and frequency for the rows of its queries, `1/c` for its keys, each with a sign of its own."""
     c = np.tile(2.0 ** random.integers(-1, 2, size=(groups, 1, width // 2)), 2)
     factors = np.concatenate([*[c] * (rows - 1), 1 / c], axis=1)
     return np.asarray(factors * random.choice([-1, 1], size=(groups, rows, width)))
-
-
-def _number(random: np.random.Generator) -> Fraction:
-    return Fraction(int(random.integers(1, 9)), 4)
 
 
 LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
@@ -141,7 +132,7 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("values", _gauges, {"values": ()}),
     ("queries", _gauges, {"queries": ()}),
     ("queries", _turns, {"turns": ()}),
-    ("queries", _gain_factors, {"gain_factors": ()}),
+    ("queries", lambda random, *shape: _row_factors(random, 1, *shape)[0], {"gain_factors": ()}),
     ("queries", _row_factors, {"row_factors": ()}),
     ("biases", _short, {"key_bias": ("key_bias",), "value_bias": ("value_bias", "output_bias")}),
     ("biases", _short, {"attention_bias": ("output_bias", "down_bias")}),
@@ -156,7 +147,11 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
     ("gains", lambda random, size: random.choice([-1.0, 1.0], size=size), {"behind1": (), "behind2": ()}),
     ("ones", _short, {name: (f"{name[:-6]}_bias",) for name in FOLDED} | {"output_shift": (), "down_shift": ()}),
     ("ones", _short, {"router_shift": ("router",)}),
-    ("ones", _number, {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)}),
+    (
+        "ones",
+        lambda random: Fraction(int(random.integers(1, 9)), 4),
+        {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)},
+    ),
 )
 """By kind, how its parts are drawn, and by part the pieces that must be there; in the order of drawing."""
 
@@ -170,6 +165,8 @@ def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kind
             if there and allowed and (name not in FOLDED or "gains" in kinds):
                 sets = {"heads": ("H", "G"), "neurons": ("m", "E")}
                 parts[name] = draw(random, *(sizes[letter] for letter in sets.get(name, PARTS[name].shape)))
+    if "neurons" in parts and has_equal_experts(block, form):  # then these stay where they are
+        parts["neurons"] = np.sort(parts["neurons"].reshape(form.experts, -1), axis=0).reshape(-1)
     if "ups" in parts and not form.has_gate:
         parts["ups"] = np.abs(parts["ups"])
     return LayerSymmetry(**parts)

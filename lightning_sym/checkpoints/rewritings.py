@@ -15,7 +15,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, TurnedAndNot, moved, one_number
-from lightning_sym.checkpoints.coded import RowsLater
+from lightning_sym.checkpoints.coded import RowsLater, slices
 from lightning_sym.checkpoints.configurations import (
     Configurations,
     chosen,
@@ -83,13 +83,8 @@ class Rewritten(View):
     def ends(self) -> Ends:
         """Embedding, positions, final norm and unembedding."""
         later: Ends = self.coded(None)
-        rows = {name: array.all() for name, array in vars(later).items() if isinstance(array, RowsLater)}
-        return replace(later, **{name: self.ring.numbers(np.concatenate(parts)) for name, parts in rows.items()})
-
-    def block(self, layer: int) -> Block:
-        """Layer `layer`, from 0."""
-        found: Block = self.coded(layer)
-        return found
+        made = {name: [array[some] for some in slices(array)] for name, array in later.present()}
+        return replace(later, **{name: self.ring.numbers(np.concatenate(parts)) for name, parts in made.items()})
 
     def coded(self, layer: int | None) -> Any:
         """A layer, or for `None` the ends, of which some rows are rewritten where they are asked for."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.adapter import Adapter
 from lightning_sym.checkpoints.block_types import Grid
-from lightning_sym.checkpoints.coded import NOT_FINITE, Coded
+from lightning_sym.checkpoints.coded import NOT_FINITE, NUMBERS, Coded
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
@@ -25,8 +25,6 @@ from lightning_sym.limits import require_integer, require_memory
 from lightning_sym.network.readers.bounds import shown
 
 _P = TypeVar("_P", bound=Pieces)
-_AT_ONCE = 2**22
-"""Numbers that are looked at together."""
 NUMBERS_OF_A_GRID = 20
 """Floats of 64 bits for each entry of a quantised tensor, while its codes are looked at."""
 
@@ -92,15 +90,13 @@ class StoredCheckpoint:
         """
         return self._pieces(Block, layer)
 
-    def coded(self, layer: int | None) -> Ends | Block:
+    def coded(self, layer: int | None) -> Any:
         """A layer, or the ends for `None`, for who looks at some entries at a time: bfloat16 is `Coded`, as it lies.
 
         Raises:
             FileFormatError, TooLarge, BadInput: as for `block` and `ends`.
         """
-        if layer is None:
-            return self._pieces(Ends, None, coded=True)
-        return self._pieces(Block, layer, coded=True)
+        return self._pieces(Ends if layer is None else Block, layer, coded=True)
 
     def stored(self, piece: str) -> str:
         """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it.
@@ -206,8 +202,8 @@ class StoredCheckpoint:
         except BadInput as error:
             raise type(error)(f"{self.name}: {error}") from error
         flat = array.reshape(-1)
-        for begin in range(0, flat.size, _AT_ONCE):
-            some = flat[begin : begin + _AT_ONCE]
+        for begin in range(0, flat.size, NUMBERS):
+            some = flat[begin : begin + NUMBERS]
             finite = (some & NOT_FINITE) != NOT_FINITE if coded else np.isfinite(some)
             if not finite.all():
                 first = begin + int(np.argmin(finite))

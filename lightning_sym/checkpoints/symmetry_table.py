@@ -67,11 +67,6 @@ def _scores(form: CheckpointForm, a: int) -> Group:
     return Group(f"{turns}, GL({free}) for the other rows", form.turned + free**2, "Proposition 17")
 
 
-def _per_coordinate(form: CheckpointForm, size: int) -> Group:
-    """Return what rescales the coordinates behind a norm."""
-    return Group("a number, not 0", 1, "Proposition 6")
-
-
 GROUPS: dict[str, Callable[[CheckpointForm, int], Group]] = {
     "stream": _stream,
     "scale": lambda form, size: Group("a number c > 0; epsilon becomes c^2 epsilon", 0, "Proposition 7"),
@@ -82,11 +77,8 @@ GROUPS: dict[str, Callable[[CheckpointForm, int], Group]] = {
     "neurons": lambda form, size: Group("permutations", 0, "Proposition 11"),
     "experts": lambda form, size: Group("permutations, and of the neurons with them", 0, "Proposition 20"),
     "ups": lambda form, size: Group("a number, not 0", 1, "Proposition 11"),
-    "norm1": _per_coordinate,
-    "norm2": _per_coordinate,
-    "final": _per_coordinate,
-    "behind1": lambda form, size: Group("a sign", 0, "Proposition 18"),
-    "behind2": lambda form, size: Group("a sign", 0, "Proposition 18"),
+    **dict.fromkeys(("norm1", "norm2", "final"), lambda form, size: Group("a number, not 0", 1, "Proposition 6")),
+    **dict.fromkeys(("behind1", "behind2"), lambda form, size: Group("a sign", 0, "Proposition 18")),
 }
 """By the kind of a space; `dimension` is of what leaves the configuration as it is."""
 

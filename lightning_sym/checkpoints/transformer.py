@@ -293,12 +293,12 @@ def last_stream(
     """
     form = checkpoint.form
     require_form(form, Walker.FORWARD)
-    ends = ends_of(checkpoint, Walker.FORWARD)
+    ends = ends_of(checkpoint, Walker.FORWARD, coded=True)
     tokens = Tokens(prompts, form, like)
     x = first_stream(ends, tokens, like)
     for layer in range(form.layers):
         told(layer, x)
-        x = after_block(x, block_of(checkpoint, layer, Walker.FORWARD), form, tokens.sight(layer))
+        x = after_block(x, block_of(checkpoint, layer, Walker.FORWARD, coded=True), form, tokens.sight(layer))
     return norm(x, form, ends.final_gain, ends.final_bias)
 
 

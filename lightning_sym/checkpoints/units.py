@@ -23,6 +23,9 @@ from lightning_sym.rings.rotary import largest_change
 DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
 """Bits of the significand, and the exponent of the smallest positive number."""
 
+BIAS = 1023
+"""What the exponent of a float64 has in its bits beside itself."""
+
 LESS_ONE = " less one"
 """Behind a type: the file holds what a gain is more than 1, so that its units are those of the gain less one."""
 
@@ -60,9 +63,11 @@ def unit_at(size: Any, stored: str) -> Floats:
     """
     digits, least = digits_of(stored)
     held = np.asarray(size, dtype=np.float64) - stored.endswith(LESS_ONE)
-    _, exponent = np.frexp(np.abs(held))
-    exponents = np.where(held == 0, least, np.maximum(exponent - digits, least))
-    return np.ldexp(1.0, exponents)
+    exponents = ((held.view(np.int64) >> 52) & 0x7FF) - (BIAS - 1 + digits)
+    exponents = np.maximum(exponents, least)
+    if least <= -BIAS:  # the smallest units of float64 have no exponent of their own
+        return np.asarray(np.ldexp(1.0, exponents), dtype=np.float64)
+    return np.asarray((exponents + BIAS) << 52).view(np.float64)
 
 
 @dataclass(frozen=True)

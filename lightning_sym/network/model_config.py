@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from lightning_sym.errors import FileFormatError
+from lightning_sym.network.foreign_features import with_features
 from lightning_sym.network.readers.bounds import read_whole
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse, said
 
@@ -217,7 +218,7 @@ def _is_there(key: str, value: Any) -> bool:
 def _type_of(config: dict[str, Any]) -> ModelType:
     name = config.get("model_type")
     if not isinstance(name, str) or name not in MODEL_TYPES:
-        given = "none" if name is None else ascii(str(name)[:40])
+        given = ("none" if name is None else ascii(str(name)[:40])) + with_features(config)
         _refuse(f"model_type must be one of {', '.join(MODEL_TYPES)}, whose parts are known, got {given}")
     return MODEL_TYPES[name]
 

@@ -79,7 +79,7 @@ def scaled_twice() -> Pair:
 
 
 def head_count() -> Pair:
-    return QWEN, Edited.read_as(QWEN, replace(QWEN.form, heads=2, groups=1, head_width=8))
+    return QWEN, Edited(QWEN, replace(QWEN.form, heads=2, groups=1, head_width=8))
 
 
 def padded() -> Pair:

@@ -132,7 +132,6 @@ def test_walkers_read_pieces_in_one_place() -> None:
         "edited.py",
         "symmetry_table.py",
         "align.py",
-        "canonical_checkpoint.py",
     }
 
 
