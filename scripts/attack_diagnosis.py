@@ -2,6 +2,8 @@
 
     .venv/bin/python scripts/attack_diagnosis.py --pairs 1000 --seed 1
 
+Pairs are drawn each by its own number, so that `--from 17 --pairs 1` makes the eighteenth again.
+
 Each pair has no mistake, one, or two of those that the tests make, in the second checkpoint, which may have been
 rewritten by a symmetry before, and rounded afterwards. Whether the functions differ is asked of the plain forward pass
 of the tests, which knows nothing of the library. Counted are *same* or *rounding* of pairs whose logits are apart,
@@ -56,7 +58,7 @@ def changed(one: MadeCheckpoint, two: MadeCheckpoint) -> set[str]:
     return {name for name in new if name not in old or not np.array_equal(old[name], new[name])}
 
 
-def trial(random: np.random.Generator, count: Counter[str], *, listed: bool = False) -> str:
+def trial(random: np.random.Generator, count: Counter[str], number: str, *, listed: bool = False) -> str:
     """Make and ask one pair; return what is wrong with the answer, in one line, or nothing."""
     family = str(random.choice(list(FAMILIES)))
     seed = int(random.integers(10**6))
@@ -77,7 +79,7 @@ def trial(random: np.random.Generator, count: Counter[str], *, listed: bool = Fa
     start = time.process_time()
     found = same_checkpoints(one, two)
     slow = time.process_time() - start
-    where = f"{family} seed {seed} tied {one.form.tied} kinds {kinds} stored {stored} mistakes {made}"
+    where = f"{number}{family} seed {seed} tied {one.form.tied} kinds {kinds} stored {stored} mistakes {made}"
     wrongs = {each.piece for each in found.unexplained} & {*pieces(two)}
     count["pairs"] += 1
     count["slower than 0.7 s"] += slow > 0.7
@@ -112,12 +114,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Count what `same` says of wrong conversions.")
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--from", dest="first", type=int, default=0, help="the number of the first pair")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds")
     parser.add_argument("--list", action="store_true", help="print each pair whose mistakes are not named as they are")
     asked = parser.parse_args()
-    random, count, start = np.random.default_rng(asked.seed), Counter[str](), time.monotonic()
-    for _ in range(asked.pairs):
-        if said := trial(random, count, listed=asked.list):
+    count, start = Counter[str](), time.monotonic()
+    for number in range(asked.first, asked.first + asked.pairs):
+        random = np.random.default_rng([asked.seed, number])
+        if said := trial(random, count, f"{number}: ", listed=asked.list):
             print(said, flush=True)
         if time.monotonic() - start > asked.seconds:
             break

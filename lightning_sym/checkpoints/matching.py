@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,8 +90,8 @@ class FoldedParts:
         return self.part(some, {"neurons": places})
 
 
-FEW = 4
-"""Heads, or groups of them, up to which all ways of matching them are tried."""
+FEW = 64
+"""Heads, or neurons, of which those that are nearest are matched first; of more the sum of all costs is the least."""
 
 
 def assigned(cost: Floats) -> Places:
@@ -102,12 +101,15 @@ def assigned(cost: Floats) -> Places:
     best = cost.argmin(axis=0)
     if len(np.unique(best)) == len(best):
         return np.asarray(best, dtype=np.int64)
-    cost, places = np.nan_to_num(cost, nan=4.0), np.arange(len(best))
-    if len(best) <= len(cost) <= FEW:  # all ways are tried sooner than the package is imported
-        return np.array(min(permutations(range(len(cost)), len(best)), key=lambda rows: cost[rows, places].sum()))
+    cost, order = np.nan_to_num(cost, nan=4.0), np.full(len(best), -1)
+    if len(cost) <= FEW:  # what is nearest goes first, sooner than the package is imported
+        free = np.ones(len(cost), dtype=bool)
+        for row, column in zip(*np.unravel_index(np.argsort(cost, axis=None), cost.shape), strict=True):
+            if free[row] and order[column] < 0:
+                order[column], free[row] = row, False
+        return order
     optimize = import_extra("scipy.optimize", "checkpoints", "matching the heads and neurons of two checkpoints")
     rows, columns = optimize.linear_sum_assignment(cost)
-    order = np.empty(len(best), dtype=np.int64)
     order[columns] = rows
     return order
 
