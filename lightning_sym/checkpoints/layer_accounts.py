@@ -16,7 +16,7 @@ import numpy as np
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
 from lightning_sym.checkpoints.found_symmetry import ORDERS
-from lightning_sym.checkpoints.layer_fit import Guess, fitted
+from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.layer_told import LayerTold
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
@@ -210,16 +210,20 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
     if account.off and pair.rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
         other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
         account = other if len(other.off) < len(account.off) else account
+    for by in ONE_SIDE if account.off else ():
+        other = _best(pair, _guesses(pair, by=by), options)
+        account = other if len(other.off) < len(account.off) else account
     if account.off and (plainer := account.guess.without_factors()).words.keys() != account.guess.words.keys():
         other = _account(pair, plainer, account.gains)
         account = other if len(other.off) <= len(account.off) else account
     return account, why_not
 
 
-def _guesses(pair: LayerPair, about: int = ABOUT) -> Iterator[Guess]:
+def _guesses(pair: LayerPair, about: int = ABOUT, by: Sides = BOTH) -> Iterator[Guess]:
     """The gauge that fits best with norms folded, and that with norms that do nothing."""
-    yield fitted(pair.first, pair.second, pair.form, pair.stream.map, pair.rounds, about)
-    yield fitted(_bare(pair.first), _bare(pair.second), pair.form, pair.stream.map, pair.rounds, about)
+    rounds = pair.rounds if by == BOTH else 0
+    for first, second in ((pair.first, pair.second), (_bare(pair.first), _bare(pair.second))):
+        yield fitted(first, second, pair.form, pair.stream.map, rounds, about, by)
 
 
 def _bare(block: Block) -> Block:

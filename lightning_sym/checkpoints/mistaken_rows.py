@@ -64,10 +64,10 @@ def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Any
         if scene.form.norm == "layer":
             rows = [each - each.mean(axis=1, keepdims=True) for each in rows]
         told = [(x * y).sum(axis=1) for place, x in enumerate(rows) for y in rows[place:]]
-        sides.append(np.stack(told, axis=1))
-    size = np.maximum(np.abs(sides[0]).max(axis=0), 1e-300)
+        lengths = np.stack(told, axis=1)  # over the largest, as the stream may have been scaled
+        sides.append(lengths / np.maximum(np.abs(lengths).max(axis=0), 1e-300))
     if not all(np.isfinite(side).all() for side in sides):
         return None
     spatial = import_extra("scipy.spatial", "checkpoints", "matching the token ids of two checkpoints")
-    _, order = spatial.cKDTree(sides[0] / size).query(sides[1] / size)
+    _, order = spatial.cKDTree(sides[0]).query(sides[1])
     return order if len(np.unique(order)) == len(order) else None
