@@ -56,9 +56,7 @@ def diagnose(met: Overlap, found: Searched, units: float, work: Work | None = No
             return asked.diagnosis(found)
     except NoWork:
         return Diagnosis((), ("known mistakes: the search was ended by its work; a larger one (--work) goes on",))
-    except MissingExtra:  # who has the package gets another answer
-        raise
-    except (BadInput, TooLarge, np.linalg.LinAlgError) as error:
+    except (BadInput, MissingExtra, TooLarge, np.linalg.LinAlgError) as error:
         return Diagnosis((), (f"known mistakes were not searched: {error}",))
 
 

@@ -19,6 +19,7 @@ from lightning_sym.checkpoints.found_symmetry import ORDERS
 from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.layer_told import LayerTold
+from lightning_sym.checkpoints.likeness import Likeness
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, OF_HALF
@@ -73,6 +74,12 @@ class LayerPair:
     def cuts(self) -> list[Cut]:
         """Its parts; a small layer is one, and one whose experts stay together."""
         return cuts_of(self.second, self.form, alone=self.form.experts is not None)
+
+    @cached_property
+    def alike(self) -> frozenset[str]:
+        """The maps that may be one another's, each by itself."""
+        sides = (dict(block.present()) for block in (self.first, self.second))
+        return frozenset().union(*Likeness((self.form, self.form), self.stream.map).of(*sides))
 
     @cached_property
     def _measured(self) -> tuple[Block, Block] | None:
@@ -211,6 +218,8 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
         other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
         account = other if len(other.off) < len(account.off) else account
     for by in ONE_SIDE if account.off else ():
+        if not pair.alike & by.names & account.off:
+            continue
         other = _best(pair, _guesses(pair, by=by), options)
         account = other if len(other.off) < len(account.off) else account
     if account.off and (plainer := account.guess.without_factors()).words.keys() != account.guess.words.keys():

@@ -28,10 +28,15 @@ INNER = ("neurons", "ups", "behind2")
 
 
 class Sides(NamedTuple):
-    """Which of two maps that share a space tell its basis: the one that reads the stream or turns first, the other."""
+    """Which of two maps that share a space tell its basis: values, queries and `up`; outputs, keys and `down`."""
 
     first: bool
     second: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those maps."""
+        return frozenset(("value", "query", "up") * self.first + ("output", "key", "down") * self.second)
 
     def of(self, old: Any, new: Any, other: Any, new_other: Any) -> tuple[Any, Any, Any, Any]:
         """Rows of both maps in the space, old and new ones, without columns where they are not asked."""
@@ -42,7 +47,7 @@ class Sides(NamedTuple):
 BOTH = Sides(True, True)
 
 ONE_SIDE = (Sides(False, True), Sides(True, False))
-"""Outputs, keys and `down` alone; values, queries and `up` alone, which are changed more often."""
+"""Each alone; values, queries and `up` are changed more often, as by adapters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +97,8 @@ def fitted(
 ) -> Guess:  # fmt: skip
     """The guess that fits best, of a layer of both with equally many groups and neurons; see `fit_gauge`."""
     cuts = cuts_of(second, form, alone=form.experts is not None)
-    sides = [
-        FoldedParts(whole(block, form, form.groups), form, cuts, there) for block, there in ((first, stream), (second, None))
-    ]
+    pairs = (first, stream), (second, None)
+    sides = [FoldedParts(whole(block, form, form.groups), form, cuts, there) for block, there in pairs]
     found = fit_gauge(sides[0], sides[1], form, rounds, about, by)
     words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
