@@ -211,12 +211,13 @@ class Places:
 
     def _likest(self, layer: int, blocks: tuple[Block, Block], alike: Likeness) -> tuple[int, Block]:
         """The layer of the first of which most maps are like those of the second's, its own before others."""
-        best, most = (layer, blocks[0]), -1
+        best, most = (layer, blocks[0]), -1.0
         for other in (layer, *self._others(layer)):
             theirs = block_of(self.first, other, Walker.COMPARISON)
             self.spend(FIT / 4 + ENTRY * self.second.form.numbers_of_a_layer)
-            if (count := max(map(len, alike.of(dict(theirs.present()), dict(blocks[1].present()))))) > most:
-                best, most = (other, theirs), count
+            shares = alike.of(dict(theirs.present()), dict(blocks[1].present()))
+            if (found := max(sum(each.values()) for each in shares)) > most:
+                best, most = (other, theirs), found
         return best
 
     def _searched(

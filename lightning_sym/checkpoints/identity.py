@@ -220,9 +220,11 @@ def is_account(nothing: Identity, named: Sequence[Residual], units: float) -> bo
     off = beyond(nothing.residuals, units)
     if nothing.apart or not off:
         return False
-    named_wrongly = {each.piece for each in named} - {each.piece for each in off}
-    mostly_equal = len(nothing.equal) + len(nothing.residuals) >= 2 * len(off)
-    return not named or len(off) <= len(named) or bool(named_wrongly and mostly_equal)
+    wrong = {each.piece for each in off}
+    right = {*nothing.equal, *(each.piece for each in nothing.residuals)} - wrong
+    named_wrongly = any(each.piece in right for each in named)
+    mostly_equal = len(right) >= len(wrong)
+    return not named or len(off) <= len(named) or (named_wrongly and mostly_equal)
 
 
 def only_changed(residuals: Sequence[Residual], nothing: Identity, units: float) -> tuple[Residual, ...]:

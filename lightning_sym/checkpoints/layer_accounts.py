@@ -41,8 +41,11 @@ from lightning_sym.errors import BadInput, TooLarge
 EXACT_PARTS = 16
 """Parts of a layer up to which numbers may be fractions that no float holds."""
 
-CHOICES = {"bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"}}
-"""Biases that may be those of the second, and the pieces that tell so."""
+CHOICES = {
+    "bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"},
+    "ones1": {"query_bias", "value_bias"}, "ones2": {"up_bias"},
+}  # fmt: skip
+"""Biases that may be those of the second, or tell how far their maps moved along ones, and the pieces that tell so."""
 
 NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
 NORMS |= {"attention_bias": "output_bias"}
@@ -77,9 +80,10 @@ class LayerPair:
 
     @cached_property
     def alike(self) -> frozenset[str]:
-        """The maps that may be one another's, each by itself."""
+        """The maps that may be one another's, each by itself, by half of their parts or more."""
         sides = (dict(block.present()) for block in (self.first, self.second))
-        return frozenset().union(*Likeness((self.form, self.form), self.stream.map).of(*sides))
+        found = Likeness((self.form, self.form), self.stream.map).of(*sides)
+        return frozenset(name for shares in found for name, share in shares.items() if share >= 0.5)
 
     @cached_property
     def _measured(self) -> tuple[Block, Block] | None:
@@ -265,7 +269,7 @@ def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bo
 def _joined(pair: LayerPair, halves: dict[int, LayerAccount]) -> LayerAccount:
     """Each half as its account has it."""
     gains = frozenset(n for n, each in halves.items() if n in each.gains)
-    choices = frozenset(name for n, each in halves.items() for name in each.choices if (name == "bias2") is (n == 2))
+    choices = frozenset(name for n, each in halves.items() for name in each.choices if name.endswith("2") is (n == 2))
     guess = halves[1].guess.with_neurons_of(halves[2].guess)
     return _chosen(pair, guess, gains, choices, lambda cut: _walk(pair, cut, guess, gains))
 

@@ -25,8 +25,8 @@ Arrays = Mapping[str, Array]
 VECTORS = 8
 """Random vectors of the stream."""
 
-SAMPLE, HALF = 16, 0.5
-"""Parts of a map that are looked for in the other's, and the share of them that must be found."""
+SAMPLE, MORE = 16, 0.2
+"""Parts of a map that are looked for in the other's, and which share of them more makes a change worth a fit."""
 
 NEAR = 0.3
 """A part is found where one is as near; others are some four times as far."""
@@ -49,17 +49,15 @@ class Likeness:
         self.sides = tuple(zip(forms, (stream, None), strict=True))
         self._kept: dict[Any, tuple[Any, Any]] = {}
 
-    def of(self, first: Arrays, second: Arrays) -> tuple[frozenset[str], ...]:
-        """Which maps are alike, with gains folded and without."""
+    def of(self, first: Arrays, second: Arrays) -> tuple[dict[str, float], ...]:
+        """By map, which share of its parts is found in the other's, with gains folded and without."""
         pairs = [(self._traits(0, first, folded), self._traits(1, second, folded)) for folded in VARIANTS]
-        return tuple(
-            frozenset(name for name in one.keys() & other.keys() if _alike(one[name], other[name]))
-            for one, other in pairs
-        )
+        return tuple({name: _share(one[name], other[name]) for name in one.keys() & other.keys()} for one, other in pairs)
 
     def hopeful(self, before: tuple[Arrays, Arrays], after: tuple[Arrays, Arrays]) -> bool:
-        """Whether more maps of both are alike after a change, or it changes nothing that is seen here."""
-        if any(len(new) > len(old) for old, new in zip(self.of(*before), self.of(*after), strict=True)):
+        """Whether more is found after a change, or it changes nothing that is seen here."""
+        pairs = zip(self.of(*before), self.of(*after), strict=True)
+        if any(sum(new.values()) > sum(old.values()) + MORE for old, new in pairs):
             return True
         sides = [(side, before[side], after[side]) for side in (0, 1)]
         seen = [[self._traits(side, arrays, True) for arrays in pair] for side, *pair in sides]
@@ -109,8 +107,8 @@ def _vectors(width: int) -> Floats:
     return np.random.default_rng(0).standard_normal((width, VECTORS))
 
 
-def _alike(first: Floats, second: Floats) -> bool:
-    """Whether most parts of a map are found in another one."""
+def _share(first: Floats, second: Floats) -> float:
+    """Return which share of the parts of a map are found in another one."""
     some = second[np.unique(np.linspace(0, len(second) - 1, SAMPLE).astype(int))]
     off = np.square(some[:, None] - first[None]).sum(axis=2).min(axis=1, initial=np.inf)
-    return bool((off < NEAR**2).mean() >= HALF)
+    return float((off < NEAR**2).mean())

@@ -63,8 +63,8 @@ def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Any
     sides = []
     for arrays in (scene.first, scene.second):
         rows = [wide(arrays[name]) for name in names]
-        if with_gain and "final_gain" in arrays and len(rows) > 1:
-            rows[1] = rows[1] * wide(arrays["final_gain"])
+        if with_gain and "final_gain" in arrays:
+            rows = [rows[0], rows[-1] * wide(arrays["final_gain"])]
         if scene.form.norm == "layer":
             rows = [each - each.mean(axis=1, keepdims=True) for each in rows]
         told = [(x * y).sum(axis=1) for place, x in enumerate(rows) for y in rows[place:]]
