@@ -86,7 +86,9 @@ class _Diagnosing:
         """The mistakes of the configuration, then number by number, then under a symmetry."""
         places = Places.of(self.first, self.second, self.units, self.work)
         best = self._by_number(places)
-        by_symmetry = found.searched is not None and {e.piece for e in beyond(found.residuals, self.units)} <= {*NUMBERS}
+        by_symmetry = found.searched is not None and {e.piece for e in beyond(found.residuals, self.units)} <= {
+            *NUMBERS
+        }
         if best is not None and len(best[0].mistakes) <= 1 - by_symmetry:
             return self._told(*best)
         if self.first is not found.first or found.searched is None:

@@ -220,16 +220,17 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
         account = _best(pair, _guesses(pair), options)
     if account.off and pair.rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
         other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
-        account = other if len(other.off) < len(account.off) else account
+        account = min(account, other, key=_unexplained)
     for by in ONE_SIDE if account.off else ():
         if not pair.alike & by.names & account.off:
             continue
-        other = _best(pair, _guesses(pair, by=by), options)
-        account = other if len(other.off) < len(account.off) else account
-    if account.off and (plainer := account.guess.without_factors()).words.keys() != account.guess.words.keys():
-        other = _account(pair, plainer, account.gains)
-        account = other if len(other.off) <= len(account.off) else account
+        account = min(account, _best(pair, _guesses(pair, by=by), options), key=_unexplained)
     return account, why_not
+
+
+def _unexplained(account: LayerAccount) -> tuple[int, int]:
+    """How much an account leaves, and, of those that leave as much, how much was done."""
+    return len(account.off), len(account.guess.words)
 
 
 def _guesses(pair: LayerPair, about: int = ABOUT, by: Sides = BOTH) -> Iterator[Guess]:

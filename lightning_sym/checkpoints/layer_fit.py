@@ -20,9 +20,6 @@ from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
-FACTORS = ("values", "queries", "turns", "ups")
-"""Gauges that may be one number throughout."""
-
 INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
 
@@ -75,20 +72,6 @@ class Guess:
         }
         named = {name for name in self.fitted if name not in INNER} | {name for name in other.fitted if name in INNER}
         return Guess(replace(self.symmetry, **parts), frozenset(named), words)
-
-    def without_factors(self) -> Guess:
-        """The guess without gauges that are one number throughout: where one map alone has it, it is a factor there."""
-        given = {name: getattr(self.symmetry, name) for name in FACTORS}
-        factors = {name for name, part in given.items() if part is not None and _is_one_number(name, value_of(part))}
-        words = {name: said for name, said in self.words.items() if name not in factors}
-        return Guess(replace(self.symmetry, **dict.fromkeys(factors)), self.fitted - factors, words)
-
-
-def _is_one_number(name: str, numbers: Floats) -> bool:
-    """Return whether a gauge multiplies by one number only."""
-    first = numbers[(0,) * numbers.ndim]
-    wanted = {"turns": np.array([1, 0]), "ups": np.ones(1)}.get(name)
-    return bool((numbers == first * (np.eye(numbers.shape[-1]) if wanted is None else wanted)).all())
 
 
 def fitted(

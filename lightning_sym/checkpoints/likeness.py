@@ -52,7 +52,9 @@ class Likeness:
     def of(self, first: Arrays, second: Arrays) -> tuple[dict[str, float], ...]:
         """By map, which share of its parts is found in the other's, with gains folded and without."""
         pairs = [(self._traits(0, first, folded), self._traits(1, second, folded)) for folded in VARIANTS]
-        return tuple({name: _share(one[name], other[name]) for name in one.keys() & other.keys()} for one, other in pairs)
+        return tuple(
+            {name: _share(one[name], other[name]) for name in one.keys() & other.keys()} for one, other in pairs
+        )
 
     def hopeful(self, before: tuple[Arrays, Arrays], after: tuple[Arrays, Arrays]) -> bool:
         """Whether more is found after a change, or it changes nothing that is seen here."""

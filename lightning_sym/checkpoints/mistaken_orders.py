@@ -165,11 +165,7 @@ def _exchanged(mistake: str, scene: Scene, first: str, second: str) -> Iterator[
 
 def gate_up_exchanged(scene: Scene) -> Iterator[Change]:
     """The two maps into the neurons in each other's place."""
-    readers = [
-        name
-        for name, piece in scene.pieces.items()
-        if piece.reads and piece.axes[0].space.kind == "neurons"
-    ]
+    readers = [name for name, piece in scene.pieces.items() if piece.reads and piece.axes[0].space.kind == "neurons"]
     for pair in combinations(readers, 2):
         yield from _exchanged("gate-up-exchanged", scene, *pair)
 
