@@ -16,12 +16,13 @@ import numpy as np
 from lightning_sym.checkpoints.explained_places import FIT, Explanation, NoWork, Places
 from lightning_sym.checkpoints.explaining import MOST
 from lightning_sym.checkpoints.explanation import Checked, Explained, tensors_called
+from lightning_sym.checkpoints.identity import beyond
 from lightning_sym.checkpoints.mistaken_scenes import Change
 from lightning_sym.checkpoints.mistakes import written
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.overlap import Overlap
 from lightning_sym.checkpoints.searched import Searched
-from lightning_sym.checkpoints.units import number_residual, number_type
+from lightning_sym.checkpoints.units import NUMBERS, number_residual, number_type
 from lightning_sym.errors import BadInput, MissingExtra, TooLarge
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
 
@@ -56,9 +57,7 @@ def diagnose(met: Overlap, found: Searched, units: float, work: Work | None = No
             return asked.diagnosis(found)
     except NoWork:
         return Diagnosis((), ("known mistakes: the search was ended by its work; a larger one (--work) goes on",))
-    except MissingExtra:  # who has the package gets another answer
-        raise
-    except (BadInput, TooLarge, np.linalg.LinAlgError) as error:
+    except (BadInput, MissingExtra, TooLarge, np.linalg.LinAlgError) as error:
         return Diagnosis((), (f"known mistakes were not searched: {error}",))
 
 
@@ -87,7 +86,10 @@ class _Diagnosing:
         """The mistakes of the configuration, then number by number, then under a symmetry."""
         places = Places.of(self.first, self.second, self.units, self.work)
         best = self._by_number(places)
-        if best is not None and len(best[0].mistakes) <= 1:
+        by_symmetry = found.searched is not None and {e.piece for e in beyond(found.residuals, self.units)} <= {
+            *NUMBERS
+        }
+        if best is not None and len(best[0].mistakes) <= 1 - by_symmetry:
             return self._told(*best)
         if self.first is not found.first or found.searched is None:
             found = Searched(self.first, self.second, self.units, unheard)

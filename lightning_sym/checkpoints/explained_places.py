@@ -14,6 +14,7 @@ from lightning_sym.checkpoints.explaining import MOST, Composition, at_odds, exp
 from lightning_sym.checkpoints.identity import stored_type
 from lightning_sym.checkpoints.layer_accounts import LayerFound
 from lightning_sym.checkpoints.layer_looked import layer_found, layer_off
+from lightning_sym.checkpoints.likeness import MAPS, Likeness
 from lightning_sym.checkpoints.mistaken_scenes import Change, Scene
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.not_moved import ends_behind, ends_not_moved, layers_behind, not_moved
@@ -198,21 +199,44 @@ class Places:
         found, unequal = self._fit(blocks, stream, layer)
         if not found.off() and not unequal:
             return Explanation((), found.exact and found.equal)
+        alike = Likeness(self._forms(layer), stream.map)
+        if {name for name, piece in LAYER.items() if piece.columns} & found.tensors.keys() <= found.off():
+            other, theirs = self._likest(layer, blocks, alike)
+            if other != layer:
+                blocks, known = (theirs, blocks[1]), known | {"layers-exchanged"}
+                found, unequal = self._fit(blocks, stream, layer)
+                whole = exchanged(layer, other, tuple(found.tensors), found.exact and found.equal)
+                if not found.off() and not unequal:
+                    return whole
+                own = self._searched(layer, blocks, stream, found, unequal, known, alike)
+                return None if own is None else whole + own
+        return self._searched(layer, blocks, stream, found, unequal, known, alike)
+
+    def _likest(self, layer: int, blocks: tuple[Block, Block], alike: Likeness) -> tuple[int, Block]:
+        """The layer of the first of which most maps are like those of the second's, its own before others."""
+        best, most = (layer, blocks[0]), -1.0
+        for other in (layer, *self._others(layer)):
+            theirs = block_of(self.first, other, Walker.COMPARISON, coded=True)
+            self.spend(FIT / 4 + ENTRY * self.second.form.numbers_of_a_layer)
+            shares = alike.of(dict(theirs.present()), dict(blocks[1].present()))
+            if (found := max(sum(each.values()) for each in shares)) > most:
+                best, most = (other, theirs), found
+        return best
+
+    def _searched(
+        self, layer: int, blocks: tuple[Block, Block], stream: Stream, found: LayerFound, unequal: bool,
+        known: frozenset[str], alike: Likeness,
+    ) -> Explanation | None:  # fmt: skip
+        """Mistakes that explain a layer, those that are known first, those behind the symmetry before others."""
         if not unequal and known and (by := self._behind(layer, found, known, 0)) is not None:
             return by
-        if {name for name, piece in LAYER.items() if piece.columns} & found.tensors.keys() <= found.off():
-            for other in self._others(layer):
-                theirs = block_of(self.first, other, Walker.COMPARISON, coded=True)
-                then, unequal = self._fit((theirs, blocks[1]), stream, layer)
-                if not then.off() and not unequal:
-                    return exchanged(layer, other, tuple(then.tensors), then.exact and then.equal)
-        if known and (by := self._refitted(layer, blocks, stream, found, known, only=known)) is not None:
+        if known and (by := self._refitted(layer, blocks, stream, found, known, alike, only=known)) is not None:
             return by
         if not unequal and (by := self._behind(layer, found, known, 1)) is not None:
             return by
         if not stream.map.is_identity and (by := self._not_turned(layer, blocks)) is not None:
             return by
-        if (by := self._refitted(layer, blocks, stream, found, known)) is not None:
+        if (by := self._refitted(layer, blocks, stream, found, known, alike)) is not None:
             return by
         return None if unequal else self._behind(layer, found, known, MOST)
 
@@ -255,11 +279,11 @@ class Places:
 
     def _refitted(
         self, layer: int, blocks: tuple[Block, Block], stream: Stream, found: LayerFound, known: frozenset[str],
-        only: frozenset[str] | None = None,
+        alike: Likeness, only: frozenset[str] | None = None,
     ) -> Explanation | None:  # fmt: skip
         """Mistakes that explain a layer, behind each of which a symmetry is fitted anew."""
-        first, second = (dict(block.present()) for block in blocks)
         off = found.off() | ({"down"} if len(found.pair.second.up) != len(blocks[1].up) else frozenset())
+        first, second = (dict(block.present()) for block in blocks)
         scene = Scene(self.first.form.at(layer), first, second, off, self.units, self._stored(layer))
 
         def behind(scene: Scene) -> tuple[Block, Block]:
@@ -271,7 +295,11 @@ class Places:
             self.spend(self._cost / 2)
             return layer_off(behind(scene), self._forms(layer), stream, self._stored(layer), self.units)
 
-        for by in explain_by_fits(scene, left, self.trials, known, only):
+        def hopeful(before: Scene, after: Scene) -> bool:
+            self.spend(PIECE + ENTRY * self.second.form.numbers_of_a_layer / len(MAPS))
+            return alike.hopeful((before.first, before.second), (after.first, after.second))
+
+        for by in explain_by_fits(scene, left, self.trials, known, only, hopeful):
             then, unequal = self._fit(behind(by.scene), stream, layer)
             if not then.off() and not unequal:
                 return Explanation.of(layer, then.exact and then.equal, by)

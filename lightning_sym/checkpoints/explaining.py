@@ -117,7 +117,12 @@ def at_odds(changes: tuple[Change, ...]) -> bool:
 
 
 def explain_by_fits(
-    scene: Scene, left: Left, trials: int, known: frozenset[str] = frozenset(), only: frozenset[str] | None = None
+    scene: Scene,
+    left: Left,
+    trials: int,
+    known: frozenset[str] = frozenset(),
+    only: frozenset[str] | None = None,
+    hopeful: Callable[[Scene, Scene], bool] = lambda before, after: True,
 ) -> Iterator[Composition]:
     """Yield compositions of one or two mistakes, asked by fits: one that leaves nothing, or those that leave least.
 
@@ -128,6 +133,7 @@ def explain_by_fits(
         scene, left, known: as of `explain`.
         trials: how many changes are asked for; the search ends with the last of them.
         only: the mistakes that are tried; `None` for all.
+        hopeful: whether a scene is worth a fit after a change, from what it was before.
     """
     states = [(0, Composition(scene))]
     for number in range(1, MOST):
@@ -138,7 +144,8 @@ def explain_by_fits(
                 for change in changes(asked, known):
                     if not (change.hidden or change.fits) or (only is not None and change.mistake not in only):
                         continue
-                    if (then := changed(here.scene, change, side)) is None:
+                    then = changed(here.scene, change, side)
+                    if then is None or not hopeful(here.scene, then):
                         continue
                     if not trials:
                         yield from (made for *_, made in sorted(nearer, key=lambda each: each[:2])[:FOLLOWED])

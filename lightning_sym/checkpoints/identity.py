@@ -220,8 +220,10 @@ def is_account(nothing: Identity, named: Sequence[Residual], units: float) -> bo
     off = beyond(nothing.residuals, units)
     if nothing.apart or not off:
         return False
-    named_wrongly = any(each.piece in nothing.equal for each in named)
-    mostly_equal = len(nothing.equal) >= len(nothing.residuals)
+    wrong = {each.piece for each in off}
+    right = {*nothing.equal, *(each.piece for each in nothing.residuals)} - wrong
+    named_wrongly = any(each.piece in right for each in named)
+    mostly_equal = len(right) >= len(wrong)
     return not named or len(off) <= len(named) or (named_wrongly and mostly_equal)
 
 

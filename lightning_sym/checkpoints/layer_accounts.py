@@ -16,9 +16,10 @@ import numpy as np
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
 from lightning_sym.checkpoints.found_symmetry import ORDERS
-from lightning_sym.checkpoints.layer_fit import Guess, fitted
+from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.layer_told import LayerTold
+from lightning_sym.checkpoints.likeness import Likeness
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, OF_HALF
@@ -40,8 +41,11 @@ from lightning_sym.errors import BadInput, TooLarge
 EXACT_PARTS = 16
 """Parts of a layer up to which numbers may be fractions that no float holds."""
 
-CHOICES = {"bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"}}
-"""Biases that may be those of the second, and the pieces that tell so."""
+CHOICES = {
+    "bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"},
+    "ones1": {"query_bias", "value_bias"}, "ones2": {"up_bias"},
+}  # fmt: skip
+"""Biases that may be those of the second, or tell how far their maps moved along ones, and the pieces that tell so."""
 
 NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
 NORMS |= {"attention_bias": "output_bias"}
@@ -73,6 +77,13 @@ class LayerPair:
     def cuts(self) -> list[Cut]:
         """Its parts; a small layer is one, and one whose experts stay together."""
         return cuts_of(self.second, self.form, alone=self.form.experts is not None)
+
+    @cached_property
+    def alike(self) -> frozenset[str]:
+        """The maps that may be one another's, each by itself, by half of their parts or more."""
+        sides = (dict(block.present()) for block in (self.first, self.second))
+        found = Likeness((self.form, self.form), self.stream.map).of(*sides)
+        return frozenset(name for shares in found for name, share in shares.items() if share >= 0.5)
 
     @cached_property
     def _measured(self) -> tuple[Block, Block] | None:
@@ -209,17 +220,24 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
         account = _best(pair, _guesses(pair), options)
     if account.off and pair.rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
         other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
-        account = other if len(other.off) < len(account.off) else account
-    if account.off and (plainer := account.guess.without_factors()).words.keys() != account.guess.words.keys():
-        other = _account(pair, plainer, account.gains)
-        account = other if len(other.off) <= len(account.off) else account
+        account = min(account, other, key=_unexplained)
+    for by in ONE_SIDE if account.off else ():
+        if not pair.alike & by.names & account.off:
+            continue
+        account = min(account, _best(pair, _guesses(pair, by=by), options), key=_unexplained)
     return account, why_not
 
 
-def _guesses(pair: LayerPair, about: int = ABOUT) -> Iterator[Guess]:
+def _unexplained(account: LayerAccount) -> tuple[int, int]:
+    """How much an account leaves, and, of those that leave as much, how much was done."""
+    return len(account.off), len(account.guess.words)
+
+
+def _guesses(pair: LayerPair, about: int = ABOUT, by: Sides = BOTH) -> Iterator[Guess]:
     """The gauge that fits best with norms folded, and that with norms that do nothing."""
-    yield fitted(pair.first, pair.second, pair.form, pair.stream.map, pair.rounds, about)
-    yield fitted(_bare(pair.first), _bare(pair.second), pair.form, pair.stream.map, pair.rounds, about)
+    rounds = pair.rounds if by == BOTH else 0
+    for first, second in ((pair.first, pair.second), (_bare(pair.first), _bare(pair.second))):
+        yield fitted(first, second, pair.form, pair.stream.map, rounds, about, by)
 
 
 def _bare(block: Block) -> Block:
@@ -252,7 +270,7 @@ def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bo
 def _joined(pair: LayerPair, halves: dict[int, LayerAccount]) -> LayerAccount:
     """Each half as its account has it."""
     gains = frozenset(n for n, each in halves.items() if n in each.gains)
-    choices = frozenset(name for n, each in halves.items() for name in each.choices if (name == "bias2") is (n == 2))
+    choices = frozenset(name for n, each in halves.items() for name in each.choices if name.endswith("2") is (n == 2))
     guess = halves[1].guess.with_neurons_of(halves[2].guess)
     return _chosen(pair, guess, gains, choices, lambda cut: _walk(pair, cut, guess, gains))
 

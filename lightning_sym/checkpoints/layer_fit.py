@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,31 @@ from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
-FACTORS = ("values", "queries", "turns", "ups")
-"""Gauges that may be one number throughout."""
-
 INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
+
+
+class Sides(NamedTuple):
+    """Which of two maps that share a space tell its basis: values, queries and `up`; outputs, keys and `down`."""
+
+    first: bool
+    second: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those maps."""
+        return frozenset(("value", "query", "up") * self.first + ("output", "key", "down") * self.second)
+
+    def of(self, old: Any, new: Any, other: Any, new_other: Any) -> tuple[Any, Any, Any, Any]:
+        """Rows of both maps in the space, old and new ones, without columns where they are not asked."""
+        one, two = (slice(None if asked else 0) for asked in self)
+        return old[:, one], new[:, one], other[:, two], new_other[:, two]
+
+
+BOTH = Sides(True, True)
+
+ONE_SIDE = (Sides(False, True), Sides(True, False))
+"""Each alone; values, queries and `up` are changed more often, as by adapters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,31 +73,16 @@ class Guess:
         named = {name for name in self.fitted if name not in INNER} | {name for name in other.fitted if name in INNER}
         return Guess(replace(self.symmetry, **parts), frozenset(named), words)
 
-    def without_factors(self) -> Guess:
-        """The guess without gauges that are one number throughout: where one map alone has it, it is a factor there."""
-        given = {name: getattr(self.symmetry, name) for name in FACTORS}
-        factors = {name for name, part in given.items() if part is not None and _is_one_number(name, value_of(part))}
-        words = {name: said for name, said in self.words.items() if name not in factors}
-        return Guess(replace(self.symmetry, **dict.fromkeys(factors)), self.fitted - factors, words)
-
-
-def _is_one_number(name: str, numbers: Floats) -> bool:
-    """Return whether a gauge multiplies by one number only."""
-    first = numbers[(0,) * numbers.ndim]
-    wanted = {"turns": np.array([1, 0]), "ups": np.ones(1)}.get(name)
-    return bool((numbers == first * (np.eye(numbers.shape[-1]) if wanted is None else wanted)).all())
-
 
 def fitted(
     first: Block, second: Block, form: CheckpointForm, stream: StreamMap, rounds: int = fits.ROUNDS,
-    about: int = fits.ABOUT,
+    about: int = fits.ABOUT, by: Sides = BOTH,
 ) -> Guess:  # fmt: skip
-    """The guess that fits best, of a layer of both with equally many groups and neurons."""
+    """The guess that fits best, of a layer of both with equally many groups and neurons; see `fit_gauge`."""
     cuts = cuts_of(second, form, alone=form.experts is not None)
-    sides = [
-        FoldedParts(whole(block, form, form.groups), form, cuts, by) for block, by in ((first, stream), (second, None))
-    ]
-    found = fit_gauge(sides[0], sides[1], form, rounds, about)
+    pairs = (first, stream), (second, None)
+    sides = [FoldedParts(whole(block, form, form.groups), form, cuts, there) for block, there in pairs]
+    found = fit_gauge(sides[0], sides[1], form, rounds, about, by)
     words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
@@ -90,8 +95,9 @@ def _invertible(name: str, numbers: Any) -> bool:
 
 
 def fit_gauge(
-    first: FoldedParts, second: FoldedParts, form: CheckpointForm, rounds: int = fits.ROUNDS, about: int = fits.ABOUT
-) -> dict[str, Any]:
+    first: FoldedParts, second: FoldedParts, form: CheckpointForm, rounds: int = fits.ROUNDS, about: int = fits.ABOUT,
+    by: Sides = BOTH,
+) -> dict[str, Any]:  # fmt: skip
     """The gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
 
     Args:
@@ -99,6 +105,7 @@ def fit_gauge(
         form: of the second.
         rounds: in which matrices are fitted to what the others do not spoil.
         about: how many times as far off as fitted numbers short ones may be that are preferred to them.
+        by: which of the two maps that share a space are asked for its basis: both, or one, as the other may be wrong.
     """
     _, heads = match_heads(first.heads, second.heads, form, form.groups)
     neurons = match_neurons(first, second, scaled=form.scales_neurons, experts=form.experts or 1)
@@ -106,14 +113,15 @@ def fit_gauge(
     places = orders_of(LayerSymmetry(**orders), form)
     found: dict[str, list[Any]] = {}
     for cut in second.cuts:
-        for name, numbers in _fitted_part(first.part(cut, places), second.part(cut), cut, form, rounds, about).items():
+        parts = (first.part(cut, places), second.part(cut))
+        for name, numbers in _fitted_part(*parts, cut, form, rounds, about, by).items():
             found.setdefault(name, []).append(numbers)
     return orders | {name: joined_numbers(parts) for name, parts in found.items()}
 
 
 def _fitted_part(
-    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, rounds: int, about: int
-) -> dict[str, Any]:  # fmt: skip
+    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, rounds: int, about: int, by: Sides
+) -> dict[str, Any]:
     """The numbers of the gauge of a part of a layer, heads and neurons of both in one order."""
     parts: dict[str, Any] = {}
     if cut.groups is not None:
@@ -123,16 +131,16 @@ def _fitted_part(
         for group in range(some.groups):
             mine = slice(group * ratio, (group + 1) * ratio)
             left, right = (np.concatenate(list(x.output[mine])) for x in (old, new))
-            pair = old.value[group], new.value[group]
-            made.append(fits.gauge_matrix(*pair, left, right, (weights[0], weights[1]), rounds, about))
+            four = by.of(old.value[group], new.value[group], left.T, right.T)
+            made.append(fits.gauge_matrix(*four[:2], four[2].T, four[3].T, (weights[0], weights[1]), rounds, about))
         parts["values"] = _stacked(made)
         if form.head_norms is None:
-            parts |= _query_key(old, new, some, rounds, about)
+            parts |= _query_key(old, new, some, rounds, about, by)
         if form.head_norms == "width":
             parts |= row_factors(old, new, ratio)
     if cut.first:
         parts |= _signs_behind(old, new) | (gain_factors(old, new) if form.head_norms == "head" else {})
-    return parts | ({"ups": _ups(old, new, form, about)} if form.scales_neurons and cut.neurons is not None else {})
+    return parts | ({"ups": _ups(old, new, form, about, by)} if form.scales_neurons and cut.neurons is not None else {})
 
 
 def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
@@ -151,7 +159,7 @@ def _weight(array: Floats) -> float:
     return 1 / mean if mean > 0 else 1.0
 
 
-def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, about: int) -> dict[str, Any]:
+def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, about: int, by: Sides) -> dict[str, Any]:
     """What was done to queries and keys, matrices or turns."""
     groups = form.groups
     ratio = form.heads // groups
@@ -160,7 +168,7 @@ def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, abou
     for group in range(groups):
         mine = slice(group * ratio, (group + 1) * ratio)
         queries = [np.concatenate(list(x.query[mine]), axis=-1) for x in (old, new)]
-        four = (*queries, old.key[group], new.key[group])
+        four = by.of(*queries, old.key[group], new.key[group])
         if form.turned < form.head_width:
             before, after, read, written = (x[form.turned :] for x in four)
             made.append(fits.gauge_matrix(before, after, read.T, written.T, weight, rounds, about))
@@ -202,8 +210,9 @@ def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, f
         found = np.zeros(numbers.shape)
         for group, (q, p, k, m) in enumerate(groups):
             for by, old_rows, new_rows in ((numbers, q, p), (again, k, m)):
-                rest = np.abs(new_rows - by[group][:, None] * old_rows).max(axis=1)
-                found[group] = np.maximum(found[group], rest / np.maximum(np.abs(new_rows).max(axis=1), 1e-300))
+                rest = np.abs(new_rows - by[group][:, None] * old_rows).max(axis=1, initial=0)
+                size = np.maximum(np.abs(new_rows).max(axis=1, initial=0), 1e-300)
+                found[group] = np.maximum(found[group], rest / size)
         return np.repeat(found[..., None], 2, axis=-1) if turned else found
 
     def inverse_of(z: Floats) -> Floats:
@@ -218,10 +227,10 @@ def _flat(turns: Floats) -> Floats:
     return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
-def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int) -> Any:
+def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int, by: Sides) -> Any:
     """The scale of each neuron; without a gate it is positive."""
     weight = (_weight(new.up), _weight(new.down))
-    found = _row_numbers([(old.up, new.up, old.down.T, new.down.T)], weight, about).reshape(-1)
+    found = _row_numbers([by.of(old.up, new.up, old.down.T, new.down.T)], weight, about).reshape(-1)
     return found if form.has_gate or (value_of(found) > 0).all() else np.ones(len(old.up))
 
 

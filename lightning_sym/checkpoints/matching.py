@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,8 +90,8 @@ class FoldedParts:
         return self.part(some, {"neurons": places})
 
 
-FEW = 4
-"""Heads, or groups of them, up to which all ways of matching them are tried."""
+FEW = 64
+"""Heads, or neurons, up to which they are assigned here, and not by a package."""
 
 
 def assigned(cost: Floats) -> Places:
@@ -102,14 +101,40 @@ def assigned(cost: Floats) -> Places:
     best = cost.argmin(axis=0)
     if len(np.unique(best)) == len(best):
         return np.asarray(best, dtype=np.int64)
-    cost, places = np.nan_to_num(cost, nan=4.0), np.arange(len(best))
-    if len(best) <= len(cost) <= FEW:  # all ways are tried sooner than the package is imported
-        return np.array(min(permutations(range(len(cost)), len(best)), key=lambda rows: cost[rows, places].sum()))
+    cost, order = np.nan_to_num(cost, nan=4.0), np.empty(len(best), dtype=np.int64)
+    if len(cost) <= FEW:  # sooner than the package is imported
+        owners = _by_paths(cost)
+        order[owners[owners >= 0]] = np.flatnonzero(owners >= 0)
+        return order
     optimize = import_extra("scipy.optimize", "checkpoints", "matching the heads and neurons of two checkpoints")
     rows, columns = optimize.linear_sum_assignment(cost)
-    order = np.empty(len(best), dtype=np.int64)
     order[columns] = rows
     return order
+
+
+def _by_paths(cost: Floats) -> Places:
+    """For each row the column that it goes to at the least cost in all, or -1: columns come in one after another.
+
+    Each takes the shortest path over rows that others have, in costs less what rows and columns are worth so far.
+    """
+    rows, columns = cost.shape
+    owners, worth, price = np.full(rows + 1, -1), np.zeros(rows + 1), np.zeros(columns)
+    for column in range(columns):
+        at, owners[rows] = rows, column  # the last row is where the column waits
+        least, back, done = np.full(rows + 1, np.inf), np.full(rows + 1, rows), np.zeros(rows + 1, dtype=bool)
+        while owners[at] >= 0:
+            done[at] = True
+            over = np.append(cost[:, owners[at]] - price[owners[at]], np.inf) - worth
+            nearer = ~done & (over < least)
+            least[nearer], back[nearer] = over[nearer], at
+            at = int(np.where(done, np.inf, least).argmin())
+            step = least[at]
+            price[owners[done]] += step
+            worth[done] -= step
+            least[~done] -= step
+        while at != rows:
+            owners[at], at = owners[back[at]], back[at]
+    return owners[:rows]
 
 
 HeadParts = Callable[[], Iterable[Folded]]

@@ -115,7 +115,7 @@ def rotary_rows_one_side(scene: Scene) -> Iterator[Change]:
 def qkv_layout(scene: Scene) -> Iterator[Change]:
     """Queries, keys and values in one tensor, written one behind the other and read group by group, or turned round."""
     kinds = ("heads", "groups", "groups")
-    readers = [name for name, piece in scene.pieces.items() if piece.norm and piece.axes[0].space.kind in kinds]
+    readers = [name for name, piece in scene.pieces.items() if piece.reads and piece.axes[0].space.kind in kinds]
     if len(readers) != len(kinds) or [scene.pieces[n].axes[0].space.kind for n in readers] != [*kinds]:
         return
     layers = [
@@ -165,11 +165,7 @@ def _exchanged(mistake: str, scene: Scene, first: str, second: str) -> Iterator[
 
 def gate_up_exchanged(scene: Scene) -> Iterator[Change]:
     """The two maps into the neurons in each other's place."""
-    readers = [
-        name
-        for name, piece in scene.pieces.items()
-        if piece.columns and piece.norm and piece.axes[0].space.kind == "neurons"
-    ]
+    readers = [name for name, piece in scene.pieces.items() if piece.reads and piece.axes[0].space.kind == "neurons"]
     for pair in combinations(readers, 2):
         yield from _exchanged("gate-up-exchanged", scene, *pair)
 

@@ -51,6 +51,10 @@ def _by_bytes(scene: Scene, names: tuple[str, ...]) -> Any:
     return np.array([places[place] for place in range(len(places))])
 
 
+FEW = 1024
+"""Token ids of which all pairs are compared."""
+
+
 def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Any:
     """Return the same by what no turn of the stream changes: lengths of rows, and products of the rows of one id.
 
@@ -59,15 +63,18 @@ def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Any
     sides = []
     for arrays in (scene.first, scene.second):
         rows = [wide(arrays[name]) for name in names]
-        if with_gain and "final_gain" in arrays and len(rows) > 1:
-            rows[1] = rows[1] * wide(arrays["final_gain"])
+        if with_gain and "final_gain" in arrays:
+            rows = [rows[0], rows[-1] * wide(arrays["final_gain"])]
         if scene.form.norm == "layer":
             rows = [each - each.mean(axis=1, keepdims=True) for each in rows]
         told = [(x * y).sum(axis=1) for place, x in enumerate(rows) for y in rows[place:]]
-        sides.append(np.stack(told, axis=1))
-    size = np.maximum(np.abs(sides[0]).max(axis=0), 1e-300)
+        lengths = np.stack(told, axis=1)  # over the largest, as the stream may have been scaled
+        sides.append(lengths / np.maximum(np.abs(lengths).max(axis=0), 1e-300))
     if not all(np.isfinite(side).all() for side in sides):
         return None
-    spatial = import_extra("scipy.spatial", "checkpoints", "matching the token ids of two checkpoints")
-    _, order = spatial.cKDTree(sides[0] / size).query(sides[1] / size)
+    if len(sides[0]) <= FEW:  # sooner than the package is imported
+        order = np.square(sides[1][:, None] - sides[0][None]).sum(axis=2).argmin(axis=1)
+    else:
+        spatial = import_extra("scipy.spatial", "checkpoints", "matching the token ids of two checkpoints")
+        _, order = spatial.cKDTree(sides[0]).query(sides[1])
     return order if len(np.unique(order)) == len(order) else None

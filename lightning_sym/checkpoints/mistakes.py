@@ -12,7 +12,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from lightning_sym.checkpoints import mistaken_gains, mistaken_numbers, mistaken_orders, mistaken_rows, mistaken_scales
+from lightning_sym.checkpoints import mistaken_gains, mistaken_numbers, mistaken_orders, mistaken_rows
 from lightning_sym.checkpoints.mistaken_scenes import Change, Row, Scene
 from lightning_sym.checkpoints.model import CheckpointForm
 
@@ -34,10 +34,9 @@ ROWS: dict[str, Row] = {
     "gain-folded-twice": mistaken_gains.gain_folded_twice,
     "f16-overflow": mistaken_numbers.f16_overflow,
     "scale-one-side": mistaken_numbers.scale_one_side,
-    "scale-one-side, of a product": mistaken_scales.scale_of_product,
     "lora-unmerged": mistaken_numbers.lora_unmerged,
 }
-"""By identifier, the mistakes that change tensors; `scale-one-side` tells of `embed-scale-twice` too, in two ways."""
+"""By identifier, the mistakes that change tensors; `scale-one-side` tells of `embed-scale-twice` too."""
 
 
 def changes(scene: Scene, first: frozenset[str] = frozenset()) -> Iterator[Change]:
@@ -91,7 +90,7 @@ OTHERS = (
 """Those that no row is about alone: parts of a symmetry left out, whole layers, what is there twice, more ids."""
 
 IDENTIFIERS = tuple(dict.fromkeys((
-    *(name.partition(",")[0] for name in ROWS),
+    *ROWS,
     *(name for row in OF_FORMS for name in (row.dropped, row.other)), *OTHERS,
 )))  # fmt: skip
 """Every mistake that is told."""

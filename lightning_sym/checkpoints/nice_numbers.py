@@ -121,6 +121,9 @@ def _simplest(array: Floats, near: Floats) -> tuple[Floats, Any, Any]:
 NEVER = 200
 """Bits of what was not found."""
 
+AT_ONCE = 2**13
+"""Entries, each at so many places of bits, that are looked at together."""
+
 
 def _dyadic(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, Floats]:
     """For numbers from 1 to 2: numerator and denominator of the shortest binary number that is close, and its bits.
@@ -128,11 +131,14 @@ def _dyadic(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, Flo
     Those with more than `most` bits are not looked for.
     """
     top, low, cost = np.ones_like(part), np.ones_like(part), np.full(part.shape, float(NEVER))
-    for places in range(most):
+    step = max(1, AT_ONCE // max(part.size, 1))
+    for start in range(0, most, step):
+        places = np.arange(start, min(start + step, most)).reshape(-1, *[1] * part.ndim)
         scaled = np.ldexp(part, places)
-        fits = (cost == NEVER) & (np.abs(scaled - np.rint(scaled)) <= np.ldexp(close, places))
-        top, low = np.where(fits, np.rint(scaled), top), np.where(fits, 2.0**places, low)
-        cost = np.where(fits, places + 1, cost)
+        fits = np.abs(scaled - np.rint(scaled)) <= np.ldexp(close, places)
+        found, first = (cost == NEVER) & fits.any(axis=0), start + fits.argmax(axis=0)
+        low, cost = np.where(found, np.ldexp(1.0, first), low), np.where(found, first + 1.0, cost)
+        top = np.where(found, np.rint(part * low), top)
         if (cost < NEVER).all():
             break
     return top, low, cost

@@ -78,7 +78,12 @@ class CheckpointPiece:
 
     def place(self, kind: str) -> int | None:
         """Which of its axes lives in a space of this kind, if one does."""
-        return next((place for place, axis in enumerate(self.axes) if axis.space.kind == kind), None)
+        return self._places.get(kind)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """By kind of space, the first axis that lives in one."""
+        return {axis.space.kind: place for place, axis in reversed([*enumerate(self.axes)])}
 
     def as_matrix(self, array: Array) -> Array:
         """The array as its matrix, or vector; it may have fewer neurons, or more groups, than the piece."""

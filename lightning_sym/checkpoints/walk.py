@@ -167,13 +167,18 @@ class LayerWalk:
         self.found = Settled(differences(ring, self.made, second), had)
 
     def settle(self, choices: frozenset[str]) -> Settled:
-        """Differences behind all additive symmetries; choices: whether `bias1`, `bias2`, `value_bias` were moved."""
+        """Differences behind all additive symmetries.
+
+        Args:
+            choices: which of `bias1`, `bias2`, `value_bias` were moved, and whether biases tell how far what reads a
+                norm moved along ones (`ones1`, `ones2`), as it was changed otherwise too.
+        """
         found = Settled(dict(self.found.left), dict(self.found.parts))
         for number, readers in READERS.items():
             there = [name for name in readers if name in found.left]
             if f"bias{number}" in choices:
                 self._move_norm_bias(found, number, there)
-            self._settle_readers(found, number, there)
+            self._settle_readers(found, number, there, by_biases=f"ones{number}" in choices)
         if "router" in found.left:  # softmax does not see what all of its rows have in common
             shift_writer(self.ring, found, "router", 0)
         if self.form.norm == "layer":
@@ -218,7 +223,7 @@ class LayerWalk:
         made = getattr(self.made, f"norm{number}_bias")
         return getattr(self.made, f"norm{number}_gain"), found.parts.get(bias, made)
 
-    def _settle_readers(self, found: Settled, number: int, readers: list[str]) -> None:
+    def _settle_readers(self, found: Settled, number: int, readers: list[str], *, by_biases: bool) -> None:
         """What reads a norm, without columns behind gains of 0, and without what a LayerNorm does not see."""
         gain, bias = self._norm(found, number)
         if gain is None:
@@ -228,7 +233,10 @@ class LayerWalk:
             return
         total = None if bias is None else sum_of_quotients(self.ring, bias, gain)
         for name in readers:
-            shift = shift_reader(self.ring, found, name, gain)
+            moved, own = None, f"{name}_bias"
+            if by_biases and total is not None and own in found.left and own not in found.parts and (total != 0).all():
+                moved = -self.ring.over(found.left[own], total)[..., None]
+            shift = shift_reader(self.ring, found, name, gain, moved)
             if total is not None:
                 self._add_to_bias(found, name, self.ring.times(shift, total))
 
@@ -250,9 +258,9 @@ def shift_writer(ring: Ring, found: Settled, name: str, axis: int) -> None:
     found.parts[f"{name}_shift"] = np.squeeze(shift, axis)
 
 
-def shift_reader(ring: Ring, found: Settled, name: str, gain: Any) -> Any:
-    """Take the multiple of ones out of a map times the gain of the norm that it reads; it is returned."""
-    shift = common(ring, ring.times(found.left[name], gain), -1)
+def shift_reader(ring: Ring, found: Settled, name: str, gain: Any, moved: Any = None) -> Any:
+    """Take the multiple of ones, if it is not known, out of a map times the gain of its norm; it is returned."""
+    shift = common(ring, ring.times(found.left[name], gain), -1) if moved is None else moved
     found.left[name] = ring.plus(found.left[name], -ring.over(shift, gain))
     found.parts[f"{name}_shift"] = shift[..., 0]
     return shift[..., 0]
