@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lightning_sym.arguments import require_arguments
 from lightning_sym.atlas.formulas import Formula
 from lightning_sym.atlas.store import Atlas, Entry
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Result
 from lightning_sym.errors import no_truth_value
 
 
@@ -34,23 +34,22 @@ class Trial(Result):
     counterexample: Entry | None
     value: int | None
 
-    def lines(self) -> Lines:
-        """As the commands print it."""
+    @property
+    def _counts(self) -> str:
         counts = f"agrees with {self.agree:,} certified dimensions, differs from {self.refuted:,}"
-        more = [
-            f"{number:,} {what}"
-            for number, what in ((self.undecided, "undecided"), (self.without, "without a value"))
-            if number
-        ]
-        lines = [("formula", self.formula), ("", "; ".join([counts, *more]))]
-        if (found := self.counterexample) is not None:
-            bounds = (
-                f"dimension {found.dimension}"
-                if found.dimension is not None
-                else (f"dimension between {found.lower} and {found.upper}")
-            )
-            lines.append(("smallest", f"{found.architecture}: {bounds}, the formula gives {self.value}"))
-        return lines
+        open_ones = ((self.undecided, "undecided"), (self.without, "without a value"))
+        return "; ".join([counts, *(f"{number:,} {what}" for number, what in open_ones if number)])
+
+    def _smallest(self) -> str | None:
+        if (found := self.counterexample) is None:
+            return None
+        known = found.dimension if found.dimension is not None else f"between {found.lower} and {found.upper}"
+        return f"{found.architecture}: dimension {known}, the formula gives {self.value}"
+
+    _sentences = (
+        ("formula", lambda self: [self.formula, self._counts]),
+        ("smallest", _smallest),
+    )
 
 
 def try_formula(atlas: Atlas, formula: str, where: str | None = None) -> Trial:

@@ -18,7 +18,7 @@ from typing import Any
 
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify, require_affordable
-from lightning_sym.display import Lines, Result, bounds_in_words, labelled, latex_bounds, latex_words
+from lightning_sym.display import Result, bounds_in_words, latex_bounds, latex_words
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.model_config import Model
@@ -89,6 +89,23 @@ def narrow_count(n: int, d: int, layers: int, heads: int, a: int, b: int) -> Nar
     return NarrowCount(value, n + heads * (2 * min(a, f) + last), f)
 
 
+_FIBER = "dimension {:,}"
+_UNTIED = "{1:,} of {0:,}, were embedding and unembedding two matrices"
+_CERTIFIED = (
+    "{0.lower:,}  by {0.matrices:,} full ranks modulo {0.prime} of matrices of this model's shape, and by the count of "
+    "products from above"
+)
+_MASKS = {True: "causal", False: "no mask", None: "mask not named (the count is the same)"}
+
+
+def _model_in_words(model: Model) -> str:
+    width = f"{model.head_width:,}" + f", values of width {model.values:,}" * (model.values != model.head_width)
+    shared = f", {model.groups:,} sets of keys and values for them" * (model.groups != model.heads)
+    ends = "its transpose as unembedding" if model.tied else "an unembedding of its own"
+    heads = f"{model.layers:,} residual layers of {model.heads:,} softmax heads of width {width}{shared}"
+    return f"embedding {model.vocabulary:,} -> {model.width:,}, {heads}, {ends}, {_MASKS[model.causal]}"
+
+
 @no_truth_value("result.value is not None")
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelDimension(Result):
@@ -132,33 +149,22 @@ class ModelDimension(Result):
         hundredths = 10_000 * self.upper // self.model.parameters
         return f"{hundredths // 100}.{hundredths % 100:02}"
 
-    def lines(self) -> Lines:
-        """As `dimension --config` prints it."""
-        model = self.model
-        mask = {True: "causal", False: "no mask", None: "mask not named (the count is the same)"}[model.causal]
-        width = f"{model.head_width:,}" + f", values of width {model.values:,}" * (model.values != model.head_width)
-        shared = f", {model.groups:,} sets of keys and values for them" * (model.groups != model.heads)
-        ends = "its transpose as unembedding" if model.tied else "an unembedding of its own"
-        heads = f"{model.layers:,} residual layers of {model.heads:,} softmax heads of width {width}{shared}"
-        lines = [("model", f"embedding {model.vocabulary:,} -> {model.width:,}, {heads}, {ends}, {mask}")]
-        lines.append(("parameters", f"{model.parameters:,}"))
-        lines.append(("dimension", bounds_in_words(self.lower, self.upper, f"{self.percent} % of the parameters")))
-        if self.value is not None:
-            lines.append(("generic fiber", f"dimension {model.parameters - self.value:,}"))
-        if self.untied is not None:
-            parameters, dimension = self.untied
-            lines.append(("untied", f"{dimension:,} of {parameters:,}, were embedding and unembedding two matrices"))
-        lines.append(("theorem", self.theorem))
-        lines += labelled("because", self.conditions)
-        if self.ranks is not None:
-            ranks = f"{self.ranks.matrices:,} full ranks modulo {self.ranks.prime} of matrices of this model's shape"
-            lines.append(("certified", f"{self.ranks.lower:,}  by {ranks}, and by the count of products from above"))
-        elif self.reason is not None:
-            lines.append(("not computed", self.reason))
-        if self.value is None:
-            lines += labelled("tried", map(str, self.tried))
-        lines += [("left out", f"{part} ({', '.join(keys)})") for part, keys in model.left_out.items()]
-        return lines
+    _sentences = (
+        ("model", lambda self: _model_in_words(self.model)),
+        ("parameters", "{0.model.parameters:,}"),
+        ("dimension", lambda self: bounds_in_words(self.lower, self.upper, f"{self.percent} % of the parameters")),
+        (
+            "generic fiber",
+            lambda self: None if self.value is None else _FIBER.format(self.model.parameters - self.value),
+        ),
+        ("untied", lambda self: self.untied and _UNTIED.format(*self.untied)),
+        ("theorem", "{0.theorem}"),
+        ("because", lambda self: self.conditions),
+        ("certified", lambda self: None if self.ranks is None else _CERTIFIED.format(self.ranks)),
+        ("not computed", lambda self: self.reason if self.ranks is None else None),
+        ("tried", lambda self: map(str, self.tried) if self.value is None else None),
+        ("", lambda self: [("left out", f"{part} ({', '.join(keys)})") for part, keys in self.model.left_out.items()]),
+    )
 
     def _latex(self) -> str:
         said = latex_bounds(r"\dim \mathcal{M}", self.lower, self.upper)

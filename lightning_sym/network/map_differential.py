@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Result
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.certified_rank import certified_rank
 from lightning_sym.lazy import lazy_imports
@@ -67,16 +67,18 @@ class FamilyRank(Result):
     def __index__(self) -> int:
         return self.rank
 
-    def lines(self) -> Lines:
-        """The rank, and where it drops."""
-        over = ", ".join(map(str, self.letters))
-        where = "not known, too many minors"
-        if self.locus is not None:
-            where = (
-                "nowhere" if self.locus == (1,) else f"where all of these are zero: {', '.join(map(str, self.locus))}"
-            )
-        lines = [("rank", f"{self.rank} over QQ({over})"), ("", f"so at all letters with {self.minor} != 0")]
-        return [*lines, ("smaller", where)] if self.rank else lines
+    @property
+    def where_smaller(self) -> str:
+        """Where the rank drops, in words."""
+        if self.locus is None:
+            return "not known, too many minors"
+        return "nowhere" if self.locus == (1,) else f"where all of these are zero: {', '.join(map(str, self.locus))}"
+
+    _sentences = (
+        ("rank", lambda self: f"{self.rank} over QQ({', '.join(map(str, self.letters))})"),
+        ("", lambda self: [("", f"so at all letters with {self.minor} != 0")]),
+        ("smaller", lambda self: self.where_smaller if self.rank else None),
+    )
 
 
 def family_rank(rows: Sequence[Sequence[Any]], letters: Sequence[Any]) -> FamilyRank:

@@ -14,19 +14,14 @@ from typing import Any, NamedTuple, Protocol
 from lightning_sym.network.variant import ADDED
 
 SCORES = frozenset({"normalization", "causal"})
-"""Options of what is done to scores; they add no weights."""
-
 FORM = SCORES | {"skip"}
-"""Those that no shape of a matrix shows, so that weights carry them."""
-
 SIZED = frozenset({"value_ranks", "embed", "unembed"})
-"""Options that are sizes, of weights which are not there without them."""
+"""Options of what is done to scores; those that no shape shows, so that weights carry them; sizes of what they add."""
 
 SHAPED = FORM | SIZED | {"heads"}
-"""The options that theorems are about. What is proved for another one as well says so where it is proved."""
-
 LIGHTNING = SHAPED - {"normalization"}
-"""Those of networks whose scores are not normalized."""
+"""The options that theorems are about, and those of networks whose scores are not normalized. What is proved for
+another one as well says so where it is proved."""
 
 DECLARED = SHAPED | ADDED
 """The options whose weights are listed here, and that the forward pass carries out."""

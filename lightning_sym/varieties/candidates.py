@@ -170,7 +170,7 @@ def price_of_products(phi: PolynomialMap) -> Price:
     Example:
         >>> from lightning_sym.network.one_layer import one_layer_map
         >>> price_of_products(one_layer_map(2, 1, 2)).done
-        {'read': 120, 'entry': 288}
+        {'read': 135, 'entry': 510}
     """
     (d, d_out), tokens = phi.architecture.widths, phi.architecture.tokens
     forms = d * d_out

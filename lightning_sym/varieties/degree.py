@@ -18,7 +18,7 @@ from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, pa
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.dimension.evidence import Evidence
 from lightning_sym.dimension.varieties import counted_bounds
-from lightning_sym.display import Lines, Result, labelled
+from lightning_sym.display import Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.determinantal import determinantal_degree
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
@@ -69,6 +69,9 @@ _MEANINGS = {
 }
 
 
+_POINTS = "{0.points} points of the projective fiber of a general function"
+
+
 @no_truth_value("result.degree is not None")
 @dataclass(frozen=True, eq=False, repr=False)
 class VarietyDegree(Result):
@@ -97,18 +100,15 @@ class VarietyDegree(Result):
         """As it would be typed."""
         return f"variety_degree({self.architecture!r})"
 
-    def lines(self) -> Lines:
-        """What there is to say, by name."""
-        rows = [("network", str(self.architecture))]
-        if self.degree is None:
-            rows += [("degree", "open"), ("reason", self.reason)]
-        else:
-            rows += [("degree", f"{self.degree:,}"), ("source", self.source.meaning)]
-        if self.dimension is not None:
-            rows.append(("dimension", f"{self.dimension:,}"))
-        if self.points is not None and self.points > 1:
-            rows.append(("fiber", f"{self.points} points of the projective fiber of a general function"))
-        return rows if self.degree is not None else [*rows, *labelled("tried", map(str, self.tried))]
+    _sentences = (
+        ("network", "{0.architecture}"),
+        ("degree", lambda self: "open" if self.degree is None else f"{self.degree:,}"),
+        ("reason", lambda self: self.reason if self.degree is None else None),
+        ("source", lambda self: None if self.degree is None else self.source.meaning),
+        ("dimension", lambda self: None if self.dimension is None else f"{self.dimension:,}"),
+        ("fiber", lambda self: _POINTS.format(self) if (self.points or 1) > 1 else None),
+        ("tried", lambda self: map(str, self.tried) if self.degree is None else None),
+    )
 
     def _latex(self) -> str:
         degree = r"\text{open}" if self.degree is None else str(self.degree)

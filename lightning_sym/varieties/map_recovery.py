@@ -7,7 +7,7 @@ What every lightning network without a mask has: $\phi(X R) = \phi(X) R$ for all
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.ask import FellShort
-from lightning_sym.display import Lines, Result, labelled, latex_matrix
+from lightning_sym.display import Result, latex_matrix
 from lightning_sym.errors import no_truth_value
 from lightning_sym.exact.number_field import ROOT, NumberField
 from lightning_sym.limits import Work
@@ -47,6 +47,12 @@ class Difference(NamedTuple):
     monomial: str
     given: str
     found: str
+
+    @property
+    def words(self) -> str:
+        """Where, and what differs."""
+        where = f"row {self.row}, token {self.token}, {self.monomial}"
+        return f"{where}: the coefficient is {self.given}, it must be {self.found}"
 
 
 def network_layers(matrices: Mapping[str, ObjectArray]) -> list[Layer]:
@@ -191,6 +197,18 @@ class Membership(Enum):
     UNDECIDED = "undecided"
 
 
+_CHECKED = "the polynomial map of these weights, expanded, is the map"
+_COMPLEX = {
+    True: "complex weights of this shape have this function",
+    False: "complex weights of this shape do not have it either",
+    None: "complex weights of this shape were not decided",
+}
+
+
+def _rows_as_text(rows: Sequence[Sequence[str]]) -> str:
+    return "; ".join(" ".join(f"({x})" if " " in x else x for x in row) for row in rows)
+
+
 @no_truth_value("recovery.answer is Membership.WEIGHTS")
 @dataclass(frozen=True, eq=False, repr=False)
 class Recovery(Result):
@@ -226,33 +244,25 @@ class Recovery(Result):
         exact = {name: [[Fraction(x) for x in row] for row in rows] for name, rows in self.matrices.items()}
         return Weights.of(exact)
 
-    def lines(self) -> Lines:
-        """As the command prints it."""
-        return list(self._said())
+    @property
+    def over(self) -> str:
+        """The field of the weights, in words."""
+        if self.minimal_polynomial is None or self.root_between is None:
+            return "the rationals"
+        low, high = self.root_between
+        return f"Q(r), r a root of {self.minimal_polynomial}; the one between {low} and {high} is real"
 
-    def _said(self) -> Iterator[tuple[str, str]]:
-        yield "network", f"lightning attention, one head, {self.architecture}"
-        yield "answer", self.answer.value
-        if self.answer is Membership.WEIGHTS:
-            over = "the rationals"
-            if self.minimal_polynomial is not None and self.root_between is not None:
-                low, high = self.root_between
-                over = f"Q(r), r a root of {self.minimal_polynomial}; the one between {low} and {high} is real"
-            yield "over", over
-            for name, rows in (self.matrices or {}).items():
-                yield name, "; ".join(" ".join(f"({x})" if " " in x else x for x in row) for row in rows)
-            yield "checked", "the polynomial map of these weights, expanded, is the map"
-        for reason in self.reasons:
-            yield "because", reason
-        if self.difference is not None:
-            at = self.difference
-            where = f"row {at.row}, token {at.token}, {at.monomial}"
-            yield "at", f"{where}: the coefficient is {at.given}, it must be {at.found}"
-        if self.answer is Membership.NONE:
-            known = {True: "have this function", False: "do not have it either", None: "were not decided"}
-            yield "complex", f"complex weights of this shape {known[self.complex_weights]}"
-        if self.answer is Membership.UNDECIDED:
-            yield from labelled("tried", map(str, self.tried))
+    _sentences = (
+        ("network", "lightning attention, one head, {0.architecture}"),
+        ("answer", "{0.answer.value}"),
+        ("over", lambda self: self.over if self.answer is Membership.WEIGHTS else None),
+        ("", lambda self: [(name, _rows_as_text(rows)) for name, rows in (self.matrices or {}).items()]),
+        ("checked", lambda self: _CHECKED if self.answer is Membership.WEIGHTS else None),
+        ("", lambda self: [("because", reason) for reason in self.reasons]),
+        ("at", lambda self: self.difference and self.difference.words),
+        ("complex", lambda self: _COMPLEX[self.complex_weights] if self.answer is Membership.NONE else None),
+        ("tried", lambda self: map(str, self.tried) if self.answer is Membership.UNDECIDED else None),
+    )
 
     def _latex(self) -> str:
         import sympy

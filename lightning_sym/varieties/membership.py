@@ -264,6 +264,7 @@ def price_of_last_layer(phi: PolynomialMap) -> float:
     coefficients, and the kernel of these equations.
 
     Example:
+        >>> from lightning_sym.network.polynomial_map import polynomial_map
         >>> 0 < price_of_last_layer(polynomial_map(Architecture((2, 2, 1), (1, 1), 2))) < 1
         True
     """

@@ -2,7 +2,7 @@ r"""Weights of one-head softmax networks from what their function shows, and wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.ask import FellShort
-from lightning_sym.display import Lines, Result, cut_text, labelled, latex_matrix, rows_in_line, spelled_rows
+from lightning_sym.display import Result, cut_text, latex_matrix, rows_in_line, spelled_rows
 from lightning_sym.errors import no_truth_value
 from lightning_sym.exact.number_field import RATIONALS
 from lightning_sym.fibers.softmax import is_blind
@@ -72,30 +72,19 @@ class SoftmaxRecovery(Result):
         exact = {name: [[Fraction(x) for x in row] for row in rows] for name, rows in self.matrices.items()}
         return Weights.of(exact, NetworkForm.of(self.architecture))
 
-    def lines(self) -> Lines:
-        """As the command prints it."""
-        return list(self._said())
-
-    def _said(self) -> Iterator[tuple[str, str]]:
-        yield "network", network_line(self.architecture)
-        yield "answer", self.answer.value
-        if self.value is not None:
-            yield "V~", cut_text(_rows(self.value, self.radius))
-        for i, a in enumerate(self.attention, start=1):
-            yield f"A~{i}", cut_text(_rows(a, self.radius))
-        if self.radius is not None:
-            yield "radius", f"every entry is within {_power_of_ten(self.radius)} of the true one"
-        if self.answer is Membership.WEIGHTS:
-            yield "determined", self.determined
-        for reason in self.reasons:
-            yield "because", reason
-        if self.digits is not None:
-            yield "queries", f"{self.queries}, numbers with {self.digits} digits behind the point"
-        for assumption in self.assumptions:
-            yield "if", assumption
-        if self.checked:
-            yield "checked", self.checked
-        yield from labelled("tried", map(str, self.tried))
+    _sentences = (
+        ("network", lambda self: network_line(self.architecture)),
+        ("answer", "{0.answer.value}"),
+        ("V~", lambda self: None if self.value is None else cut_text(_rows(self.value, self.radius))),
+        ("", lambda self: [(f"A~{i}", cut_text(_rows(a, self.radius))) for i, a in enumerate(self.attention, start=1)]),
+        ("radius", lambda self: None if self.radius is None else _WITHIN.format(_power_of_ten(self.radius))),
+        ("determined", lambda self: self.determined if self.answer is Membership.WEIGHTS else None),
+        ("", lambda self: [("because", reason) for reason in self.reasons]),
+        ("queries", lambda self: None if self.digits is None else _QUERIES.format(self)),
+        ("", lambda self: [("if", assumption) for assumption in self.assumptions]),
+        ("checked", lambda self: self.checked or None),
+        ("tried", lambda self: map(str, self.tried)),
+    )
 
     @property
     def determined(self) -> str:
@@ -117,6 +106,10 @@ class SoftmaxRecovery(Result):
         if self.radius:
             formulas.append(rf"\pm 10^{{{least_power_of_ten(self.radius)}}}")
         return r",\quad ".join(formulas)
+
+
+_WITHIN = "every entry is within {} of the true one"
+_QUERIES = "{0.queries}, numbers with {0.digits} digits behind the point"
 
 
 def _rows(matrix: Any, radius: Fraction | None) -> str:

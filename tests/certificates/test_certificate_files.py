@@ -14,6 +14,8 @@ from bad_layers import LAYER_REASONS
 from checker import CORPUS, GOOD, REJECTED, SCHEMA, checked_alone, copied_checker, matches
 from made_pages import made
 
+from proofs_check.checker import verify
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,9 +28,13 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---- the grammar, as a schema
 
 
-def test_the_schema_describes_the_corpus() -> None:
-    for path in GOOD:
-        assert matches(SCHEMA, json.loads(path.read_text(encoding="utf-8")))
+def test_the_schema_describes_a_corpus_with_every_kind_and_every_bound() -> None:
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in GOOD]
+    assert [path.name for path, document in zip(GOOD, documents, strict=True) if not matches(SCHEMA, document)] == []
+    elsewhere = {"__init__", "coefficient"}  # those of coefficients are made anew where they are tested
+    assert {document["kind"] for document in documents} == set(verify.KINDS.words()) - elsewhere
+    bounds = {bound["kind"] for document in documents for bound in document.get("upper_bounds", ())}
+    assert bounds == set(verify.BOUNDS.words()) - {"__init__"}
 
 
 @pytest.mark.parametrize(
