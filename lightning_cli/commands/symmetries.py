@@ -78,7 +78,7 @@ ANSWERS = (ANSWER,)
     "symmetries",
     epilog="""\b
 Examples:
-  lightning-sym symmetries model/
+  lightning-sym symmetries examples/checkpoints/model
   lightning-sym symmetries model.gguf --json
   lightning-sym symmetries model/ --output symmetry.json --seed 3
   lightning-sym apply symmetry.json model/ -o copy/ --rounded
