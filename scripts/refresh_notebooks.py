@@ -69,11 +69,9 @@ def page(path: Path) -> str:
         for statement in statements:
             if (words := prose(statement)) is not None:
                 said = textwrap.dedent(eval(ast.unparse(words), dict(names))).strip() + "\n"  # noqa: S307 - our own
-                parts.insert(0 if number == 0 else len(parts), said)
-                parts += [opened] if number == 0 else []
+                parts += [said, opened] if number == 0 else [said]
         if not any(map(prose, statements)):
             parts.append(_shown(output))
-    parts[1:3] = reversed(parts[1:3])
     return "\n".join(part for part in parts if part)
 
 

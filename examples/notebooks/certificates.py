@@ -6,6 +6,19 @@ app = marimo.App(app_title="Certificates")
 
 
 @app.cell
+def _(mo):
+    mo.md(
+        """
+        # Certificates
+
+        An answer of the program need not be believed. It writes down what proves it, and a checker that shares no
+        code with it, small enough to be read in one sitting, redoes the arithmetic.
+        """
+    )
+    return
+
+
+@app.cell
 def _():
     import tempfile
     import textwrap
@@ -16,14 +29,6 @@ def _():
     from lightning_sym import Architecture, certified_dimension, dimension_certificate, write_certificate
     from proofs_check.checker import verify
 
-    mo.md(
-        """
-        # Certificates
-
-        An answer of the program need not be believed. It writes down what proves it, and a checker that shares no
-        code with it, small enough to be read in one sitting, redoes the arithmetic.
-        """
-    )
     return (
         Architecture,
         Path,

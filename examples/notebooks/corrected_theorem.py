@@ -6,12 +6,7 @@ app = marimo.App(app_title="The corrected theorem")
 
 
 @app.cell
-def _():
-    import marimo as mo
-    from sympy import Matrix
-
-    from lightning_sym import Architecture, Weights, classify, layer_orbits, singular_locus
-
+def _(mo):
     mo.md(
         r"""
         # The corrected theorem
@@ -21,6 +16,16 @@ def _():
         $\operatorname{rk} A < a$ are singular, and unless $a = 2$ and $d' = 1$ these are more. Here is one of them.
         """
     )
+    return
+
+
+@app.cell
+def _():
+    import marimo as mo
+    from sympy import Matrix
+
+    from lightning_sym import Architecture, Weights, classify, layer_orbits, singular_locus
+
     return Architecture, Matrix, Weights, classify, layer_orbits, mo, singular_locus
 
 

@@ -6,6 +6,18 @@ app = marimo.App(app_title="Geometry's other half")
 
 
 @app.cell
+def _(mo):
+    mo.md(
+        r"""
+        # Geometry's other half
+
+        Families of weights with letters, the real fiber and its components, and maps of one's own. All is exact.
+        """
+    )
+    return
+
+
+@app.cell
 def _():
     import marimo as mo
     from sympy import Matrix, symbols
@@ -24,13 +36,6 @@ def _():
         swap,
     )
 
-    mo.md(
-        r"""
-        # Geometry's other half
-
-        Families of weights with letters, the real fiber and its components, and maps of one's own. All is exact.
-        """
-    )
     return (
         Architecture,
         Matrix,

@@ -6,12 +6,7 @@ app = marimo.App(app_title="The neuromanifold in ten cells")
 
 
 @app.cell
-def _():
-    import marimo as mo
-    from sympy import Matrix, Rational, groebner, symbols
-
-    from lightning_sym import Architecture, Weights, certified_dimension, polynomial_map
-
+def _(mo):
     mo.md(
         r"""
         # The neuromanifold in ten cells
@@ -21,6 +16,16 @@ def _():
         are that map, its Jacobian, its rank and its ideals as SymPy objects. All numbers are exact.
         """
     )
+    return
+
+
+@app.cell
+def _():
+    import marimo as mo
+    from sympy import Matrix, Rational, groebner, symbols
+
+    from lightning_sym import Architecture, Weights, certified_dimension, polynomial_map
+
     return Architecture, Matrix, Rational, Weights, certified_dimension, groebner, mo, polynomial_map, symbols
 
 

@@ -6,6 +6,20 @@ app = marimo.App(app_title="Softmax and Conjecture 3.10")
 
 
 @app.cell
+def _(mo):
+    mo.md(
+        r"""
+        # Softmax and Conjecture 3.10
+
+        The paper ends in a conjecture: almost every network of softmax layers, one head each, is determined by its
+        function on two tokens or more, up to the factors inside $A = K^\top Q$ and the bases between the layers.
+        It is a theorem (`docs/softmax-fibers.md`, Theorem 1), which names the exceptions. Two tokens show why.
+        """
+    )
+    return
+
+
+@app.cell
 def _():
     import marimo as mo
     from sympy import Matrix, exp, simplify, symbols, tanh
@@ -20,15 +34,6 @@ def _():
         same_function,
     )
 
-    mo.md(
-        r"""
-        # Softmax and Conjecture 3.10
-
-        The paper ends in a conjecture: almost every network of softmax layers, one head each, is determined by its
-        function on two tokens or more, up to the factors inside $A = K^\top Q$ and the bases between the layers.
-        It is a theorem (`docs/softmax-fibers.md`, Theorem 1), which names the exceptions. Two tokens show why.
-        """
-    )
     return (
         Matrix,
         NetworkForm,

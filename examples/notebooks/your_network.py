@@ -6,11 +6,7 @@ app = marimo.App(app_title="Your own network")
 
 
 @app.cell
-def _():
-    import marimo as mo
-
-    from lightning_sym import Architecture, Weights, certified_dimension, classify, fiber, same_function
-
+def _(mo):
     mo.md(
         """
         # Your own network
@@ -19,6 +15,15 @@ def _():
         shape, or change the matrices below: everything behind them is computed anew.
         """
     )
+    return
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    from lightning_sym import Architecture, Weights, certified_dimension, classify, fiber, same_function
+
     return Architecture, Weights, certified_dimension, classify, fiber, mo, same_function
 
 

@@ -39,7 +39,7 @@ ANSWERS = (ANSWER,)
     "align",
     epilog="""\b
 Examples:
-  lightning-sym align trained/ --to base/ -o aligned/
+  lightning-sym align examples/checkpoints/rewritten --to examples/checkpoints/model -o aligned/
   lightning-sym align trained/ --to base/ -o aligned/ --orders --symmetry symmetry.json
 
 Exit codes: 0 written, 2 bad input, or networks between which no symmetry is known.""",

@@ -24,8 +24,8 @@ ANSWERS = (ANSWER,)
     "apply",
     epilog="""\b
 Examples:
-  lightning-sym same model/ rewritten/ --output symmetry.json
-  lightning-sym apply symmetry.json model/ -o copy/
+  lightning-sym same examples/checkpoints/model examples/checkpoints/rewritten --output symmetry.json
+  lightning-sym apply symmetry.json examples/checkpoints/model -o copy/
   lightning-sym apply symmetry.json model/ -o copy/ --rounded --shard-size 4
 
 Exit codes: 0 written, 2 bad input, or no symmetry of this checkpoint.""",

@@ -71,6 +71,7 @@ ANSWERS = (ANSWER,)
     "atlas",
     epilog="""\b
 Examples:
+  lightning-sym sweep --depth 1..2 --widths 1..3 --ranks 1..2 --tokens 1..2 -o atlas.sqlite
   lightning-sym atlas atlas.sqlite
   lightning-sym atlas atlas.sqlite --where "dimension is null and tokens = 1"
   lightning-sym atlas atlas.sqlite --conjecture "sum(min(a,d)*(2*d-min(a,d)) for a,d in zip(ranks,widths))"

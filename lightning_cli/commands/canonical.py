@@ -74,8 +74,8 @@ def _shape(result: canonical.Canonical) -> architectures.Architecture:
     "canonical",
     epilog="""\b
 Examples:
-  lightning-sym canonical weights.json -o canonical.json
-  lightning-sym canonical weights.json --tokens 3 --hash
+  lightning-sym canonical examples/rank_one.json -o canonical.json
+  lightning-sym canonical examples/two_heads.json --tokens 3 --hash
   lightning-sym canonical model/ -o canonical/ --symmetry symmetry.json
   lightning-sym canonical model/ -o canonical/ --exact
 

@@ -166,9 +166,9 @@ ANSWERS = (ANSWER, FINGERPRINT, COMPARISON, SCAN)
     "circuits",
     epilog="""\b
 Examples:
-  lightning-sym circuits model/
+  lightning-sym circuits examples/checkpoints/model
   lightning-sym circuits model/ --output heads.png
-  lightning-sym circuits model/ --fingerprint
+  lightning-sym circuits examples/checkpoints/model --fingerprint
   lightning-sym circuits model/ --against copy/
   lightning-sym circuits model/ --scan fingerprints/
 

@@ -182,7 +182,7 @@ ANSWERS = (ANSWER, ORBITS, SINGULAR_IDEAL, FUNCTION_LIMIT)
     "classify",
     epilog="""\b
 Examples:
-  lightning-sym classify weights.json --tokens 2
+  lightning-sym classify examples/singular.json --tokens 2
   lightning-sym classify weights.json --along direction.json --powers V2=-1
   lightning-sym classify --orbits --widths 3,2 --ranks 2
   lightning-sym classify --singular-ideal --widths 2,1 --ranks 2

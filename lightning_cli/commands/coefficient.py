@@ -69,15 +69,15 @@ LARGEST_IDEAL = 2**20
     "coefficient",
     epilog="""\b
 Examples:
-  lightning-sym coefficient weights.json --tokens 2
-  lightning-sym coefficient weights.json --loss kl
+  lightning-sym coefficient examples/generic.json --tokens 2
+  lightning-sym coefficient examples/generic.json --loss kl
   lightning-sym coefficient first.json last.json --steps 10
   lightning-sym coefficient checkpoints/ --tokens 2
   lightning-sym coefficient --of "x^2 - 1, x*y" --at x=1 --certificate coefficient.json
   lightning-sym coefficient --linear-attention 2,6
   lightning-sym coefficient --one-head 3,2,4 --teacher 1 --json
   lightning-sym coefficient --deep-linear 4,3,3,5 --rank 1
-  lightning-sym coefficient --factors factors.json
+  lightning-sym coefficient --factors examples/factors.json
 
 \b
 Exit codes: 0 certified, 2 bad input, 3 only bounds.""",

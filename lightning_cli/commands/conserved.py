@@ -84,7 +84,7 @@ Examples:
   lightning-sym conserved --widths 2,2 --ranks 2 --tokens 2
   lightning-sym conserved --widths 3,3,3 --ranks 2 --value-ranks 2 --tokens 2 --heads 2 --skip \\
       --normalization softmax --embed 4 --unembed 4
-  lightning-sym conserved --weights weights.json --tokens 2
+  lightning-sym conserved --weights examples/generic.json --tokens 2
 
 \b
 Exit codes: 0 the number is certified, 2 bad input, 3 undecided (both bounds are shown).""",

@@ -38,7 +38,7 @@ class Converted(NamedTuple):
     epilog="""\b
 Examples:
   lightning-sym convert llama/ --layout hf -o model/
-  lightning-sym convert model/ --layout gguf -o model.gguf
+  lightning-sym convert examples/checkpoints/model --layout gguf -o model.gguf
   lightning-sym convert trained/ --from megatron --layout hf -o model/ --shard-size 4
 
 Exit codes: 0 written, 2 bad input, or the layout has no name for a piece.""",

@@ -202,8 +202,8 @@ Examples:
   lightning-sym dimension --widths 3,3,3 --ranks 1 --value-ranks 1 --tokens 2 --heads 2 --skip \\
       --mask causal --normalization softmax --embed 4 --unembed 4
   lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3 --certificate dimension.json
-  lightning-sym dimension --config config.json
-  lightning-sym dimension --config config.json --attention-only --certificate dimension.json
+  lightning-sym dimension --config examples/config.json
+  lightning-sym dimension --config examples/config.json --attention-only --certificate dimension.json
 
 \b
 {CONFIG}

@@ -34,7 +34,7 @@ ANSWERS = (ANSWER,)
     epilog="""\b
 Examples:
   lightning-sym explain-rewriting examples/checkpoints/model examples/checkpoints/rewritten
-  lightning-sym explain-rewriting model/ broken/ --html > story.html
+  lightning-sym explain-rewriting examples/checkpoints/model examples/checkpoints/forgotten_bias --html > story.html
 
 Exit codes: 0 same, or up to rounding, 1 different, 2 bad input, 3 undecided.""",
 )

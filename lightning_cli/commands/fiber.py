@@ -140,8 +140,8 @@ ANSWERS = (ANSWER,)
     "fiber",
     epilog="""\b
 Examples:
-  lightning-sym fiber weights.json --tokens 2
-  lightning-sym fiber weights.json --tokens 3 --certificate fiber-certificate.json
+  lightning-sym fiber examples/rank_one.json --tokens 2
+  lightning-sym fiber examples/transformer.json --tokens 3 --certificate fiber-certificate.json
 
 Exit codes: 0 all of the fiber and its dimension, 2 bad input, 3 there may be more, or the dimension is not computed or
 its bounds differ.""",

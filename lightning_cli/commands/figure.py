@@ -70,7 +70,7 @@ Examples:
   lightning-sym figure 1 --output figure-1.html
   lightning-sym figure 3
   lightning-sym figure coefficients --output coefficients.png
-  lightning-sym figure fiber weights.json
+  lightning-sym figure fiber examples/rank_one.json
 
 Exit codes: 0 drawn, 2 bad input; of Figure 3: 0 certified and equal, 1 different somewhere, 3 undecided somewhere.""",
 )

@@ -37,7 +37,7 @@ Examples:
   lightning-sym page --list
   lightning-sym page figure-1 --open
   lightning-sym page figure-1 --output surface.html
-  lightning-sym page playground --weights model/
+  lightning-sym page playground --weights examples/checkpoints/model
 
 Exit codes: 0 written or listed, 2 bad input.""",
 )

@@ -64,7 +64,7 @@ def map_document(phi: polynomial_map.PolynomialMap, *, latex: bool) -> dict[str,
     epilog="""\b
 Examples:
   lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
-  lightning-sym phi --weights weights.json --tokens 2 --latex
+  lightning-sym phi --weights examples/generic.json --tokens 2 --latex
   lightning-sym phi --widths 1,1 --ranks 1 --tokens 2 --heads 2 --skip --mask causal
   lightning-sym phi --widths 2,1 --ranks 2 --tokens 2 --format macaulay2 > phi.m2
 

@@ -160,10 +160,10 @@ def _read(file: str) -> bytes:
     "recover",
     epilog="""\b
 Examples:
-  lightning-sym phi --weights weights.json --tokens 2 --json | lightning-sym recover -
-  lightning-sym recover map.json --ranks 1 --output weights.json
-  lightning-sym recover jet.json
-  lightning-sym recover --ask "python program.py" --widths 2,2,1 --tokens 2 --bound 4 --denominators 4
+  lightning-sym phi --weights examples/rank_one.json --tokens 2 --json | lightning-sym recover -
+  lightning-sym recover examples/map.json --ranks 2 --output weights.json
+  lightning-sym recover examples/jet.json
+  lightning-sym recover --ask "python examples/hidden_network.py" --widths 2,2,1 --tokens 2 --bound 8 --denominators 4
 
 \b
 A program is asked one line a question: how many digits behind the point are wanted, then the entries

@@ -200,9 +200,9 @@ ANSWERS = (ANSWER, CHECKPOINTS)
     "same",
     epilog="""\b
 Examples:
-  lightning-sym same first.json second.json --tokens 3
-  lightning-sym same first.json second.json --certificate answer.json
-  lightning-sym same model/ rewritten/ --output symmetry.json
+  lightning-sym same examples/rank_one.json examples/rank_one_swapped.json --tokens 3
+  lightning-sym same examples/generic.json examples/generic_rescaled.json --certificate answer.json
+  lightning-sym same examples/checkpoints/model examples/checkpoints/rewritten --output symmetry.json
   lightning-sym same model.gguf rewritten.gguf --exact --ids 1,2,3
   lightning-sym same model/ trained/ --layout-b megatron
   lightning-sym same base/ merged/ --adapter lora/

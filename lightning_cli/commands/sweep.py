@@ -55,7 +55,7 @@ def _said(values: dict[str, Any]) -> dict[str, Any]:
     epilog="""\b
 Examples:
   lightning-sym sweep --depth 1..2 --widths 1..3 --ranks 1..2 --tokens 1..2 -o atlas.sqlite
-  lightning-sym sweep family.toml -o atlas.sqlite --conjecture "l*a*(2*d-a) + d*d - l"
+  lightning-sym sweep examples/family.toml -o atlas.sqlite --conjecture "l*a*(2*d-a) + d*d - l"
   lightning-sym sweep --depth 1..4 --widths 1..9 --ranks 1..9 --tokens 2 --count 1000 -o atlas.sqlite
 
 \b

@@ -79,7 +79,7 @@ ANSWERS = (ANSWER,)
     "symmetries",
     epilog="""\b
 Examples:
-  lightning-sym symmetries model/
+  lightning-sym symmetries examples/checkpoints/model
   lightning-sym symmetries model.gguf --json
   lightning-sym symmetries model/ --output symmetry.json --seed 3
   lightning-sym symmetries model/ --output symmetry.json --kinds values,neurons

@@ -24,7 +24,7 @@ LIST = "manifest.json"
     "verify",
     epilog="""\b
 Examples:
-  lightning-sym verify dimension.json
+  lightning-sym verify examples/dimension.json
   lightning-sym verify DIR
 
 The checker needs nothing but Python: proofs_check/checker/verify.py of this program, or a copy

@@ -48,6 +48,7 @@ def grouped(name: str, cases: Iterable[Any], by: Callable[[Any], str]) -> Callab
         ):  # the last: of parametrize below
             if hasattr(check, kept):
                 setattr(whole, kept, getattr(check, kept))
-        return pytest.mark.parametrize("group", groups.values(), ids=groups)(whole)
+        made: Check = pytest.mark.parametrize("group", groups.values(), ids=groups)(whole)
+        return made
 
     return decorated
