@@ -124,7 +124,7 @@ def one_token(head: HeadCircuits) -> Proved | str:
 
 
 def square(head: HeadCircuits) -> LocalPair:
-    """The pair where values and scores are powers of one form and queries and keys as small as can be; no pair is less."""
+    """The pair where values and scores are powers of one form, queries and keys of rank one; none is less."""
     inner, width = head.query.shape
     k = min(inner, width)
     rest = Fraction(k * (k - 1), 4) + Fraction(k - 1, 6) + Fraction(k * (width - k), 2)
