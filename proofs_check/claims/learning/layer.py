@@ -260,7 +260,7 @@ CLAIM = Claim(
         "One lightning layer with one head; $K$ is the mean squared error against the layer's own function, for inputs "
         r"with a density. $\lambda(K^\top Q)$ is that of a product of two matrices. Two tokens or more: at all "
         "weights, proved (docs/learning-coefficients.md, Theorem 6; zero values or scores there). One token: but "
-        "for values and scores that are powers of one form, $a < d$ and queries and keys of rank above one (Theorem 8). "
+        "for values and scores that are powers of one form, $a < d$ and queries and keys of a larger rank (Theorem 8). "
         "Counted at the listed weights."
     ),
     rests_on=("corollary-3.3",),
