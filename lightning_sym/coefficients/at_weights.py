@@ -19,7 +19,7 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.ask import FellShort, TheoremRow, ask, failing, paid_by_steps
 from lightning_sym.coefficients.any_depth import seen_by_conditions, seen_by_ranks
 from lightning_sym.coefficients.coefficient import LearningCoefficient
-from lightning_sym.coefficients.lightning_layer import PAGE, Proved, one_token, two_tokens
+from lightning_sym.coefficients.lightning_layer import PAGE, SQUARE, Proved, one_token, square, two_tokens
 from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
@@ -54,7 +54,10 @@ class Applies:
 
 def _lightning_layer(question: AtWeights) -> Proved | str:
     ((head,),) = question.net.layers
-    return one_token(head) if question.shape.tokens == 1 else two_tokens(head)
+    found = one_token(head) if question.shape.tokens == 1 else two_tokens(head)
+    if found == SQUARE:
+        question.bounded(square(head).value, None, "Theorem 8")
+    return found
 
 
 def _softmax_layer(question: AtWeights) -> Proved | str:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from lightning_sym.arguments import require_arguments
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.lightning_layer import PAGE
-from lightning_sym.coefficients.partial_products import Dimensions, PartialProducts
+from lightning_sym.coefficients.partial_products import PartialProducts
 from lightning_sym.errors import BadInput, ProgramError, ShapeError
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.rings.arrays import Rows, exact_matrix
@@ -127,23 +127,18 @@ def _answer(near: PartialProducts, widths: Sequence[int], rank: int, where: str)
     codimension = near.codimension(chain[0])
     if not near.allows(chain[0]):
         raise ProgramError(f"ranks {chain[0]} of partial products must be possible near {near}")
-    order = next(n for n in range(len(chain), 0, -1) if n == 1 or _some_nested(near, chain, n))
+    order = near.longest_nested(chain)
     value = Fraction(rank * (widths[0] + widths[-1] - rank) + codimension, 2)
     sizes = ",".join(map(str, widths))
     named = {f"rk W{k}..W1" if k > 1 else "rk W1": rank + z for k, z in enumerate(chain[0][1:-1], 1)}
-    if order < len(chain):
-        named |= {"multiplicity at least": order, "multiplicity at most": len(chain)}
+    if order is None:
+        named["multiplicity at most"] = len(chain)
     return LearningCoefficient(
         value,
         value,
-        order if order == len(chain) else None,
+        order,
         THEOREM_11,
         f"of the mean squared error of a deep linear network of widths {sizes}, for inputs with a regular covariance, "
         f"{where}",
         {"rank": rank, "codimension": codimension, **named},
     )
-
-
-def _some_nested(near: PartialProducts, chain: Sequence[Dimensions], length: int) -> bool:
-    """Whether a part of a chain of this length is seen to be of invariant spaces."""
-    return any(near.nested(chain[first : first + length]) for first in range(len(chain) - length + 1))

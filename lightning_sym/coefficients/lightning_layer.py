@@ -62,7 +62,7 @@ class Values:
         return cls(factors.product, factors.pair, factors.is_submersion, named)
 
 
-SQUARE = "the scores are a multiple of the square of a form that the values are multiples of, a > 1 and rk (Q; K) < d"
+SQUARE = "the scores are a multiple of the square of a form that the values are multiples of, a < d and rk (Q; K) > 1"
 PROJECTED = "the values, which have an output projection, and the scores are multiples of one linear form"
 
 
@@ -118,13 +118,17 @@ def one_token(head: HeadCircuits) -> Proved | str:
     if squares == 2:
         pair = _parallel(head, Fraction(width - 1, 4)) + gram.pair
         return Proved(pair, f"{PAGE}, Theorem 8, case 3", ranks)
-    if gram.stacked == width:
-        pair = _parallel(head, Fraction(width - 1, 6)) + gram.pair
-        return Proved(pair, f"{PAGE}, Theorem 8, case 4", ranks)
-    if gram.inner == 1:
-        pair = _parallel(head, Fraction(width - 1, 2)) + LocalPair.coordinates(width)
-        return Proved(pair, f"{PAGE}, Theorem 8, case 4", ranks)
+    if gram.stacked == 1 or gram.inner >= width:
+        return Proved(square(head), f"{PAGE}, Theorem 8, case 4", ranks)
     return SQUARE
+
+
+def square(head: HeadCircuits) -> LocalPair:
+    """The pair where values and scores are powers of one form, queries and keys of rank one; none is less."""
+    inner, width = head.query.shape
+    k = min(inner, width)
+    rest = Fraction(k * (k - 1), 4) + Fraction(k - 1, 6) + Fraction(k * (width - k), 2)
+    return _parallel(head, rest) + LocalPair.coordinates(width)
 
 
 def _zero_function(values: Values, scores: LocalPair, rank: int, proof: str, ranks: dict[str, int]) -> Proved:

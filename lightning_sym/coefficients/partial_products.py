@@ -3,7 +3,8 @@ r"""Products of matrices with product zero, near given ones: which ranks their p
 Let $C_k$ be matrices of sizes $w_k \times w_{k-1}$, $C_L \cdots C_1 = 0$, and $r_{ik}$ the rank of $C_k \cdots
 C_{i+1}$. Near them the rank of the first $k$ factors may be $z_k$, where $z_0 = w_0$, $z_L = 0$, $z_k \le z_{k-1}$ and
 $z_k \ge z_i - w_i + r_{ik}$. Twice the learning coefficient is the smallest codimension $\sum_k (w_k - z_k)(z_{k-1} -
-z_k)$, and $m$ the length of the longest chain of the best ones (docs/learning-coefficients.md, Theorem 11).
+z_k)$, and $m$ the length of the longest chain of the best ones for which the given matrices leave spaces of these
+dimensions invariant, each in the next one (docs/learning-coefficients.md, Theorem 11).
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from functools import cached_property
 from itertools import combinations, pairwise
 
 Dimensions = tuple[int, ...]
+Counts = list[list[int]]
+
+MOST_BEST, MOST_CHAINS = 200, 20_000
+"""Best dimensions, and steps from one to a smaller one, up to which all chains are gone through."""
 
 
 @dataclass(frozen=True)
@@ -100,31 +105,54 @@ class PartialProducts:
                     if self.allows(tuple(found)):
                         yield tuple(found)
 
-    def nested(self, chain: Sequence[Dimensions]) -> bool:
-        """Whether the given matrices are seen to leave spaces of these dimensions invariant, each in the next."""
-        counts: list[list[int]] | None = None
-        for z in chain:
-            counts = self._spaces(z, counts)
-            if counts is None:
-                return False
-        return True
+    def longest_nested(self, chain: Sequence[Dimensions]) -> int | None:
+        """The length of the longest chain of best dimensions of spaces that the given matrices leave invariant, nested.
 
-    def _spaces(self, z: Dimensions, within: list[list[int]] | None) -> list[list[int]] | None:
+        Args:
+            chain: what `best` gives, a longest one of any.
+
+        Returns:
+            `None` where there are too many chains to be gone through.
+        """
+        spaces: Counts | None = None
+        if all((spaces := self._spaces(z, spaces)) is not None for z in reversed(chain)):
+            return len(chain)
+        known, new = {chain[0]}, [chain[0]]
+        while new:
+            new = [z for old in new for z in self._moved(old, (1, -1), below=1) if z not in known]
+            known |= set(new)
+            if len(known) > MOST_BEST:
+                return None
+        steps = iter(range(MOST_CHAINS))
+        found = max(self._longest(z, known, None, steps) for z in known)
+        return None if next(steps, None) is None else found
+
+    def _longest(self, z: Dimensions, known: set[Dimensions], within: Counts | None, steps: Iterator[int]) -> int:
+        """The longest chain from these dimensions downwards, while there are steps left."""
+        if next(steps, None) is None or (spaces := self._spaces(z, within)) is None:
+            return 0
+        smaller = (y for y in known if y != z and all(a <= b for a, b in zip(y, z, strict=True)))
+        return 1 + max((self._longest(y, known, spaces, steps) for y in smaller), default=0)
+
+    def _spaces(self, z: Dimensions, within: Counts | None) -> Counts | None:
         """By place how many of the lines that are mapped on to each last place span the space there; none if too few.
 
         Lines of the first place are all in it; then those that are mapped there, and those that end soonest.
+
+        Args:
+            z: the dimensions.
+            within: the same of a larger space; none for all lines.
         """
-        size = len(self.widths)
-        found: list[list[int]] = []
+        size, found = len(self.widths), Counts()
         for s in range(size):
             ends = [self.rank(s, k) - self.rank(s, k + 1) if k >= s else 0 for k in range(size)]
-            mapped = found[-1] if found else ends
-            row = [max(mapped[k], within[s][k] if within else 0) if k >= s else 0 for k in range(size)]
+            room = ends if within is None else within[s]
+            row = [n if k >= s else 0 for k, n in enumerate(found[-1] if found else ends)]
             missing = z[s] - sum(row)
             if missing < 0:
                 return None
             for k in range(s, size):
-                more = min(missing, ends[k] - row[k])
+                more = min(missing, room[k] - row[k])
                 row[k] += more
                 missing -= more
             found.append(row)

@@ -138,7 +138,9 @@ def of_constant_strings(question: AtWeights) -> Proved | str:
         whole, outputs, values = net.unembed, list[RationalMatrix](), list[RationalMatrix]()
         for factors in reversed(layers if shape.normalization else []):
             values, outputs = [*values, factors[0]], [*outputs, (whole @ factors[-1]).mT]
-            turned = RationalMatrix.identity(shape.widths[0]) + _product(factors)
+            turned = RationalMatrix.identity(shape.widths[0]) + (
+                factors[0] if len(factors) == 1 else factors[1] @ factors[0]
+            )
             if turned.rank() < shape.widths[0]:
                 return "a layer with its skip connection is not invertible on strings of one token"
             whole = whole @ turned
@@ -169,8 +171,3 @@ def _sums(heads: Sequence[HeadCircuits]) -> list[RationalMatrix]:
         return [added([head.value for head in heads])]
     values, outputs = [head.inner_value for head in heads], [head.output.mT for head in heads]
     return [values[0].above(*values[1:]), outputs[0].above(*outputs[1:]).mT]
-
-
-def _product(factors: Sequence[RationalMatrix]) -> RationalMatrix:
-    """The product of one factor or two."""
-    return factors[0] if len(factors) == 1 else factors[1] @ factors[0]

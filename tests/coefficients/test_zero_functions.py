@@ -95,3 +95,24 @@ def test_a_large_layer_of_heads_is_exact(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (found.value, found.multiplicity) == (Fraction(numbers_seen, 2), 1)
     monkeypatch.setattr(lightning_heads, "_not_mixed", lambda *_: 0)
     assert learning_coefficient(weights, 4).lower == Fraction(numbers_seen - 2, 2)
+
+
+SQUARES = [(2, 2, 1, 1, "5/3"), (2, 2, 1, 2, "5/3"), (2, 3, 1, 2, "5/3"), (3, 2, 1, 1, "19/6"), (3, 3, 2, 3, "29/6")]
+"""Width, rows of queries, outputs, and rank of queries and keys; each number by hand, exponent by exponent."""
+
+
+@pytest.mark.parametrize(("width", "rows", "outputs", "rank", "value"), SQUARES)
+def test_one_token_with_a_square_in_the_scores(width: int, rows: int, outputs: int, rank: int, value: str) -> None:
+    """Rows beside the first one are isotropic: queries alone."""
+    key = [[int(i == j == 0) for j in range(width)] for i in range(rows)]
+    query = [[int(i == j < rank) for j in range(width)] for i in range(rows)]
+    values = [[int(i == j == 0) for j in range(width)] for i in range(outputs)]
+    found = learning_coefficient(Weights.of({"Q1": query, "K1": key, "V1": values}), 1)
+    assert (str(found.value), found.multiplicity) == (value, 1)
+
+
+def test_a_square_that_is_open_has_the_bound_of_rank_one() -> None:
+    weights = Weights.of({"Q1": [[1, 0, 0], [0, 1, 0]], "K1": [[1, 0, 0], [0, 0, 0]], "V1": [[1, 0, 0]]})
+    found = learning_coefficient(weights, 1)
+    assert (str(found.lower), str(found.upper), found.certified) == ("19/6", "4", False)
+    assert any("a < d and rk (Q; K) > 1" in str(why) for why in found.tried)

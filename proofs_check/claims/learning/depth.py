@@ -30,7 +30,7 @@ class AtDepth:
     """A network at random weights, some of them others, and what proves its coefficient."""
 
     shape: Architecture
-    statement: str
+    statement: str = ""
     others: dict[str, Rows] = field(default_factory=dict)
 
     @property

@@ -20,12 +20,10 @@ import numpy as np
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, ProgramError, Weights, learning_coefficient
 from lightning_sym.coefficients.head_groups import HeadGroup, softmax_groups
 from lightning_sym.coefficients.lightning_layer import Proved
-from lightning_sym.coefficients.seen_circuits import AtWeights, whole_circuits
+from lightning_sym.coefficients.seen_circuits import whole_circuits
 from lightning_sym.coefficients.softmax_layer import seen_heads
-from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.local_dimension import local_dimension
-from lightning_sym.limits import Work
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import (
@@ -34,12 +32,11 @@ from proofs_check.claim import (
     ProvedBounds,
     Scope,
     Tally,
-    Undecided,
     WalkThrough,
-    expect_equal,
     expect_less,
     expect_value,
 )
+from proofs_check.claims.learning.depth import AtDepth, between_rank_and_fiber
 
 Apart = Callable[[Sequence[str], Sequence[HeadCircuits], int], bool]
 Matrix = list[list[int]]
@@ -166,26 +163,17 @@ def agrees(layer: Heads, apart: Apart = seen_apart) -> str:
     return Tally("seen apart" if holds else "not seen apart")
 
 
-def networks(*, quick: bool) -> Iterator[Architecture]:
-    yield Architecture((2, 2), (1,), 3, SOFTMAX)
-    yield Architecture((2, 2), (1,), 2, SOFTMAX, heads=2, skip=True)
-    yield Architecture((2, 2), (1,), 3, SOFTMAX, heads=2, value_ranks=(1,), causal=True)
-    yield Architecture((2, 1), (1,), 2, SOFTMAX, embed=3, unembed=2)
-    if not quick:
-        yield Architecture((2, 2, 2), (1, 1), 2, SOFTMAX, skip=True, embed=3, unembed=2)
-        yield Architecture((2, 2, 2), (1, 1), 2, SOFTMAX, value_ranks=(1, 1))
-        yield Architecture((3, 3), (2,), 3, SOFTMAX, heads=3, value_ranks=(1,), skip=True)
-
-
-def half_of_what_is_felt(network: Architecture, more: Fraction = Fraction(0), order: int = 1) -> None:
-    """At generic weights both bounds meet, and what the theorems prove is that."""
-    weights = Weights.random(network, seed=1, bound=100)
-    found = learning_coefficient(weights, network.tokens)
-    bounds = two_bounds(AtWeights(weights, network, Work(), 0), counted=False)
-    if found.value is None or bounds.value is None:
-        raise Undecided(f"{network}: {found.lower} to {found.upper}, and {bounds.lower} to {bounds.upper}")
-    expect_equal(found.value, bounds.value + more, at=network)
-    expect_equal(found.multiplicity, order, at=f"{network}: multiplicity")
+def networks(*, quick: bool) -> Iterator[AtDepth]:
+    shapes = [
+        Architecture((2, 2), (1,), 3, SOFTMAX),
+        Architecture((2, 2), (1,), 2, SOFTMAX, heads=2, skip=True),
+        Architecture((2, 2), (1,), 3, SOFTMAX, heads=2, value_ranks=(1,), causal=True),
+        Architecture((2, 1), (1,), 2, SOFTMAX, embed=3, unembed=2),
+        Architecture((2, 2, 2), (1, 1), 2, SOFTMAX, skip=True, embed=3, unembed=2),
+        Architecture((2, 2, 2), (1, 1), 2, SOFTMAX, value_ranks=(1, 1)),
+        Architecture((3, 3), (2,), 3, SOFTMAX, heads=3, value_ranks=(1,), skip=True),
+    ]
+    yield from map(AtDepth, shapes[:4] if quick else shapes)
 
 
 def walk() -> Iterator[Step]:
@@ -254,10 +242,10 @@ CLAIM = Claim(
             "at generic weights it is what both bounds say",
             Scope.INSTANCES,
             networks,
-            half_of_what_is_felt,
+            between_rank_and_fiber,
             {
-                "half more": partial(half_of_what_is_felt, more=Fraction(1, 2)),
-                "another multiplicity": partial(half_of_what_is_felt, order=2),
+                "half more": partial(between_rank_and_fiber, added=lambda case: Fraction(1, 2)),
+                "another multiplicity": partial(between_rank_and_fiber, order=2),
             },
         ),
     ),

@@ -258,9 +258,9 @@ CLAIM = Claim(
     ),
     hypotheses=(
         "One lightning layer with one head; $K$ is the mean squared error against the layer's own function, for inputs "
-        r"with a density. $\lambda(K^\top Q)$ is that of a product of two matrices. Two tokens or more: proved at all "
-        "weights (docs/learning-coefficients.md, Theorem 6; zero values or scores there). One token: proved but for "
-        "values and scores that are powers of one form with $a > 1$ and queries and keys of small rank (Theorem 8). "
+        r"with a density. $\lambda(K^\top Q)$ is that of a product of two matrices. Two tokens or more: at all "
+        "weights, proved (docs/learning-coefficients.md, Theorem 6; zero values or scores there). One token: but "
+        "for values and scores that are powers of one form, $a < d$ and queries and keys of a larger rank (Theorem 8). "
         "Counted at the listed weights."
     ),
     rests_on=("corollary-3.3",),
