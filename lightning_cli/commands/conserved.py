@@ -53,8 +53,8 @@ ANSWER = json_answer(
     field(
         "lower",
         natural(),
-        "the bound from below: the rank of the differentials of the quantities listed, or parameters - 1 where all "
-        "functions are multiples of one",
+        "the bound from below: the rank of the differentials of the quantities listed, or by the shape where all "
+        "functions are multiples of one, and at width one",
     ),
     field(
         "upper",

@@ -3,7 +3,7 @@ r"""One representative for each fiber, exact over the rationals: equal functions
 What the function determines is written in coordinates that depend on the function alone (`normal_circuits`), attention
 and value matrices in factors of full rank, $Q$ and $V$ the reduced echelon forms. Where no theorem says that the
 function determines it, the weights are refused, with the condition that is not known to hold. Lightning networks with
-skip connections are written by their layer tensors (`canonical_tensors`).
+heads or options are written by their layer tensors (`canonical_tensors`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, labelled, latex_lines, latex_words, spelled_rows
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.fibers.asked_fiber import AskedFiber
-from lightning_sym.fibers.canonical_tensors import THEOREM as TENSORS
 from lightning_sym.fibers.canonical_tensors import tensors_in_normal_form
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import SoftmaxConditions
@@ -124,8 +123,8 @@ def canonical(
     if weights.form.normalization is None and weights.architecture(tokens).is_plain:
         found, shown = _lightning(weights, tokens, budget), False
     elif weights.form.normalization is None:
-        circuits = tensors_in_normal_form(AskedFiber(weights, tokens, budget, 0, memory, progress))
-        found, shown = Canonical(weights_of(circuits, tokens), tokens, TENSORS), True
+        circuits, theorem = tensors_in_normal_form(AskedFiber(weights, tokens, budget, 0, memory, progress))
+        found, shown = Canonical(weights_of(circuits, tokens), tokens, theorem), True
     elif weights.form.normalization == SOFTMAX:
         found, shown = _softmax(weights, tokens, memory, budget, progress)
     else:

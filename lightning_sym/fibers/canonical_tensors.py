@@ -1,4 +1,4 @@
-r"""The canonical form of lightning weights with skip connections: layer tensors, written by heads in one way.
+r"""The canonical form of lightning weights with heads or options: layer tensors, written by heads in one way.
 
 By Theorem 1 of docs/deep-lightning.md the function determines `E`, `U` and all layer tensors up to one change of basis
 of the stream, which is such that `E` is a reduced echelon form; ends that are absent are unit matrices. A single head
@@ -6,6 +6,9 @@ is $(A, V)$ up to a factor, which makes the first entry of $A$ one, and where bo
 exchanged: the smaller pair stands.
 Several heads are written out: the coefficients of $y_j y_n z_k$, $n \ge j$, in row $m$ of $T(y; z)$ are row $n$ of the
 matrix $A$ of a head whose values take $y_j$ to row $m$. So networks with any number of heads, two at least, agree.
+
+Without skip connections it is Theorem 3: `E` is read by the first layer, `U` written by the last, and the basis of each
+stream between layers is such that these coefficients, row by row, are a reduced echelon form.
 """
 
 from __future__ import annotations
@@ -22,38 +25,63 @@ from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.layer_tensors import lines_price
-from lightning_sym.fibers.tensor_hypotheses import NOT_TOO_WIDE, PAGE, SKIP, THEOREM_1, TWO_TOKENS
+from lightning_sym.fibers.tensor_hypotheses import NOT_TOO_WIDE, PAGE, THEOREM_1, THEOREM_3, TWO_TOKENS
 from lightning_sym.network.pieces import LIGHTNING
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 
 COEFFICIENT = 4e-6
 """Seconds for a product of two entries of a head."""
 
-THEOREM = f"Theorem 1 of {PAGE}"
 
-
-def tensors_in_normal_form(asked: AskedFiber) -> NetworkCircuits:
-    """A network with the same layer tensors that every network with this function has in common.
+def tensors_in_normal_form(asked: AskedFiber) -> tuple[NetworkCircuits, str]:
+    """A network with the same layer tensors that every network with this function has in common, and its theorem.
 
     Raises:
-        BadInput: a hypothesis of Theorem 1 is not known to hold with one background token.
+        BadInput: a hypothesis of Theorem 1 or 3 is not known to hold, of Theorem 1 with one background token.
         TooLarge: the estimates exceed the budget.
     """
-    shape, d = asked.shape, asked.shape.widths[0]
+    shape, d = asked.shape, max(*asked.shape.widths, asked.shape.input_width)
     shape.require("the canonical form", LIGHTNING)
-    if why := failing(asked, (SKIP, TWO_TOKENS, NOT_TOO_WIDE)):
-        raise BadInput(f"the canonical form of lightning weights with options needs {THEOREM}: {why}")
+    theorem, needs = (f"Theorem 1 of {PAGE}", THEOREM_1) if shape.skip else (f"Theorem 3 of {PAGE}", THEOREM_3)
+    if why := failing(asked, (TWO_TOKENS, NOT_TOO_WIDE)):
+        raise BadInput(f"the canonical form of lightning weights with options needs {theorem}: {why}")
     asked.budget.spend(lines_price(shape) + COEFFICIENT * shape.depth * shape.heads * d**4, "layer tensors")
-    why = failing(asked, THEOREM_1)
-    if why is None and asked.tensors.tested[0].background > 1:  # what is known of other ranks may then be incomparable
+    why = failing(asked, needs)
+    if (
+        why is None and shape.skip and asked.tensors.tested[0].background > 1
+    ):  # what is known of other ranks may then be incomparable
         why = "(D), (K) and (F) are shown with two background tokens alone"
     if why is not None:
-        raise BadInput(f"the canonical form of lightning weights with options needs {THEOREM}: {why}")
+        raise BadInput(f"the canonical form of lightning weights with options needs {theorem}: {why}")
     net = NetworkCircuits.of(asked.weights)
+    if not shape.skip:
+        return _between_streams(net), theorem
     net = _in_basis(net, columns_of(net.embed, row_echelon(net.embed).pivots))
-    write = _one_head if shape.heads == 1 else _coefficients
-    return replace(net, layers=[list(write(list(heads))) for heads in net.layers])
+
+    def write(heads: Sequence[HeadCircuits]) -> Iterator[HeadCircuits]:
+        return _one_head(heads) if shape.heads == 1 else _written(_coefficients(heads))
+
+    return replace(net, layers=[list(write(list(heads))) for heads in net.layers]), theorem
+
+
+def _between_streams(net: NetworkCircuits) -> NetworkCircuits:
+    """Layer tensors between `E` and `U`, in bases of the streams that they determine."""
+    before, layers = net.embed, list[list[HeadCircuits]]()
+    for i, heads in enumerate(net.layers, start=1):
+        behind = net.unembed if i == len(net.layers) else None
+        read = [HeadCircuits(before.mT @ h.attention @ before, h.value @ before) for h in heads]
+        forms = _coefficients([h if behind is None else replace(h, inner_value=behind @ h.value) for h in read])
+        if behind is None:
+            rows = RationalMatrix.of(forms.reshape(len(forms), -1))
+            echelon = row_echelon(rows)
+            before, forms = columns_of(rows, echelon.pivots), echelon.rows.fractions().reshape(forms.shape)
+        layers.append(list(_written(forms)))
+    ends = (RationalMatrix.identity(size) for size in (net.embed.shape[1], net.unembed.shape[0]))
+    embed, unembed = ends
+    widths = (embed.shape[0], *net.widths[1:-1], unembed.shape[0])
+    return replace(net, embed=embed, layers=layers, widths=widths, unembed=unembed)
 
 
 def _in_basis(net: NetworkCircuits, basis: RationalMatrix) -> NetworkCircuits:
@@ -85,16 +113,21 @@ def _one_head(heads: Sequence[HeadCircuits]) -> Iterator[HeadCircuits]:
     yield HeadCircuits(*min(scaled, key=lambda pair: [m.sort_key() for m in pair]))
 
 
-def _coefficients(heads: Sequence[HeadCircuits]) -> Iterator[HeadCircuits]:
-    """Yield one head for each row that is written and each coordinate that it begins with."""
+def _coefficients(heads: Sequence[HeadCircuits]) -> ObjectArray:
+    """Those of a tensor, by the row that is written and the coordinate that it begins with: matrices `A`."""
     pairs = [(head.attention.fractions(), head.value.fractions()) for head in heads]
     rows, size = pairs[0][1].shape
-    for m, j in product(range(rows), range(size)):
-        form = np.full((size, size), Fraction(0), dtype=object)
-        for a, v in pairs:
-            form[j:] += v[m, j] * a[j:]
-            form[j + 1 :] += np.multiply.outer(v[m, j + 1 :], a[j])
-        if form.any():
-            value = np.full((rows, size), 0, dtype=object)
+    forms = np.full((rows, size, size, size), Fraction(0), dtype=object)
+    for (m, j), (a, v) in product(product(range(rows), range(size)), pairs):
+        forms[m, j, j:] += v[m, j] * a[j:]
+        forms[m, j, j + 1 :] += np.multiply.outer(v[m, j + 1 :], a[j])
+    return forms
+
+
+def _written(forms: ObjectArray) -> Iterator[HeadCircuits]:
+    """Yield one head for each of these matrices that is not zero."""
+    for m, j in np.ndindex(forms.shape[:2]):
+        if forms[m, j].any():
+            value = np.full(forms.shape[:2], 0, dtype=object)
             value[m, j] = 1
-            yield HeadCircuits(RationalMatrix.of(form), RationalMatrix.of(value))
+            yield HeadCircuits(RationalMatrix.of(forms[m, j]), RationalMatrix.of(value))

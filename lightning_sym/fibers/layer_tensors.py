@@ -76,11 +76,13 @@ def ranks_bounding(shape: Architecture, background: int) -> tuple[int, ...]:
 
 def ranks_asked(shape: Architecture, background: int) -> tuple[int, ...]:
     """The ranks that layers must have: what they can have, or without skip connections the width between layers."""
+    shape.require("the ranks that layer tensors must have", LIGHTNING)
     return ranks_bounding(shape, background) if shape.skip else shape.widths[1:2] * shape.depth
 
 
 def backgrounds(shape: Architecture) -> range:
     """Numbers of background tokens that are tried: two, from the first on with which layers can have these ranks."""
+    shape.require("background tokens", LIGHTNING)
 
     def is_enough(s: int) -> bool:
         values = shape.value_ranks or shape.widths[1:]

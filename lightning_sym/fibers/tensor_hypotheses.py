@@ -10,6 +10,7 @@ from lightning_sym.ask import Need, TheoremNeed
 from lightning_sym.fibers.conditions import Condition
 from lightning_sym.fibers.layer_tensors import LayerTensors, backgrounds, coprime_conditions, tensor_conditions
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.network.weights import Weights
 
 PAGE = "docs/deep-lightning.md"
@@ -117,6 +118,7 @@ def seen_widths(shape: Architecture) -> tuple[int, ...]:
         >>> seen_widths(Architecture((4, 3, 3, 2), (1, 1, 1), 2, unembed=5))
         (4, 3, 3, 5)
     """
+    shape.require("the widths that layer tensors are seen between", LIGHTNING)
     return (shape.input_width, *shape.widths[1:-1], shape.output_width)
 
 

@@ -163,7 +163,8 @@ class ConservedQuantities(Result):
         """As the command prints it."""
         rank, parameters = self.lie_ranks[-1], self.architecture.parameter_count
         number = bounds_in_words(self.lower, self.upper, "certified: the two bounds below meet")
-        by_shape = "all functions of this kind are multiples of one" if self.lower > self.listed else ""
+        by_shape = "the function is one of a number for each layer, and of E and U" if self.tried else ""
+        by_shape = (by_shape or "all functions of this kind are multiples of one") * (self.lower > self.listed)
         length = len(self.lie_ranks)
         brackets = f" and brackets of up to {length} of them" if length > 1 else ""
         lines = [

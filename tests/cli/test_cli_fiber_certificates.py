@@ -42,7 +42,7 @@ def test_fiber_writes_what_verify_proves(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("two_layers.json",), "a certificate of a lightning fiber needs Theorem 1 of docs/deep-lightning.md"),
+        (("two_layers.json",), "a certificate of a lightning fiber needs Theorem 3 of docs/deep-lightning.md"),
         (("transformer.json", "--tokens", "1"), "a certificate of a fiber needs two tokens or more"),
         (("wide.json", "--tokens", "2"), "a certificate needs a theorem that applies, or a condition that is"),
     ],

@@ -140,8 +140,8 @@ def test_lightning_weights_that_no_theorem_decides_are_refused() -> None:
     thin = Weights.random(Architecture((8, 8, 8), (1, 2), 2), seed=1)
     with pytest.raises(BadInput, match=r"describes all of the fiber: Theorem 3\.7: it needs"):
         canonical(thin)
-    with pytest.raises(BadInput, match="it needs skip connections"):
-        canonical(Weights.random(Architecture((2, 2), (1,), 2, heads=2), seed=1))
+    with pytest.raises(BadInput, match=r"Theorem 3 of docs/deep-lightning\.md: \(D'\), layer 1 is not known to hold"):
+        canonical(Weights.random(Architecture((2, 2, 2), (1, 1), 2, heads=1, embed=2), seed=1))
 
 
 # ---- mutants, and the command

@@ -80,7 +80,7 @@ def test_one_function_with_its_square_end_in_front_behind_or_both(layers: Any) -
 
 TURN = [[0, 1], [-1, 0]]
 REFUSED = {
-    "skip connections": Weights.random(Architecture((2, 2, 2), (2, 2), 2, heads=2), seed=1, bound=3),
+    "one width between layers": Weights.random(Architecture((2, 3, 2), (2, 2), 2, heads=2), seed=1, bound=3),
     "rank of the stream": network(THIN, E=[[1], [2]], U=[[2, 1], [0, 1]]),
     "two background tokens": network([[(TURN, [[1, 0], [0, 1]])], [([[1, 2], [0, 1]], [[1, 0], [1, 1]])]]),
     "two tokens or more": network(THIN, **ENDS),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lightning_sym import Architecture, NetworkForm, Weights, fiber, same_function
+from lightning_sym import Architecture, NetworkForm, Weights, canonical, fiber, same_function
 from lightning_sym.certificates import limits
 from lightning_sym.certificates.tensors import tensor_certificate
 from lightning_sym.errors import BadInput, TooLarge
@@ -119,3 +119,22 @@ def test_a_certificate_has_its_price_before_it_is_written(monkeypatch: pytest.Mo
         tensor_certificate(found, one)
     with pytest.raises(BadInput, match=r"needs Theorem 3 of docs/deep-lightning\.md, got Theorem 1"):
         tensor_certificate(replace(found, source="Theorem 1 of docs/deep-lightning.md"), one)
+
+
+@pytest.mark.parametrize("ends", [{}, {"embed": 3, "unembed": 4, "causal": True}])
+def test_the_canonical_form_is_of_all_bases(ends: dict[str, Any]) -> None:
+    """The stream between both layers in another basis, heads in another order, and one entry changed."""
+    one = full(2, **ends)
+    named = {name: np.array(m) for name, m in one.named().items()}
+    basis, inverse = (np.array([[1, x, 0], [0, 1, 0], [0, 0, 1]]) for x in (2, -2))
+    moved = dict(named)
+    for h in range(1, 4):
+        moved[f"V1.{h}"] = basis @ named[f"V1.{h % 3 + 1}"]
+        moved |= {f"{c}1.{h}": named[f"{c}1.{h % 3 + 1}"] for c in "QK"}
+        moved |= {f"{c}2.{h}": named[f"{c}2.{h}"] @ inverse for c in "QKV"}
+    found = canonical(one, 2)
+    assert found.theorem == "Theorem 3 of docs/deep-lightning.md"
+    assert found.hash == canonical(Weights.of(moved, one.form), 2).hash
+    moved["Q2.1"] = moved["Q2.1"] + np.eye(3, dtype=int)
+    assert found.hash != canonical(Weights.of(moved, one.form), 2).hash
+    assert same_function(one, found.weights, 2).answer is Answer.SAME

@@ -149,6 +149,7 @@ def test_no_row_is_made_without_a_price() -> None:
 
 
 BY_SIZES = {"COUNTS", "COMPUTED", "BY_LAYERS", "BY_PLACES", "MODELS", "DEGREES", "HILBERT", "APART", "THEOREMS"}
+BY_SIZES |= {"MORE_THAN_MOMENTS"}
 """Lists of rows that no budget is asked for, or whose questions come by chance; orbits have a test of their own."""
 
 
@@ -156,6 +157,7 @@ def test_rows_of_every_list_are_followed() -> None:
     for name in (
         "dimension.transformers",
         "varieties.degree",
+        "varieties.gradient_brackets",
         "varieties.hilbert_polynomial",
         "fibers.determined",
         "coefficients.at_weights",

@@ -97,7 +97,7 @@ def argument(name: str, network: Architecture) -> Any:
         "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
         "networks": [network], "seed": 0, "certificates": False,
         "jet": JET, "work": Work(), "lines": 1, "series": (),
-        "bits": 8, "heads": 1, "letter": "F",
+        "bits": 8, "heads": 1, "letter": "F", "degrees": [3],
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
         "field": Q, "held": None, "idle": None,
         "budget": Work(), "degree": 2, "rows": 1, "columns": 1, "upper": 1,
