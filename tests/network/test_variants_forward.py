@@ -82,6 +82,10 @@ def test_words_refuse_by_name_what_they_cannot() -> None:
 @pytest.mark.parametrize("ring", [ring for ring in RINGS if ring.name not in REAL_RINGS], ids=lambda r: r.name)
 def test_rings_without_real_functions_refuse_by_name(ring: Ring, shape: Architecture, purpose: str) -> None:
     numbers = numbers_for(shape, 1)
+    if ring.name == "balls" and shape.rotary is None:  # with one derivative, of what exponentials and roots make
+        found = run(lambda name: ring.make(name, numbers[name]), shape)
+        assert all(entry.is_finite() for entry in found.values().ravel())
+        return
     if not ring.masks:
         purpose = "needs a ring with the operation"
     with pytest.raises(RingError, match=purpose):

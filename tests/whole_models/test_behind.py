@@ -17,7 +17,7 @@ from lightning_sym.rings.dual_balls import DualBalls
 from lightning_sym.testing import small_checkpoint
 from lightning_sym.whole_models import behind
 from lightning_sym.whole_models.apart import apart_by_theorem
-from lightning_sym.whole_models.images import Neurons, integers
+from lightning_sym.whole_models.images import Neurons, P, integers
 
 GEMMA, THIRD = small_checkpoint("gemma2", seed=3), small_checkpoint("gemma3_text", seed=3)
 
@@ -120,7 +120,7 @@ def test_a_change_is_told_with_its_layer(name: str, what: str) -> None:
     assert blind is None, "by the ends alone nothing differs"
 
 
-def small_wall(activation: str) -> tuple[MadeCheckpoint, behind.Wall]:
+def small_wall(activation: Any) -> tuple[MadeCheckpoint, behind.Wall]:
     one = small_checkpoint("gemma2", seed=4, layers=1, heads=2, groups=2, head_width=2, inner=9, vocabulary=5)
     one = changed(one, 0, norm2_gain=lambda gain: 0 * gain + 1)
     form = replace(one.form, activation=activation)
@@ -159,7 +159,7 @@ def test_far_out_along_a_wall_the_shares_of_its_neurons_are_free(activation: str
     gates = behind.exact_gates(block)
     assert not (gates[wall.neurons] @ wall.sides[:, 0]).any(), "exactly"
     assert wall.sides[:, 0] @ wall.sides[:, 1] == 0
-    assert not (integers(wall.vectors * wall.vectors).sum(axis=0) % behind.P).any()
+    assert not (integers(wall.vectors * wall.vectors).sum(axis=0) % P).any()
     opened = behind.open_neurons(gates, wall, activation)
     free = np.array([0.3 + 0.2j, 1.7, -0.4 + 1j])
     r, v, far = far_out(gate, wall, free, activation)
@@ -191,9 +191,9 @@ def test_halves_that_commute_are_found() -> None:
 
 def test_derivatives_of_halves_are_differences() -> None:
     exact = replace(GEMMA.blocks[0], **{name: to_objects(np.array(x)) for name, x in GEMMA.blocks[0].present()})
-    at, along, step = ([[Fraction(k % m - 2, 3)] for k in range(16)] for m in (5, 7, 1))
+    at, along, step = (np.array([[Fraction(k % m - 2, 3)] for k in range(16)]) for m in (5, 7, 1))
     small = Fraction(1, 10**6)
-    up, down = (np.array(at) + sign * small * np.array(along) for sign in (1, -1))
+    up, down = (at + sign * small * along for sign in (1, -1))
     moved, above, below = (
         list(behind.halves(exact, GEMMA.form, DualBalls.of(x, y))) for x, y in ((at, along), (up, step), (down, step))
     )
