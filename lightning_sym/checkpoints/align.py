@@ -75,8 +75,8 @@ def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> Found
     return FoundStream(found.map, made) if sum_of(squares_of(made.ends(), theirs).values()) < best[0] else found
 
 
-def added_to_ends(made: Pieces, theirs: Pieces | None, form: CheckpointForm) -> dict[str, Any]:
-    """What is added to rows of embedding and positions, so that both are nearest to the second's, or to 0."""
+def added_to_ends(made: Any, theirs: Pieces | None, form: CheckpointForm) -> dict[str, Any]:
+    """What is added to rows of embedding, positions and unembedding, so that they are nearest to the second's, or 0."""
     found, there = dict[str, Any](), dict(theirs.present()) if theirs else {}
     less = {name: np.asarray(there.get(name, 0), dtype=np.float64) - array for name, array in made.present()}
     if "positions" in less and allowed("moved", form):
@@ -86,6 +86,9 @@ def added_to_ends(made: Pieces, theirs: Pieces | None, form: CheckpointForm) -> 
         shift = f"{name}_shift"
         if name in less and allowed(shift, form) and not (form.tied and name == "embedding"):
             found[shift] = less[name].mean(axis=1)
+    if allowed("unembedding_shift", form) and np.all(made.final_gain) and not np.any(made.final_bias):
+        direction = 1 / np.asarray(made.final_gain)
+        found["unembedding_shift"] = less["unembedding"] @ direction / (direction @ direction)
     return found
 
 

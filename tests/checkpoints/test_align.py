@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,3 +112,15 @@ def test_what_holds_whole_layers_is_refused_before_the_work(what: str, monkeypat
     monkeypatch.setattr(type(one), "ends", None)  # nothing is read any more
     with pytest.raises(TooLarge, match=f"estimated need {most:,} bytes"):
         asked(most - 1)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_what_is_added_to_an_unembedding_along_ones_is_taken_off(*, biased: bool) -> None:
+    """Where the final norm has a bias there is no such symmetry, and none is tried."""
+    one = small_checkpoint("gpt2", layers=1, tied=False)
+    one = replace(one, outer=replace(one.outer, final_bias=np.asarray(one.outer.final_bias) * biased))
+    ends, direction = one.outer, 1 / np.asarray(one.outer.final_gain, dtype=np.float64)
+    shifted = np.asarray(ends.unembedding) + np.arange(len(ends.embedding))[:, None] * direction
+    found = align(replace(one, outer=replace(ends, unembedding=shifted)), one)
+    assert (found.after < 1e-12) is not biased
+    assert ("unembedding_shift" in found.symmetry.parts()) is not biased
