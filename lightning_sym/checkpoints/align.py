@@ -115,16 +115,16 @@ def scale_between(first: Fraction, second: Fraction) -> Fraction:
 
 def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bool) -> LayerSymmetry:
     """What is done inside a layer, each half by itself: what leaves least of it."""
-    theirs: Any = pieces_of(second, layer, Walker.REWRITING)
+    form, theirs = second.form.at(layer), pieces_of(second, layer, Walker.REWRITING)
     mine: Any = pieces_of(found.prepared.original, layer, Walker.REWRITING)
     try:
-        guess = fitted(mine, theirs, second.form, found.map).symmetry
+        guess = fitted(mine, theirs, form, found.map).symmetry
     except np.linalg.LinAlgError:  # weights are too large, or too far apart
         guess = LayerSymmetry()
     if orders:
         guess = LayerSymmetry(**{name: getattr(guess, name) for name in ORDERS})
     gains = {f"gain{number}": gain_to_be_had(np.asarray(getattr(theirs, f"norm{number}_gain"))) for number in (1, 2)}
-    ways = ({},) if orders else ({}, gains, gains | _biases(mine, theirs, second.form))
+    ways = ({},) if orders else ({}, gains, gains | _biases(mine, theirs, form))
     best: dict[int, tuple[float, LayerSymmetry]] = {}
     for inside in (LayerSymmetry(), guess):
         for had in ways:
@@ -177,7 +177,7 @@ def _biases(mine: Block, theirs: Block, form: CheckpointForm) -> dict[str, Any]:
         piece = name.replace("bias1", "norm1_bias").replace("bias2", "norm2_bias")
         there = all(getattr(block, each) is not None for block in (mine, theirs) for each in (piece, taken))
         if there and allowed(name, form):
-            found[name] = np.asarray(getattr(theirs, piece))
+            found[name] = np.asarray(getattr(theirs, piece))[..., form.turned if name == "key_bias" else 0 :]
     return found
 
 

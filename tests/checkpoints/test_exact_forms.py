@@ -129,6 +129,18 @@ def test_experts_with_one_score_keep_their_order_and_equal_ones_have_no_other() 
     assert distance(canonical_checkpoint(other, exact=True).checkpoint, forms[0].checkpoint) > 0
 
 
+def test_groups_with_equal_keys_and_values_are_told_by_their_heads() -> None:
+    one = short("llama", tied=False)
+    block, share = one.blocks[0], one.form.heads // one.form.groups
+    twice = {name: np.stack([getattr(block, name)[0]] * one.form.groups) for name in ("key", "value")}
+    equal = replace(one, blocks=(replace(block, **twice),))
+    other = np.roll(np.arange(one.form.heads), share)
+    pair: list[Checkpoint] = [equal, apply(Symmetry((LayerSymmetry(heads=other),)), equal)]
+    forms = [canonical_checkpoint(each, exact=True) for each in pair]
+    assert distance(forms[0].checkpoint, forms[1].checkpoint) == 0 < distance(*pair)
+    assert forms[0].left == ()
+
+
 def neurons_moved(block: Block, order: Any) -> dict[str, Any]:
     """What a layer has with its neurons in another order, its router as it was."""
     return {"gate": np.asarray(block.gate)[order], "up": block.up[order], "down": block.down[:, order]}
