@@ -75,8 +75,8 @@ def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> Found
     return FoundStream(found.map, made) if sum_of(squares_of(made.ends(), theirs).values()) < best[0] else found
 
 
-def added_to_ends(made: Pieces, theirs: Pieces | None, form: CheckpointForm) -> dict[str, Any]:
-    """What is added to rows of embedding and positions, so that both are nearest to the second's, or to 0."""
+def added_to_ends(made: Any, theirs: Pieces | None, form: CheckpointForm) -> dict[str, Any]:
+    """What is added to rows of embedding, positions and unembedding, so that they are nearest to the second's, or 0."""
     found, there = dict[str, Any](), dict(theirs.present()) if theirs else {}
     less = {name: np.asarray(there.get(name, 0), dtype=np.float64) - array for name, array in made.present()}
     if "positions" in less and allowed("moved", form):
@@ -86,6 +86,9 @@ def added_to_ends(made: Pieces, theirs: Pieces | None, form: CheckpointForm) -> 
         shift = f"{name}_shift"
         if name in less and allowed(shift, form) and not (form.tied and name == "embedding"):
             found[shift] = less[name].mean(axis=1)
+    if allowed("unembedding_shift", form) and np.all(made.final_gain) and not np.any(made.final_bias):
+        direction = 1 / np.asarray(made.final_gain)
+        found["unembedding_shift"] = less["unembedding"] @ direction / (direction @ direction)
     return found
 
 
@@ -112,16 +115,16 @@ def scale_between(first: Fraction, second: Fraction) -> Fraction:
 
 def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bool) -> LayerSymmetry:
     """What is done inside a layer, each half by itself: what leaves least of it."""
-    theirs: Any = pieces_of(second, layer, Walker.REWRITING)
+    form, theirs = second.form.at(layer), pieces_of(second, layer, Walker.REWRITING)
     mine: Any = pieces_of(found.prepared.original, layer, Walker.REWRITING)
     try:
-        guess = fitted(mine, theirs, second.form, found.map).symmetry
+        guess = fitted(mine, theirs, form, found.map).symmetry
     except np.linalg.LinAlgError:  # weights are too large, or too far apart
         guess = LayerSymmetry()
     if orders:
         guess = LayerSymmetry(**{name: getattr(guess, name) for name in ORDERS})
     gains = {f"gain{number}": gain_to_be_had(np.asarray(getattr(theirs, f"norm{number}_gain"))) for number in (1, 2)}
-    ways = ({},) if orders else ({}, gains, gains | _biases(mine, theirs, second.form))
+    ways = ({},) if orders else ({}, gains, gains | _biases(mine, theirs, form))
     best: dict[int, tuple[float, LayerSymmetry]] = {}
     for inside in (LayerSymmetry(), guess):
         for had in ways:
@@ -174,7 +177,7 @@ def _biases(mine: Block, theirs: Block, form: CheckpointForm) -> dict[str, Any]:
         piece = name.replace("bias1", "norm1_bias").replace("bias2", "norm2_bias")
         there = all(getattr(block, each) is not None for block in (mine, theirs) for each in (piece, taken))
         if there and allowed(name, form):
-            found[name] = np.asarray(getattr(theirs, piece))
+            found[name] = np.asarray(getattr(theirs, piece))[..., form.turned if name == "key_bias" else 0 :]
     return found
 
 

@@ -162,7 +162,7 @@ def canonical_checkpoint(
         closest = min(closest, near)
         if not exact and "values" not in found:
             left.append(f"layer {layer}: values and outputs of its heads have not full rank")
-    parts |= {} if exact else _along_ones(prepared)
+    parts |= {} if exact else added_to_ends(ends_of(prepared, Walker.REWRITING), None, prepared.form)
     symmetry = Symmetry(tuple(layers), **parts)
     return CanonicalCheckpoint(apply(symmetry, checkpoint, exact=exact), symmetry, exact, closest, tuple(left))
 
@@ -327,17 +327,3 @@ def _centred(block: Block) -> Block:
         if axis is not None and not name.startswith("norm"):
             found[name] = array - array.mean(axis=axis, keepdims=True)
     return replace(block, **found)
-
-
-def _along_ones(prepared: Rewritten) -> dict[str, Any]:
-    """What is added to rows of embedding and positions: so that means are 0, of a row only with LayerNorm."""
-    ends = ends_of(prepared, Walker.REWRITING)
-    found = added_to_ends(ends, None, prepared.form)
-    if (
-        allowed("unembedding_shift", prepared.form)
-        and ends.unembedding is not None
-        and ends.final_bias is not None
-        and not ends.final_bias.any()
-    ):
-        found["unembedding_shift"] = -np.asarray(ends.unembedding).mean(axis=1)
-    return found

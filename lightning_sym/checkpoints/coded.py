@@ -49,6 +49,8 @@ class _AsArray(np.lib.mixins.NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*(_floats(each) for each in given), **kwargs)
 
     def __array_function__(self, function: Any, _: Any, given: Any, kwargs: Any) -> Any:
+        if function in (np.shape, np.ndim, np.size) and not kwargs and len(given) == 1:  # which need no numbers
+            return getattr(self, function.__name__)
         return function(*(_floats(each) for each in given), **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -115,6 +117,11 @@ def slices(array: Any, axis: int = 0) -> Iterator[Any]:
     step = rows_at_once(array) if axis == 0 else max(1, NUMBERS * count // max(array.size, 1))
     for start in range(0, count, step):
         yield slice(start, start + step) if axis == 0 else (*(slice(None),) * axis, slice(start, start + step))
+
+
+def are_equal(first: Any, second: Any) -> bool:
+    """Whether two arrays have the same entries, of which some rows are looked at together."""
+    return first.shape == second.shape and all(np.array_equal(first[some], second[some]) for some in slices(second))
 
 
 def _floats(given: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.coded import slices
+from lightning_sym.checkpoints.coded import are_equal, slices
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, MLP, table
 from lightning_sym.checkpoints.stream import require
@@ -173,8 +173,7 @@ class Configurations:
         """Without an unembedding, where it is to be tied; exactly it must be the embedding."""
         if self.between.tied or not self.new.tied:
             return ends
-        sides: Any = ends.embedding, ends.unembedding
-        equal = not exact or all((sides[0][some] == sides[1][some]).all() for some in slices(ends.embedding))
+        equal = not exact or are_equal(ends.embedding, ends.unembedding)
         require(equal, "tied: the unembedding must be the embedding, which it is not here")
         return replace(ends, unembedding=None)
 

@@ -50,11 +50,15 @@ class View:
 
     def stored(self, piece: str) -> str:
         """The type that the original stores a piece in."""
-        return self.original.stored(piece)
+        return self.original.stored(self._there(piece))
 
     def called(self, piece: str) -> str:
         """What the original's files call a piece."""
-        return self.original.called(piece)
+        return self.original.called(self._there(piece))
+
+    def _there(self, piece: str) -> str:
+        """What the original calls a piece."""
+        return piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +110,6 @@ class Edited(View):
             if new[name].shape != array.shape
         }
         return replace(block, **cut) if cut else block
-
-    def stored(self, piece: str) -> str:
-        """The type that the original stores a piece in."""
-        return self.original.stored(self._there(piece))
-
-    def called(self, piece: str) -> str:
-        """What the original's files call it."""
-        return self.original.called(self._there(piece))
 
     def _there(self, piece: str) -> str:
         """What the original calls a piece of a layer."""

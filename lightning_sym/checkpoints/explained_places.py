@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from lightning_sym.checkpoints.coded import are_equal
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.explaining import MOST, Composition, at_odds, explain, explain_by_fits, off_by_number
@@ -128,7 +129,7 @@ class Places:
         for other, each in chain(self._other_layers(place, scene, new), [(None, scene)]):
             if (found := explain(each, self._left, known)) is not None:
                 behind = found.scene.first
-                equal = all(np.array_equal(array, second[name]) for name, array in behind.items() if name in second)
+                equal = all(are_equal(array, second[name]) for name, array in behind.items() if name in second)
                 own = Explanation.of(place, equal, found)
                 return own if place is None or other is None else exchanged(place, other, tuple(first), equal) + own
         return None
@@ -275,7 +276,7 @@ class Places:
     def _original(self, layer: int) -> Callable[[str], bool]:
         """Whether a piece of the second is the first's, number by number."""
         old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
-        return lambda name: getattr(new, name) is not None and np.array_equal(getattr(old, name), getattr(new, name))
+        return lambda name: getattr(new, name) is not None and are_equal(getattr(old, name), getattr(new, name))
 
     def _refitted(
         self, layer: int, blocks: tuple[Block, Block], stream: Stream, found: LayerFound, known: frozenset[str],

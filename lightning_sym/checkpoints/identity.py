@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.coded import slices
+from lightning_sym.checkpoints.coded import are_equal, slices
 from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
@@ -166,7 +166,7 @@ def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterato
         piece = name if layer is None else f"{layer}.{name}"
         if name not in old or name not in new or old[name].shape != new[name].shape:
             yield piece, "apart"
-        elif all(np.array_equal(old[name][some], new[name][some]) for some in slices(new[name])):
+        elif are_equal(old[name], new[name]):
             yield piece, None
         else:
             stored, reach = stored_type(first, second, piece), reach_of((first, second), piece)

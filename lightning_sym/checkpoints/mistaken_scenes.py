@@ -78,9 +78,8 @@ class Scene:
         """What a piece of the second, or some rows of it, has more than what was made for it, in units."""
         stored = self.stored(name)
         left = Measuring().less(measured(self.second[name][some], stored), measured(made[some], stored))
-        if name not in self.squares:
-            return left
-        return Measured(left.value, np.maximum(left.square, np.broadcast_to(self.squares[name], made.shape)[some]))
+        more = np.broadcast_to(self.squares.get(name, 0.0), np.shape(made))[some]
+        return Measured(left.value, np.maximum(left.square, more))
 
     def explains(self, name: str, made: Array) -> bool:
         """Whether that is rounding."""

@@ -151,3 +151,17 @@ def wrong(right: Pair, seed: int) -> Pair | None:
     if np.abs(other - plain).max() <= 1e-6 + 3 * np.abs(same - plain).max():
         return None
     return replace(right, name=f"{right.name}, {layer} {name} {what}", second=bad, exact=False, wrong=f"{name} {what}")
+
+
+def distance(first: Checkpoint, second: Checkpoint) -> float:
+    """The largest difference of two numbers at one place, over the largest number of its piece."""
+    assert first.form == second.form
+    worst = 0.0
+    pairs: list[Any] = [(first.ends(), second.ends())]
+    pairs += [(first.block(layer), second.block(layer)) for layer in range(first.form.layers)]
+    for old, new in pairs:
+        for (name, mine), (_, theirs) in zip(old.present(), new.present(), strict=True):
+            apart = np.abs(np.asarray(mine, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)).max()
+            size = 1.0 if name.endswith("bias") else np.abs(np.asarray(mine, dtype=np.float64)).max()
+            worst = max(worst, float(apart / max(size, 1e-300)))
+    return worst

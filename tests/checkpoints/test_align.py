@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lightning_sym import align, apply, same_checkpoints
+from lightning_sym import LayerSymmetry, Symmetry, align, apply, same_checkpoints
 from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.edited import Edited
@@ -111,3 +112,26 @@ def test_what_holds_whole_layers_is_refused_before_the_work(what: str, monkeypat
     monkeypatch.setattr(type(one), "ends", None)  # nothing is read any more
     with pytest.raises(TooLarge, match=f"estimated need {most:,} bytes"):
         asked(most - 1)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_what_is_added_to_an_unembedding_along_ones_is_taken_off(*, biased: bool) -> None:
+    """Where the final norm has a bias there is no such symmetry, and none is tried."""
+    one = small_checkpoint("gpt2", layers=1, tied=False)
+    one = replace(one, outer=replace(one.outer, final_bias=np.asarray(one.outer.final_bias) * biased))
+    ends, direction = one.outer, 1 / np.asarray(one.outer.final_gain, dtype=np.float64)
+    shifted = np.asarray(ends.unembedding) + np.arange(len(ends.embedding))[:, None] * direction
+    found = align(replace(one, outer=replace(ends, unembedding=shifted)), one)
+    assert (found.after < 1e-12) is not biased
+    assert ("unembedding_shift" in found.symmetry.parts()) is not biased
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "smollm3"])
+def test_key_biases_are_taken_of_rows_that_are_not_turned(family: str) -> None:
+    """Those of the others are seen, in layers with rotary positions."""
+    one = small_checkpoint(family, layers=2, biases=True)
+    drawn = random_symmetry(one, ["biases"], seed=1).layers
+    layers = tuple(LayerSymmetry(key_bias=layer.key_bias) for layer in drawn)
+    found = align(apply(Symmetry(layers), one), one)
+    assert any(part.endswith("key_bias") for part in found.symmetry.parts())
+    assert found.after < 1e-12 < found.before

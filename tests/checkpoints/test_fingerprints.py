@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from naive_transformer import logits
 
 from lightning_sym import compare_fingerprints, fingerprint
-from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, near, singular_values
+from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, gram, near, singular_values
 from lightning_sym.checkpoints.fingerprint_comparison import can_be_matched
 from lightning_sym.checkpoints.model import Checkpoint, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
@@ -214,3 +214,16 @@ def test_a_longer_context_is_another_network_with_learned_positions_only() -> No
     assert (found.different, found.identical) == (False, False)
     pair = (fingerprint(small_checkpoint("gpt2", layers=1, context=size)) for size in (8, 16))
     assert compare_fingerprints(*pair).different
+
+
+def test_a_sum_of_squares_is_within_its_bound_and_counts_each_addition() -> None:
+    random, worst = np.random.default_rng(0), Fraction(0)
+    for _ in range(20):
+        parts = [random.standard_normal((2, 3)) * 10.0 ** random.integers(-3, 3) for _ in range(6)]
+        found = gram(map(near, parts))
+        exactly = sum(part.T @ part for part in (np.vectorize(Fraction, otypes=[object])(each) for each in parts))
+        off = sum(x**2 for x in (np.vectorize(Fraction, otypes=[object])(found.value) - exactly).ravel())
+        assert off <= Fraction(float(found.error)) ** 2
+        worst = max(worst, off / Fraction(float(found.error)) ** 2)
+    assert worst > Fraction(1, 10**3)
+    assert gram([near(parts[0])]).error == (near(parts[0]).mT @ near(parts[0])).error

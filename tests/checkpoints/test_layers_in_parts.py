@@ -23,6 +23,8 @@ from lightning_sym import (
 )
 from lightning_sym.checkpoints import coded, layer_parts, matching
 from lightning_sym.checkpoints.coded import Coded
+from lightning_sym.checkpoints.edited import Edited
+from lightning_sym.checkpoints.explained_places import Places
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.identity import under_identity
 from lightning_sym.checkpoints.model import Block, Checkpoint, Ends, MadeCheckpoint
@@ -30,7 +32,7 @@ from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.searched import Searched, stream_as_it_is
 from lightning_sym.checkpoints.stream_fit import fit_stream
-from lightning_sym.limits import unheard
+from lightning_sym.limits import Work, unheard
 from lightning_sym.testing import small_checkpoint
 
 
@@ -158,6 +160,7 @@ def test_bfloat16_is_looked_at_as_it_lies(tmp_path: Path, in_parts: Any) -> None
     assert isinstance(block.up, Coded)
     assert isinstance(ends, Ends)
     assert isinstance(ends.embedding, Coded)
+    assert isinstance(Edited.with_rows(pair[0], 3).coded(None).embedding, Coded)
     in_parts()
     found = same_checkpoints(*pair)
     assert (found.answer.value, found.symmetry is not None) == ("same", True)
@@ -206,6 +209,8 @@ def test_memory_grows_with_parts_and_not_with_layers(tmp_path: Path, monkeypatch
     assert peak_of(lambda: fingerprint(first)) < 8 * numbers["embedding"]
     assert peak_of(lambda: fit_stream(first, second)) < 4 * numbers["embedding"]
     assert peak_of(lambda: under_identity(first, second)) < 4 * min(numbers.values())
+    places = Places.of(first, second, 4.0, Work(60.0))
+    assert peak_of(lambda: places.by_number(None, frozenset())) < 4 * min(numbers.values())
     monkeypatch.setattr(layer_parts, "PART", 2**30)
     assert peak_of(look) > 60 * numbers["layer"]
     in_parts = (tmp_path / "three" / "model.safetensors").read_bytes()
@@ -213,3 +218,4 @@ def test_memory_grows_with_parts_and_not_with_layers(tmp_path: Path, monkeypatch
     assert peak_of(lambda: save_checkpoint(*written)) > 9 * sum(numbers.values())
     assert (tmp_path / "three" / "model.safetensors").read_bytes() == in_parts
     assert peak_of(lambda: fingerprint(first)) > 10 * numbers["embedding"]
+    assert peak_of(lambda: places.by_number(None, frozenset())) > 20 * numbers["embedding"]

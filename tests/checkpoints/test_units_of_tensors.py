@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from changed_checkpoints import changed, rounded
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pairs_of_checkpoints import centred
 
 from lightning_sym import same_checkpoints
@@ -16,6 +19,7 @@ from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.model import MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.rewritings import apply
+from lightning_sym.checkpoints.units import DIGITS, unit_at
 from lightning_sym.testing import small_checkpoint
 
 ROUNDING, DIFFERENT = CheckpointAnswer.ROUNDING, CheckpointAnswer.DIFFERENT
@@ -106,3 +110,13 @@ def test_long_coordinates_of_the_stream() -> None:
             for pair in ((one, two), (two, one)):
                 found = same_checkpoints(*pair)
                 assert found.answer is ROUNDING, str(found)
+
+
+@settings(max_examples=50)
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(sorted(DIGITS)))
+def test_units_are_steps_of_the_type(size: float, stored: str) -> None:
+    """By the exponent that the library of C finds, at numbers without one of their own too."""
+    digits, least = DIGITS[stored]
+    expected = math.ldexp(1.0, max(math.frexp(size)[1] - digits, least) if size else least)
+    assert unit_at(size, stored) == expected
+    assert unit_at(np.array([[size]]), stored).tolist() == [[expected]]

@@ -106,6 +106,7 @@ BAD = {
     "digits": ('{"hidden_size": ' + "9" * 6000 + "}", "of at most 4000 digits"),
     "large file": (" " * (4 * 2**20 + 1), "at most 4,194,304 bytes"),
     "no type": (SIZES, "model_type must be one of attention-only, bert"),
+    "foreign": ({**SIZES, "model_type": "t5"}, "got 't5', which means an encoder beside the decoder"),
     "other type": ({**PLAIN, "model_type": "falcon\n"}, "got 'falcon\\n'"),
     "odd type": ({**PLAIN, "model_type": ["gpt2"]}, "model_type must be one of"),
     "odd tie": ({**PLAIN, "tie_word_embeddings": "no"}, "tie_word_embeddings must be true or false"),
