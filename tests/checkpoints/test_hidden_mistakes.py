@@ -10,7 +10,7 @@ from changed_checkpoints import rounded
 from made_mistakes import MADE
 
 from lightning_sym import apply, same_checkpoints
-from lightning_sym.checkpoints import explained_places, layer_accounts, mistaken_rows
+from lightning_sym.checkpoints import explained_places, layer_accounts, layer_looked, mistaken_rows
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.likeness import Likeness
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
@@ -59,8 +59,13 @@ def test_only_what_is_like_the_other_is_fitted(monkeypatch: pytest.MonkeyPatch) 
     one, other = small_checkpoint("llama", 1), small_checkpoint("llama", 2)
     wrong = type(one)(one.form, one.outer, other.blocks, "other")
     calls: list[int] = []
-    asked = explained_places.layer_off
-    monkeypatch.setattr(explained_places, "layer_off", lambda *given: calls.append(1) or asked(*given))
+    asked = layer_looked.layer_off
+
+    def counted(*given: Any) -> frozenset[str]:
+        calls.append(1)
+        return asked(*given)
+
+    monkeypatch.setattr(explained_places, "layer_off", counted)
     assert same_checkpoints(one, wrong).explained == ()
     few = len(calls)
     monkeypatch.setattr(Likeness, "hopeful", lambda *_: True)
