@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from itertools import chain
 
 import numpy as np
 
@@ -126,24 +125,11 @@ class Places:
         scene = Scene(self.first.form, first, second, frozenset(first), self.units, self._stored(place))
         new = {name for name, array in second.items() if name not in first and np.any(array)}
         scene = replace(scene, off=self._left(scene, frozenset(first)) | new)
-        for other, each in chain(self._other_layers(place, scene, new), [(None, scene)]):
-            if (found := explain(each, self._left, known)) is not None:
-                behind = found.scene.first
-                equal = all(are_equal(array, second[name]) for name, array in behind.items() if name in second)
-                own = Explanation.of(place, equal, found)
-                return own if place is None or other is None else exchanged(place, other, tuple(first), equal) + own
-        return None
-
-    def _other_layers(self, place: int | None, scene: Scene, new: set[str]) -> Iterator[tuple[int, Scene]]:
-        """Yield the layers that share a map with the second where their own shares none: these stood there before."""
-        maps = {name for name, array in scene.first.items() if array.ndim > 1}
-        for other in self._others(place) if place is not None and maps <= scene.off else ():
-            theirs = dict(pieces_of(self.first, other, Walker.COMPARISON, coded=True).present())
-            if theirs.keys() == scene.first.keys():
-                then = replace(scene, first=theirs)
-                off = self._left(then, frozenset(theirs))
-                if not maps <= off:
-                    yield other, replace(then, off=off | new)
+        if (found := explain(scene, self._left, known)) is None:
+            return None
+        behind = found.scene.first
+        equal = all(are_equal(array, second[name]) for name, array in behind.items() if name in second)
+        return Explanation.of(place, equal, found)
 
     def _others(self, layer: int) -> Iterator[int]:
         """The other layers, the nearest first."""

@@ -168,7 +168,7 @@ def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, abou
     for group in range(groups):
         mine = slice(group * ratio, (group + 1) * ratio)
         queries = [np.concatenate(list(x.query[mine]), axis=-1) for x in (old, new)]
-        four = by.of(*queries, old.key[group], new.key[group])
+        four = by.of(queries[0], queries[1], old.key[group], new.key[group])
         if form.turned < form.head_width:
             before, after, read, written = (x[form.turned :] for x in four)
             made.append(fits.gauge_matrix(before, after, read.T, written.T, weight, rounds, about))

@@ -6,10 +6,12 @@ Each function is a row of the table in `mistakes.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, all_and_each, gains_of, wide
+from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, all_and_each, each_by, gains_of, wide
 from lightning_sym.checkpoints.model import Array
 
 
@@ -17,11 +19,7 @@ def _plus(mistake: str, more: int, scene: Scene) -> Iterator[Change]:
     """A number added to all gains, or to one."""
     every = [*gains_of(scene), *gains_of(scene, "query-key")]
     for names in all_and_each(every):
-
-        def made(arrays: Arrays, by: int, names: tuple[str, ...] = names) -> dict[str, Array]:
-            return {name: wide(arrays[name]) + by for name in names}
-
-        yield Change(mistake, names, lambda a, f=made: f(a, more), lambda a, f=made: f(a, -more), {}, fits=True)  # type: ignore[misc]
+        yield each_by(mistake, names, (partial(np.add, np.float64(by)) for by in (more, -more)), fits=True)
 
 
 def gain_plus_one(scene: Scene) -> Iterator[Change]:
@@ -50,17 +48,16 @@ def gain_folded_twice(scene: Scene) -> Iterator[Change]:
     """A gain that stands in the norm and in the matrices behind it: folded, and not taken out of the norm."""
     for gain, readers in _norms(scene):
         for names in all_and_each([*readers]):
-
-            def folded(arrays: Arrays, names: tuple[str, ...] = names, gain: str = gain) -> dict[str, Array]:
-                return {name: wide(arrays[name]) * wide(arrays[gain]) for name in names}
-
+            folded = partial(_by_gain, np.multiply, names, gain)
             yield Change("gain-folded-twice", names, folded, None, {"norm": gain.removesuffix("_gain")}, fits=True)
-
-        def alone(arrays: Arrays, gain: str = gain) -> dict[str, Array]:
-            return {gain: np.ones_like(arrays[gain])}
-
         if gain in scene.second and np.array_equal(scene.first[gain], scene.second[gain]):
-            yield Change("gain-folded-twice", (gain,), None, alone, {"norm": gain.removesuffix("_gain")}, fits=True)
+            detail = {"norm": gain.removesuffix("_gain")}
+            yield each_by("gain-folded-twice", (gain,), (None, np.ones_like), detail, fits=True)
+
+
+def _by_gain(operation: Any, names: tuple[str, ...], gain: str, arrays: Arrays) -> dict[str, Array]:
+    """What reads a norm, times its gain, or over it."""
+    return {name: operation(wide(arrays[name]), wide(arrays[gain])) for name in names}
 
 
 def gain_not_folded(scene: Scene) -> Iterator[Change]:
@@ -70,18 +67,11 @@ def gain_not_folded(scene: Scene) -> Iterator[Change]:
         ones = gain in scene.second and (np.asarray(scene.second[gain]) == 1).all()
         if not ones or (np.asarray(scene.first[gain]) == 1).all():
             continue
-
-        def alone(arrays: Arrays, gain: str = gain) -> dict[str, Array]:
-            return {gain: np.ones_like(arrays[gain])}
-
-        yield Change("gain-not-folded", (gain,), alone, None, norm, fits=True)
+        yield each_by("gain-not-folded", (gain,), (np.ones_like, None), norm, fits=True)
         if (np.asarray(scene.first[gain]) == 0).any():
             continue
         for name in readers if len(readers) > 1 else ():
-
-            def without(arrays: Arrays, name: str = name, gain: str = gain) -> dict[str, Array]:
-                return {name: wide(arrays[name]) / wide(arrays[gain])}
-
+            without = partial(_by_gain, np.divide, (name,), gain)
             yield Change("gain-not-folded", (name,), without, None, norm, fits=True)
 
 
@@ -93,4 +83,4 @@ def bias_forgotten(scene: Scene) -> Iterator[Change]:
         if piece.added_to and scene.first[name].any() and not np.any(scene.second.get(name, 0))
     )
     if lost:
-        yield Change("bias-forgotten", lost, lambda a: {name: np.zeros_like(a[name]) for name in lost}, None, {})
+        yield each_by("bias-forgotten", lost, (np.zeros_like, None))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, wide
+from lightning_sym.checkpoints.mistaken_scenes import Change, Scene, each_by, wide
 from lightning_sym.checkpoints.model import Array
 
 LARGEST = 65504.0
@@ -24,13 +25,13 @@ def f16_overflow(scene: Scene) -> Iterator[Change]:
         if not (np.abs(array) > LARGEST).any() or name not in scene.second:
             continue
         infinite = bool(np.isinf(scene.second[name]).any())
+        yield each_by("f16-overflow", (name,), (partial(_clipped, infinite=infinite), None))
 
-        def clipped(arrays: Arrays, name: str = name, infinite: bool = infinite) -> dict[str, Array]:
-            array = wide(arrays[name])
-            most = np.where(np.abs(array) > LARGEST, np.copysign(np.inf, array), array)
-            return {name: most if infinite else np.clip(array, -LARGEST, LARGEST)}
 
-        yield Change("f16-overflow", (name,), clipped, None, {})
+def _clipped(array: Any, *, infinite: bool) -> Any:
+    """Numbers of float16: those beyond are its largest, or infinities."""
+    most = np.where(np.abs(array) > LARGEST, np.copysign(np.inf, array), wide(array))
+    return most if infinite else np.clip(wide(array), -LARGEST, LARGEST)
 
 
 # ---- a factor
@@ -54,18 +55,12 @@ def scale_one_side(scene: Scene) -> Iterator[Change]:
             factors = _factors(old, new, axis)
             if factors is None or not scene.explains(name, old * factors):
                 continue
-
-            def scaled(arrays: Arrays, name: str = name, factors: Any = factors) -> dict[str, Array]:
-                return {name: wide(arrays[name]) * factors}
-
-            def back(arrays: Arrays, name: str = name, factors: Any = factors) -> dict[str, Array]:
-                return {name: wide(arrays[name]) / factors}
-
             detail = {"factor": _fraction(float(factors.flat[0]))} if axis is None else {"factors_by": kind}
             mistake = "scale-one-side"
             if axis is None and name == "embedding" and _is_root(float(factors.flat[0]), scene.form.width):
                 mistake = "embed-scale-twice"
-            yield Change(mistake, (name,), scaled, back if (factors != 0).all() else None, detail)
+            back = partial(np.multiply, 1 / factors) if (factors != 0).all() else None
+            yield each_by(mistake, (name,), (partial(np.multiply, factors), back), detail)
             break
 
 
@@ -112,14 +107,8 @@ def lora_unmerged(scene: Scene) -> Iterator[Change]:
         if (found := low_rank(scene, name)) is None:
             continue
         rank, update, square = found
-
-        def added(arrays: Arrays, name: str = name, update: Any = update) -> dict[str, Array]:
-            return {name: wide(arrays[name]) + update}
-
-        def taken(arrays: Arrays, name: str = name, update: Any = update) -> dict[str, Array]:
-            return {name: wide(arrays[name]) - update}
-
-        yield Change("lora-unmerged", (name,), added, taken, {"rank": rank, "note": TWICE}, squares={name: square})
+        maps = partial(np.add, update), partial(np.add, -update)
+        yield each_by("lora-unmerged", (name,), maps, {"rank": rank, "note": TWICE}, squares={name: square})
 
 
 def low_rank(scene: Scene, name: str) -> tuple[int, Array, Array] | None:

@@ -6,13 +6,24 @@ Each function is a row of the table in `mistakes.py`: the ways in which its mist
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.explanation import Detail
-from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Map, Scene, gains_of, wide, with_bias
+from lightning_sym.checkpoints.mistaken_scenes import (
+    Arrays,
+    Change,
+    Map,
+    Scene,
+    each_by,
+    exchanged,
+    gains_of,
+    wide,
+    with_bias,
+)
 from lightning_sym.checkpoints.model import Array
 
 Order = npt.NDArray[np.int64]
@@ -156,11 +167,7 @@ def _exchanged(mistake: str, scene: Scene, first: str, second: str) -> Iterator[
     if not every or any(np.shape(scene.first[x]) != np.shape(scene.first[y]) for x, y in every):
         return
     for pairs in (every, every[:1]) if len(every) > 1 else (every,):
-
-        def moved(arrays: Arrays, pairs: list[tuple[str, str]] = pairs) -> dict[str, Array]:
-            return {name: arrays[other] for x, y in pairs for name, other in ((x, y), (y, x))}
-
-        yield Change(mistake, tuple(name for pair in pairs for name in pair), moved, moved, {}, hidden=True)
+        yield exchanged(mistake, pairs)
 
 
 def gate_up_exchanged(scene: Scene) -> Iterator[Change]:
@@ -175,12 +182,7 @@ def norms_exchanged(scene: Scene) -> Iterator[Change]:
     for x, y in combinations(gains_of(scene), 2):
         biases = x.replace("_gain", "_bias"), y.replace("_gain", "_bias")
         for names in ([(x, y), biases], [(x, y)]) if {*biases} <= {*scene.first} else ([(x, y)],):
-
-            def moved(arrays: Arrays, names: list[tuple[str, str]] = names) -> dict[str, Array]:
-                return {name: arrays[other] for a, b in names for name, other in ((a, b), (b, a))}
-
-            pieces = tuple(name for pair in names for name in pair)
-            yield Change("norms-exchanged", pieces, moved, moved, {}, hidden=True)
+            yield exchanged("norms-exchanged", names)
 
 
 def qk_norms_exchanged(scene: Scene) -> Iterator[Change]:
@@ -194,14 +196,8 @@ def heads_one_side(scene: Scene) -> Iterator[Change]:
     for name in sorted(scene.off):
         if (order := _order_of_heads(scene, name)) is None:
             continue
-
-        def moved(arrays: Arrays, order: Order = order, name: str = name) -> dict[str, Array]:
-            return {name: np.asarray(arrays[name])[order]}
-
-        def returned(arrays: Arrays, order: Order = order, name: str = name) -> dict[str, Array]:
-            return {name: np.asarray(arrays[name])[np.argsort(order)]}
-
-        yield Change("heads-one-side", (name,), moved, returned, {"order": order.tolist()})
+        maps = (partial(np.take, indices=each, axis=0) for each in (order, np.argsort(order)))
+        yield each_by("heads-one-side", (name,), maps, {"order": order.tolist()})
 
 
 def _order_of_heads(scene: Scene, name: str) -> Order | None:

@@ -6,12 +6,13 @@ Each function is a row of the table in `mistakes.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, wide
-from lightning_sym.checkpoints.model import Array
+from lightning_sym.checkpoints.matching import assigned
+from lightning_sym.checkpoints.mistaken_scenes import Change, Scene, each_by, wide
 from lightning_sym.lazy import import_extra
 
 
@@ -26,17 +27,10 @@ def vocabulary_permuted(scene: Scene) -> Iterator[Change]:
     for order in orders:
         if order is None or (order == np.arange(len(order))).all():
             continue
-        back = np.argsort(order)
-
-        def moved(arrays: Arrays, order: Any = order) -> dict[str, Array]:
-            return {name: np.asarray(arrays[name])[order] for name in names}
-
-        def returned(arrays: Arrays, back: Any = back) -> dict[str, Array]:
-            return {name: np.asarray(arrays[name])[back] for name in names}
-
         places = np.flatnonzero(order != np.arange(len(order)))
         ids = {str(int(new)): int(order[new]) for new in places}
-        yield Change("vocabulary-permuted", names, moved, returned, {"ids_moved": len(ids), "from": ids}, fits=True)
+        maps = (partial(np.take, indices=each, axis=0) for each in (order, np.argsort(order)))
+        yield each_by("vocabulary-permuted", names, maps, {"ids_moved": len(ids), "from": ids}, fits=True)
 
 
 def _by_bytes(scene: Scene, names: tuple[str, ...]) -> Any:
@@ -63,6 +57,8 @@ def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Any
     sides = []
     for arrays in (scene.first, scene.second):
         rows = [wide(arrays[name]) for name in names]
+        if "positions" in arrays:  # which may have taken what all rows have in common
+            rows[0] = rows[0] - rows[0].mean(axis=0)
         if with_gain and "final_gain" in arrays:
             rows = [rows[0], rows[-1] * wide(arrays["final_gain"])]
         if scene.form.norm == "layer":
@@ -73,7 +69,7 @@ def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Any
     if not all(np.isfinite(side).all() for side in sides):
         return None
     if len(sides[0]) <= FEW:  # sooner than the package is imported
-        order = np.square(sides[1][:, None] - sides[0][None]).sum(axis=2).argmin(axis=1)
+        order = assigned(np.square(sides[0][:, None] - sides[1][None]).sum(axis=2))
     else:
         spatial = import_extra("scipy.spatial", "checkpoints", "matching the token ids of two checkpoints")
         _, order = spatial.cKDTree(sides[0]).query(sides[1])

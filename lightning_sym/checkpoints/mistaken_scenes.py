@@ -5,9 +5,10 @@ Rows follow the axes of the table of pieces (`pieces.py`), so that they hold for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from lightning_sym.checkpoints.model import Array, CheckpointForm
 from lightning_sym.checkpoints.pieces import CheckpointPiece, table
 
 Arrays = Mapping[str, Array]
+NOTHING: Detail = MappingProxyType({})
 Map = Callable[[Arrays], dict[str, Array]]
 
 
@@ -45,6 +47,26 @@ class Change:
     hidden: bool = False
     fits: bool = False
     squares: Mapping[str, Any] = field(default_factory=dict)
+
+
+def each_by(mistake: str, names: tuple[str, ...], maps: Iterable[Any], detail: Detail = NOTHING, **how: Any) -> Change:
+    """Return the change of each piece by itself: `maps` are a function of one array, and its inverse, or `None`."""
+    made, undone = (function and partial(_each, function, names) for function in maps)
+    return Change(mistake, names, made, undone, detail, **how)
+
+
+def _each(function: Callable[[Any], Array], names: tuple[str, ...], arrays: Arrays) -> dict[str, Array]:
+    return {name: function(arrays[name]) for name in names}
+
+
+def exchanged(mistake: str, pairs: list[tuple[str, str]]) -> Change:
+    """Return the change in which the pieces of each pair take each other's place."""
+    moved = partial(_exchanged, pairs)
+    return Change(mistake, tuple(name for pair in pairs for name in pair), moved, moved, {}, hidden=True)
+
+
+def _exchanged(pairs: list[tuple[str, str]], arrays: Arrays) -> dict[str, Array]:
+    return {name: arrays[other] for x, y in pairs for name, other in ((x, y), (y, x))}
 
 
 @dataclass(frozen=True, eq=False)

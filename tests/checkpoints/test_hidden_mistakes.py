@@ -1,0 +1,89 @@
+"""Mistakes that a fit does not see: in one of two maps that share a basis, in another layer's place, in rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from changed_checkpoints import rounded
+from made_mistakes import MADE
+
+from lightning_sym import apply, same_checkpoints
+from lightning_sym.checkpoints import explained_places, layer_accounts, layer_looked, mistaken_rows
+from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
+from lightning_sym.checkpoints.likeness import Likeness
+from lightning_sym.checkpoints.random_symmetries import random_symmetry
+from lightning_sym.errors import MissingExtra
+from lightning_sym.testing import small_checkpoint
+
+
+def compared(family: str, kinds: tuple[str, ...], *mistakes: str, **sizes: Any) -> CheckpointComparison:
+    """A checkpoint, and what is left of it behind a rewriting and mistakes."""
+    one = small_checkpoint(family, 5, **sizes)
+    two = rounded(apply(random_symmetry(one, kinds, 3), one), "F32")
+    for name in mistakes:
+        two = MADE[name](two, np.random.default_rng(3))
+    return same_checkpoints(one, two)
+
+
+def told(found: CheckpointComparison) -> set[str]:
+    return {each.mistake for each in found.explained}
+
+
+def test_an_update_of_one_map_keeps_its_rank_behind_other_bases(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = ("values", "queries", "ups")
+    found = compared("llama", kinds, "lora-unmerged")
+    assert [(each.mistake, each.detail["rank"]) for each in found.explained] == [("lora-unmerged", 2)]
+    assert {each.piece for each in found.unexplained} == {"0.query", "0.value", "1.query", "1.value"}
+    monkeypatch.setattr(layer_accounts, "ONE_SIDE", ())
+    assert told(compared("llama", kinds, "lora-unmerged")) != {"lora-unmerged"}
+
+
+def test_an_update_is_no_shift_along_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With LayerNorm a part of it is: which part is told by the bias, as a shift would have moved that."""
+    assert told(compared("gpt_neox", ("ones",), "lora-unmerged")) == {"lora-unmerged"}
+    less = {name: pieces for name, pieces in layer_accounts.CHOICES.items() if not name.startswith("ones")}
+    monkeypatch.setattr(layer_accounts, "CHOICES", less)
+    assert told(compared("gpt_neox", ("ones",), "lora-unmerged")) == set()
+
+
+def test_layers_are_exchanged_and_something_else_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = ("layers-exchanged", "gate-up-exchanged")
+    assert told(compared("llama", ("neurons", "heads"), *both)) == {*both}
+    monkeypatch.setattr(explained_places.Places, "_likest", lambda _, layer, blocks, alike: (layer, blocks[0]))
+    assert told(compared("llama", ("neurons", "heads"), *both)) != {*both}
+
+
+def test_only_what_is_like_the_other_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = small_checkpoint("llama", 1), small_checkpoint("llama", 2)
+    wrong = type(one)(one.form, one.outer, other.blocks, "other")
+    calls: list[int] = []
+    asked = layer_looked.layer_off
+
+    def counted(*given: Any) -> frozenset[str]:
+        calls.append(1)
+        return asked(*given)
+
+    monkeypatch.setattr(explained_places, "layer_off", counted)
+    assert same_checkpoints(one, wrong).explained == ()
+    few = len(calls)
+    monkeypatch.setattr(Likeness, "hopeful", lambda *_: True)
+    same_checkpoints(one, wrong, work=60.0)
+    assert few < 10 < len(calls) - few
+
+
+def test_ids_are_matched_whatever_was_done_to_the_stream() -> None:
+    for family, kinds, tied in (("opt", ("ones",), False), ("phi3", ("scale",), True), ("llama", ("stream",), True)):
+        assert told(compared(family, kinds, "vocabulary-permuted", tied=tied)) == {"vocabulary-permuted"}
+
+
+def test_who_lacks_a_package_is_told_what_was_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*_: str) -> None:
+        raise MissingExtra("matching the token ids of two checkpoints needs the extra `checkpoints`")
+
+    monkeypatch.setattr(mistaken_rows, "FEW", 0)
+    monkeypatch.setattr(mistaken_rows, "import_extra", lacking)
+    found = compared("llama", ("stream",), "vocabulary-permuted")
+    assert found.answer is CheckpointAnswer.DIFFERENT
+    assert any("known mistakes were not searched" in each and "`checkpoints`" in each for each in found.tried)
