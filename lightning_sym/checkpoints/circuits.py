@@ -13,6 +13,7 @@ from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import RankBounds, head_ranks, seen_heads
 from lightning_sym.checkpoints.understood import Walker, block_of, require_form
+from lightning_sym.citations import proof_in
 from lightning_sym.display import Lines, Result
 from lightning_sym.fibers.conditions import TransformerConditions, condition_lines, transformer_conditions
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
@@ -86,7 +87,7 @@ class Circuits(Result):
             lines += condition_lines(self.conditions.conditions)
             lines.append(("theorem", f"of the attention alone: {theorem or 'none: not certified by these theorems'}"))
             lines.append(("no theorem", f"of the whole network, which has {', '.join(self.absent)}"))
-            lines += [("proof", f"{theorem}, of the attention alone")] * (theorem is not None)
+            lines += [("proof", f"{proof_in(lines)}, of the attention alone")] * (theorem is not None)
         return lines
 
 
