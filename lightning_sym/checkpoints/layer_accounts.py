@@ -22,7 +22,7 @@ from lightning_sym.checkpoints.layer_told import LayerTold
 from lightning_sym.checkpoints.likeness import Likeness
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import HALVES, OF_HALF
+from lightning_sym.checkpoints.pieces import HALVES, LAYER, OF_HALF
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
@@ -163,6 +163,11 @@ class LayerFound:
         """The pieces that it does not explain."""
         return frozenset(name for name, worst in self.tensors.items() if not worst.units <= self.pair.limit)
 
+    def unsettled(self) -> Differences:
+        """What is left of each piece, in units, before additive symmetries take up anything."""
+        guess, gains = self.account.guess, self.account.gains
+        return _left((cut, _walk(self.pair, cut, guess, gains).found) for cut in self.pair.cuts)
+
     def left_out(self, parts: Collection[str], stream: Stream) -> Differences:
         """What is left of each piece, in units, where parts of it had not been done: `heads`, `gain1` or `stream`.
 
@@ -229,8 +234,8 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
 
 
 def _unexplained(account: LayerAccount) -> tuple[int, int]:
-    """How much an account leaves, and, of those that leave as much, how much was done."""
-    return len(account.off), len(account.guess.words)
+    """How much an account leaves, a map with its bias as one, and in how many bases a factor may hide that one has."""
+    return sum(LAYER[name].added_to not in account.off for name in account.off), account.guess.factors
 
 
 def _guesses(pair: LayerPair, about: int = ABOUT, by: Sides = BOTH) -> Iterator[Guess]:

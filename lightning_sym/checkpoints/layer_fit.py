@@ -20,8 +20,18 @@ from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
+FACTORS = ("values", "queries", "turns", "ups")
+"""Gauges that may be one number throughout."""
+
 INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
+
+
+def _is_one_number(name: str, numbers: Floats) -> bool:
+    """Return whether a gauge multiplies by one number only."""
+    first = numbers[(0,) * numbers.ndim]
+    wanted = {"turns": np.array([1, 0]), "ups": np.ones(1)}.get(name)
+    return bool((numbers == first * (np.eye(numbers.shape[-1]) if wanted is None else wanted)).all())
 
 
 class Sides(NamedTuple):
@@ -43,8 +53,8 @@ class Sides(NamedTuple):
 
 BOTH = Sides(True, True)
 
-ONE_SIDE = (Sides(False, True), Sides(True, False))
-"""Each alone; values, queries and `up` are changed more often, as by adapters."""
+ONE_SIDE = (Sides(True, False), Sides(False, True))
+"""Each alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +70,12 @@ class Guess:
     symmetry: LayerSymmetry = field(default_factory=LayerSymmetry)
     fitted: frozenset[str] = frozenset()
     words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def factors(self) -> int:
+        """How many gauges are one number throughout: where one map alone has it, it is a factor there."""
+        given = {name: getattr(self.symmetry, name) for name in FACTORS}
+        return sum(part is not None and _is_one_number(name, value_of(part)) for name, part in given.items())
 
     def with_neurons_of(self, other: Guess) -> Guess:
         """The guess for the heads, and that of another one for the neurons."""
