@@ -16,36 +16,23 @@ import numpy as np
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
 from lightning_sym.checkpoints.found_symmetry import ORDERS
-from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, fitted
+from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, bare, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.layer_told import LayerTold
-from lightning_sym.checkpoints.likeness import Likeness
+from lightning_sym.checkpoints.likeness import alike_maps
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import HALVES, LAYER, OF_HALF
+from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
-    BRIEF,
-    EXACT,
-    READERS,
-    Differences,
-    LayerWalk,
-    Ring,
-    Settled,
-    Stream,
-    gain_ways,
-)
+    BRIEF, CHOICES, EXACT, READERS, Differences, LayerWalk,
+    Ring, Settled, Stream, gain_ways,
+)  # fmt: skip
 from lightning_sym.errors import BadInput, TooLarge
 
 EXACT_PARTS = 16
 """Parts of a layer up to which numbers may be fractions that no float holds."""
-
-CHOICES = {
-    "bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"},
-    "ones1": {"query_bias", "value_bias"}, "ones2": {"up_bias"},
-}  # fmt: skip
-"""Biases that may be those of the second, or tell how far their maps moved along ones, and the pieces that tell so."""
 
 NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
 NORMS |= {"attention_bias": "output_bias"}
@@ -81,9 +68,7 @@ class LayerPair:
     @cached_property
     def alike(self) -> frozenset[str]:
         """The maps that may be one another's, each by itself, by half of their parts or more."""
-        sides = (dict(block.present()) for block in (self.first, self.second))
-        found = Likeness((self.form, self.form), self.stream.map).of(*sides)
-        return frozenset(name for shares in found for name, share in shares.items() if share >= 0.5)
+        return alike_maps(self.first, self.second, self.form, self.stream.map)
 
     @cached_property
     def _measured(self) -> tuple[Block, Block] | None:
@@ -165,8 +150,7 @@ class LayerFound:
 
     def unsettled(self) -> Differences:
         """What is left of each piece, in units, before additive symmetries take up anything."""
-        guess, gains = self.account.guess, self.account.gains
-        return _left((cut, _walk(self.pair, cut, guess, gains).found) for cut in self.pair.cuts)
+        return _left((cut, _walk(self.pair, cut, self.account.guess, self.account.gains).found) for cut in self.pair.cuts)
 
     def left_out(self, parts: Collection[str], stream: Stream) -> Differences:
         """What is left of each piece, in units, where parts of it had not been done: `heads`, `gain1` or `stream`.
@@ -241,17 +225,8 @@ def _unexplained(account: LayerAccount) -> tuple[int, int]:
 def _guesses(pair: LayerPair, about: int = ABOUT, by: Sides = BOTH) -> Iterator[Guess]:
     """The gauge that fits best with norms folded, and that with norms that do nothing."""
     rounds = pair.rounds if by == BOTH else 0
-    for first, second in ((pair.first, pair.second), (_bare(pair.first), _bare(pair.second))):
+    for first, second in ((pair.first, pair.second), (bare(pair.first), bare(pair.second))):
         yield fitted(first, second, pair.form, pair.stream.map, rounds, about, by)
-
-
-def _bare(block: Block) -> Block:
-    """A layer whose norms do nothing."""
-    gains = {
-        name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
-    }
-    none: dict[str, Any] = {f"{half.norm}_bias": None for half in HALVES.values()}
-    return replace(block, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}, **none)
 
 
 def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bool, ...]]) -> LayerAccount:

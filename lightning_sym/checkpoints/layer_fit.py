@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_he
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
+from lightning_sym.checkpoints.pieces import HALVES
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
 FACTORS = ("values", "queries", "turns", "ups")
@@ -103,6 +104,15 @@ def fitted(
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
     return Guess(LayerSymmetry(**parts), inexact, words)
+
+
+def bare(block: Block) -> Block:
+    """A layer whose norms do nothing."""
+    gains = {
+        name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
+    }
+    none: dict[str, Any] = {f"{half.norm}_bias": None for half in HALVES.values()}
+    return replace(block, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}, **none)
 
 
 def _invertible(name: str, numbers: Any) -> bool:
