@@ -26,17 +26,22 @@ from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
-    BRIEF, CHOICES, EXACT, READERS, Differences, LayerWalk,
-    Ring, Settled, Stream, gain_ways,
+    BRIEF,
+    CHOICES,
+    EXACT,
+    NORMS,
+    READERS,
+    Differences,
+    LayerWalk,
+    Ring,
+    Settled,
+    Stream,
+    gain_ways,
 )  # fmt: skip
 from lightning_sym.errors import BadInput, TooLarge
 
 EXACT_PARTS = 16
 """Parts of a layer up to which numbers may be fractions that no float holds."""
-
-NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
-NORMS |= {"attention_bias": "output_bias"}
-"""By part of a symmetry, the piece of the second that it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +155,9 @@ class LayerFound:
 
     def unsettled(self) -> Differences:
         """What is left of each piece, in units, before additive symmetries take up anything."""
-        return _left((cut, _walk(self.pair, cut, self.account.guess, self.account.gains).found) for cut in self.pair.cuts)
+        return _left(
+            (cut, _walk(self.pair, cut, self.account.guess, self.account.gains).found) for cut in self.pair.cuts
+        )
 
     def left_out(self, parts: Collection[str], stream: Stream) -> Differences:
         """What is left of each piece, in units, where parts of it had not been done: `heads`, `gain1` or `stream`.
@@ -210,10 +217,9 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
     if account.off and pair.rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
         other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
         account = min(account, other, key=_unexplained)
-    for by in ONE_SIDE if account.off else ():
-        if not pair.alike & by.names & account.off:
-            continue
-        account = min(account, _best(pair, _guesses(pair, by=by), options), key=_unexplained)
+    for by in ONE_SIDE:
+        if account.off & by.names and account.off & by.names & pair.alike:
+            account = min(account, _best(pair, _guesses(pair, by=by), options), key=_unexplained)
     return account, why_not
 
 
