@@ -18,7 +18,7 @@ from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
 from lightning_sym.checkpoints.found_symmetry import ORDERS
 from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, bare, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
-from lightning_sym.checkpoints.layer_told import LayerTold
+from lightning_sym.checkpoints.layer_told import NORMS, LayerTold
 from lightning_sym.checkpoints.likeness import alike_maps
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
@@ -29,7 +29,6 @@ from lightning_sym.checkpoints.walk import (
     BRIEF,
     CHOICES,
     EXACT,
-    NORMS,
     READERS,
     Differences,
     LayerWalk,

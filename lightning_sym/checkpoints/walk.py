@@ -46,10 +46,6 @@ CHOICES = {
 }  # fmt: skip
 """Biases that may be those of the second, or tell how far their maps moved along ones, and the pieces that tell so."""
 
-NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
-NORMS |= {"attention_bias": "output_bias"}
-"""By part of a symmetry, the piece of the second that it is."""
-
 WRITERS = {
     name: place
     for half in HALVES.values()
