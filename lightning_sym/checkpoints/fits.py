@@ -270,6 +270,35 @@ def _over(top: Any, bottom: Any) -> Any:
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
+def by_paths(cost: Floats) -> npt.NDArray[np.int64]:
+    """For each row the column that it goes to at the least cost in all, or -1: columns come in one after another.
+
+    Each takes the shortest path over rows that others have, in costs less what rows and columns are worth so far.
+
+    Example:
+        >>> by_paths(np.array([[1.0, 2.0], [1.0, 4.0], [9.0, 9.0]])).tolist()
+        [1, 0, -1]
+    """
+    rows, columns = cost.shape
+    owners, worth, price = np.full(rows + 1, -1), np.zeros(rows + 1), np.zeros(columns)
+    for column in range(columns):
+        at, owners[rows] = rows, column  # the last row is where the column waits
+        least, back, done = np.full(rows + 1, np.inf), np.full(rows + 1, rows), np.zeros(rows + 1, dtype=bool)
+        while owners[at] >= 0:
+            done[at] = True
+            over = np.append(cost[:, owners[at]] - price[owners[at]], np.inf) - worth
+            nearer = ~done & (over < least)
+            least[nearer], back[nearer] = over[nearer], at
+            at = int(np.where(done, np.inf, least).argmin())
+            step = least[at]
+            price[owners[done]] += step
+            worth[done] -= step
+            least[~done] -= step
+        while at != rows:
+            owners[at], at = owners[back[at]], back[at]
+    return owners[:rows]
+
+
 def gauge_fits(
     first: Any, form: CheckpointForm, inner: LayerSymmetry, names: Collection[str]
 ) -> Iterator[tuple[Any, Fitted | Measured]]:

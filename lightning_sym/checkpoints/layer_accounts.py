@@ -16,17 +16,18 @@ import numpy as np
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
 from lightning_sym.checkpoints.found_symmetry import ORDERS
-from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, fitted
+from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, bare, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
-from lightning_sym.checkpoints.layer_told import LayerTold
-from lightning_sym.checkpoints.likeness import Likeness
+from lightning_sym.checkpoints.layer_told import NORMS, LayerTold
+from lightning_sym.checkpoints.likeness import alike_maps
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import HALVES, OF_HALF
+from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
     BRIEF,
+    CHOICES,
     EXACT,
     READERS,
     Differences,
@@ -35,21 +36,11 @@ from lightning_sym.checkpoints.walk import (
     Settled,
     Stream,
     gain_ways,
-)
+)  # fmt: skip
 from lightning_sym.errors import BadInput, TooLarge
 
 EXACT_PARTS = 16
 """Parts of a layer up to which numbers may be fractions that no float holds."""
-
-CHOICES = {
-    "bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"},
-    "ones1": {"query_bias", "value_bias"}, "ones2": {"up_bias"},
-}  # fmt: skip
-"""Biases that may be those of the second, or tell how far their maps moved along ones, and the pieces that tell so."""
-
-NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
-NORMS |= {"attention_bias": "output_bias"}
-"""By part of a symmetry, the piece of the second that it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +72,7 @@ class LayerPair:
     @cached_property
     def alike(self) -> frozenset[str]:
         """The maps that may be one another's, each by itself, by half of their parts or more."""
-        sides = (dict(block.present()) for block in (self.first, self.second))
-        found = Likeness((self.form, self.form), self.stream.map).of(*sides)
-        return frozenset(name for shares in found for name, share in shares.items() if share >= 0.5)
+        return alike_maps(self.first, self.second, self.form, self.stream.map)
 
     @cached_property
     def _measured(self) -> tuple[Block, Block] | None:
@@ -163,6 +152,12 @@ class LayerFound:
         """The pieces that it does not explain."""
         return frozenset(name for name, worst in self.tensors.items() if not worst.units <= self.pair.limit)
 
+    def unsettled(self) -> Differences:
+        """What is left of each piece, in units, before additive symmetries take up anything."""
+        return _left(
+            (cut, _walk(self.pair, cut, self.account.guess, self.account.gains).found) for cut in self.pair.cuts
+        )
+
     def left_out(self, parts: Collection[str], stream: Stream) -> Differences:
         """What is left of each piece, in units, where parts of it had not been done: `heads`, `gain1` or `stream`.
 
@@ -221,32 +216,22 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
     if account.off and pair.rounds and account.guess.words.keys() - account.guess.fitted - {*ORDERS}:
         other = _best(pair, _guesses(pair, about=0), options)  # short numbers may be too far off for the biases
         account = min(account, other, key=_unexplained)
-    for by in ONE_SIDE if account.off else ():
-        if not pair.alike & by.names & account.off:
-            continue
-        account = min(account, _best(pair, _guesses(pair, by=by), options), key=_unexplained)
+    for by in ONE_SIDE:
+        if account.off & by.names and account.off & by.names & pair.alike:
+            account = min(account, _best(pair, _guesses(pair, by=by), options), key=_unexplained)
     return account, why_not
 
 
 def _unexplained(account: LayerAccount) -> tuple[int, int]:
-    """How much an account leaves, and, of those that leave as much, how much was done."""
-    return len(account.off), len(account.guess.words)
+    """How much an account leaves, a map with its bias as one, and in how many bases a factor may hide that one has."""
+    return sum(LAYER[name].added_to not in account.off for name in account.off), account.guess.factors
 
 
 def _guesses(pair: LayerPair, about: int = ABOUT, by: Sides = BOTH) -> Iterator[Guess]:
     """The gauge that fits best with norms folded, and that with norms that do nothing."""
     rounds = pair.rounds if by == BOTH else 0
-    for first, second in ((pair.first, pair.second), (_bare(pair.first), _bare(pair.second))):
+    for first, second in ((pair.first, pair.second), (bare(pair.first), bare(pair.second))):
         yield fitted(first, second, pair.form, pair.stream.map, rounds, about, by)
-
-
-def _bare(block: Block) -> Block:
-    """A layer whose norms do nothing."""
-    gains = {
-        name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
-    }
-    none: dict[str, Any] = {f"{half.norm}_bias": None for half in HALVES.values()}
-    return replace(block, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}, **none)
 
 
 def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bool, ...]]) -> LayerAccount:

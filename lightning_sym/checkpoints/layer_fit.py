@@ -18,10 +18,21 @@ from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_he
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
+from lightning_sym.checkpoints.pieces import HALVES
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
+
+FACTORS = ("values", "queries", "turns", "ups")
+"""Gauges that may be one number throughout."""
 
 INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
+
+
+def _is_one_number(name: str, numbers: Floats) -> bool:
+    """Return whether a gauge multiplies by one number only."""
+    first = numbers[(0,) * numbers.ndim]
+    wanted = {"turns": np.array([1, 0]), "ups": np.ones(1)}.get(name)
+    return bool((numbers == first * (np.eye(numbers.shape[-1]) if wanted is None else wanted)).all())
 
 
 class Sides(NamedTuple):
@@ -43,8 +54,8 @@ class Sides(NamedTuple):
 
 BOTH = Sides(True, True)
 
-ONE_SIDE = (Sides(False, True), Sides(True, False))
-"""Each alone; values, queries and `up` are changed more often, as by adapters."""
+ONE_SIDE = (Sides(True, False), Sides(False, True))
+"""Each alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +71,12 @@ class Guess:
     symmetry: LayerSymmetry = field(default_factory=LayerSymmetry)
     fitted: frozenset[str] = frozenset()
     words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def factors(self) -> int:
+        """How many gauges are one number throughout: where one map alone has it, it is a factor there."""
+        given = {name: getattr(self.symmetry, name) for name in FACTORS}
+        return sum(part is not None and _is_one_number(name, value_of(part)) for name, part in given.items())
 
     def with_neurons_of(self, other: Guess) -> Guess:
         """The guess for the heads, and that of another one for the neurons."""
@@ -87,6 +104,15 @@ def fitted(
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
     return Guess(LayerSymmetry(**parts), inexact, words)
+
+
+def bare(block: Block) -> Block:
+    """A layer whose norms do nothing."""
+    gains = {
+        name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
+    }
+    none: dict[str, Any] = {f"{half.norm}_bias": None for half in HALVES.values()}
+    return replace(block, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}, **none)
 
 
 def _invertible(name: str, numbers: Any) -> bool:

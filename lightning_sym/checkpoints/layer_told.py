@@ -13,9 +13,13 @@ from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS
 from lightning_sym.checkpoints.units import Worst
-from lightning_sym.checkpoints.walk import Settled, differing, look_at
+from lightning_sym.checkpoints.walk import READERS, Settled, differing, look_at
 
 MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
+
+NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
+NORMS |= {"attention_bias": "output_bias"}
+"""By part of a symmetry, the piece of the second that it is."""
 
 
 class LayerTold:

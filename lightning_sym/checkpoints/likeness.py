@@ -79,6 +79,12 @@ class Likeness:
         return found
 
 
+def alike_maps(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> frozenset[str]:
+    """Return the maps of two layers of one form of which half or more of the parts are found in the other's."""
+    found = Likeness((form, form), stream).of(dict(first.present()), dict(second.present()))
+    return frozenset(name for shares in found for name, share in shares.items() if share >= 0.5)
+
+
 @np.errstate(all="ignore")
 def _traits(there: Arrays, name: str, form: CheckpointForm, stream: StreamMap | None) -> Floats:
     """A few numbers of each part of a map, `(parts, VECTORS)`."""

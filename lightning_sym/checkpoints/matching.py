@@ -17,6 +17,7 @@ import numpy.typing as npt
 from lightning_sym.checkpoints.bases import Places, StreamMap, moved
 from lightning_sym.checkpoints.configurations import Folded, fold, has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Rounded
+from lightning_sym.checkpoints.fits import by_paths
 from lightning_sym.checkpoints.layer_parts import Cut
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
@@ -103,38 +104,13 @@ def assigned(cost: Floats) -> Places:
         return np.asarray(best, dtype=np.int64)
     cost, order = np.nan_to_num(cost, nan=4.0), np.empty(len(best), dtype=np.int64)
     if len(cost) <= FEW:  # sooner than the package is imported
-        owners = _by_paths(cost)
+        owners = by_paths(cost)
         order[owners[owners >= 0]] = np.flatnonzero(owners >= 0)
         return order
     optimize = import_extra("scipy.optimize", "checkpoints", "matching the heads and neurons of two checkpoints")
     rows, columns = optimize.linear_sum_assignment(cost)
     order[columns] = rows
     return order
-
-
-def _by_paths(cost: Floats) -> Places:
-    """For each row the column that it goes to at the least cost in all, or -1: columns come in one after another.
-
-    Each takes the shortest path over rows that others have, in costs less what rows and columns are worth so far.
-    """
-    rows, columns = cost.shape
-    owners, worth, price = np.full(rows + 1, -1), np.zeros(rows + 1), np.zeros(columns)
-    for column in range(columns):
-        at, owners[rows] = rows, column  # the last row is where the column waits
-        least, back, done = np.full(rows + 1, np.inf), np.full(rows + 1, rows), np.zeros(rows + 1, dtype=bool)
-        while owners[at] >= 0:
-            done[at] = True
-            over = np.append(cost[:, owners[at]] - price[owners[at]], np.inf) - worth
-            nearer = ~done & (over < least)
-            least[nearer], back[nearer] = over[nearer], at
-            at = int(np.where(done, np.inf, least).argmin())
-            step = least[at]
-            price[owners[done]] += step
-            worth[done] -= step
-            least[~done] -= step
-        while at != rows:
-            owners[at], at = owners[back[at]], back[at]
-    return owners[:rows]
 
 
 HeadParts = Callable[[], Iterable[Folded]]

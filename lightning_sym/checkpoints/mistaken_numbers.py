@@ -55,6 +55,8 @@ def scale_one_side(scene: Scene) -> Iterator[Change]:
             factors = _factors(old, new, axis)
             if factors is None or not scene.explains(name, old * factors):
                 continue
+            if axis is None and scene.explains(name, old * (simple := _simple(factors))):
+                factors = simple
             detail = {"factor": _fraction(float(factors.flat[0]))} if axis is None else {"factors_by": kind}
             mistake = "scale-one-side"
             if axis is None and name == "embedding" and _is_root(float(factors.flat[0]), scene.form.width):
@@ -77,6 +79,15 @@ def _factors(old: Any, new: Any, axis: int | None) -> Any:
     short = found.astype(np.float32).astype(np.float64)
     found = np.where(np.abs(short - found) <= 1e-9 * np.abs(found), short, found)
     return None if (found == 1).all() or not np.isfinite(found).all() else found
+
+
+def _simple(factors: Any) -> Any:
+    """Return the simplest number near a factor, which roundings moved."""
+    return np.full_like(factors, float(Fraction(float(factors.flat[0])).limit_denominator(NEARBY)))
+
+
+NEARBY = 64
+"""Denominators of factors that are preferred where they explain as much."""
 
 
 def _fraction(number: float) -> str | float:

@@ -37,11 +37,16 @@ BIAS = "bias-not-turned"
 def layers_behind(found: LayerFound, still: Stream) -> Iterator[Scene]:
     """Return a layer of the first behind the symmetry, and behind its orders alone, as fits may have met a mistake.
 
+    What a LayerNorm does not see was taken out of differences; what is off is a factor, say, with it.
+
     Args:
         found: what was found in a layer.
         still: the stream as it is.
     """
     yield layer_behind(found, found.account.left, found.off())
+    if found.pair.form.norm == "layer" and found.off():
+        maps = {name: each for name, each in found.unsettled().items() if name in found.off() and LAYER[name].columns}
+        yield layer_behind(found, found.account.left | maps, found.off())
     fitted = [part for _, part, _ in GAUGES if getattr(found.account.guess.symmetry, part) is not None]
     if fitted:
         left = found.left_out(fitted, still)

@@ -40,6 +40,12 @@ READERS = {
 }
 """By the number of a norm, the maps that read it."""
 
+CHOICES = {
+    "bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"},
+    "ones1": {"query_bias", "value_bias"}, "ones2": {"up_bias"},
+}  # fmt: skip
+"""Biases that may be those of the second, or tell how far their maps moved along ones, and the pieces that tell so."""
+
 WRITERS = {
     name: place
     for half in HALVES.values()

@@ -10,7 +10,7 @@ from changed_checkpoints import rounded
 from made_mistakes import MADE
 
 from lightning_sym import apply, same_checkpoints
-from lightning_sym.checkpoints import explained_places, layer_accounts, layer_looked, mistaken_rows
+from lightning_sym.checkpoints import explained_places, layer_accounts, layer_looked, mistaken_rows, walk
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.likeness import Likeness
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
@@ -43,7 +43,7 @@ def test_an_update_of_one_map_keeps_its_rank_behind_other_bases(monkeypatch: pyt
 def test_an_update_is_no_shift_along_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """With LayerNorm a part of it is: which part is told by the bias, as a shift would have moved that."""
     assert told(compared("gpt_neox", ("ones",), "lora-unmerged")) == {"lora-unmerged"}
-    less = {name: pieces for name, pieces in layer_accounts.CHOICES.items() if not name.startswith("ones")}
+    less = {name: pieces for name, pieces in walk.CHOICES.items() if not name.startswith("ones")}
     monkeypatch.setattr(layer_accounts, "CHOICES", less)
     assert told(compared("gpt_neox", ("ones",), "lora-unmerged")) == set()
 
