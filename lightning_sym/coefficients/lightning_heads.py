@@ -16,7 +16,6 @@ from lightning_sym.coefficients.head_groups import HeadGroup
 from lightning_sym.coefficients.reduced_rank import FactorRanks
 from lightning_sym.coefficients.seen_circuits import AtWeights
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
 from lightning_sym.system.circuits import HeadOver, residue_network
 from lightning_sym.system.fields import prime_field
@@ -31,15 +30,12 @@ Forms = npt.NDArray[np.int64]
 """Linear forms of the heads at points, `outputs or columns x points x heads`."""
 
 
-def is_layer_of_heads(shape: Architecture) -> bool:
-    """Whether it is one lightning layer between inputs and outputs, with two tokens or more."""
-    plain = shape.depth == 1 and shape.embed is None and shape.unembed is None
-    return plain and shape.normalization is None and shape.tokens > 1
-
-
 def rank_of_heads(question: AtWeights) -> int:
-    """A lower bound of the rank of the Jacobian by the weights of one layer with two tokens or more."""
-    shape, (heads,) = question.shape, question.net.layers
+    """Return a lower bound of the rank of the Jacobian, 0 but for one lightning layer with two tokens or more."""
+    shape = question.shape
+    if shape.depth > 1 or shape.tokens < 2 or (shape.normalization, shape.embed, shape.unembed) != (None, None, None):
+        return 0
+    (heads,) = question.net.layers
     width, behind, count = shape.widths[0], shape.widths[1], shape.heads
     few = [min(size, count + 1) for size in (behind, width)]
     entries, unknowns = count * width, count * width * sum(few)

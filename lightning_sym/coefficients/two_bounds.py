@@ -9,7 +9,7 @@ from itertools import chain
 from lightning_sym.coefficients.any_depth import orbit_of_bases, rank_by_conditions
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.head_groups import HeadGroup
-from lightning_sym.coefficients.lightning_heads import is_layer_of_heads, rank_of_heads
+from lightning_sym.coefficients.lightning_heads import rank_of_heads
 from lightning_sym.coefficients.lightning_layer import PAGE
 from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.coefficients.seen_circuits import AtWeights, SeenCircuits
@@ -66,7 +66,7 @@ def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
     near = local_dimension(weights, shape.tokens, seed=question.seed, budget=budget)
     if near is not None:
         yield parameters - near.upper, near.lower
-    if near is None and is_layer_of_heads(shape):
+    else:
         yield rank_of_heads(question), 0
     if shape.normalization is not None or shape.heads > 1:
         return

@@ -38,16 +38,16 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_only_bounds_are_an_exit_code(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    dead = {f"{letter}{i}": [[0 if letter == "V" else 1]] for letter in "QKV" for i in (1, 2)}
-    save_weights(Weights.of(dead), tmp_path / "dead.json")
-    code, out, _ = run(capsys, "coefficient", str(tmp_path / "dead.json"), "--json")
+    square = {"Q1": [[1, 0, 0], [0, 1, 0]], "K1": [[1, 0, 0], [0, 0, 0]], "V1": [[1, 0, 0]]}
+    save_weights(Weights.of(square), tmp_path / "square.json")
+    code, out, _ = run(capsys, "coefficient", str(tmp_path / "square.json"), "--tokens", "1", "--json")
     found = json.loads(out)
     assert (code, found["lambda"], found["multiplicity"], found["certified"]) == (3, None, None, False)
     assert found["lower"] != found["upper"]
-    assert "two factors of a product are zero" in found["tried"][0]
-    code, out, _ = run(capsys, "coefficient", str(tmp_path / "dead.json"))
+    assert any("a < d and rk (Q; K) > 1" in why for why in found["tried"])
+    code, out, _ = run(capsys, "coefficient", str(tmp_path / "square.json"), "--tokens", "1")
     assert code == 3
-    assert out.startswith("coefficient  lambda undecided, between 0 and")
+    assert out.startswith("coefficient  lambda undecided, between 19/6 and 4")
 
 
 def test_a_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
