@@ -33,7 +33,7 @@ LARGEST, MEMORY = 110, 2**32
 
 
 def random_shape(generator: np.random.Generator, *, narrow: bool = False) -> Architecture:
-    """A residual softmax transformer of at most `LARGEST` parameters, ranks up to twice the width."""
+    """Return a residual softmax transformer of at most `LARGEST` parameters, ranks up to twice the width."""
 
     def size(most: int) -> int:
         return int(generator.integers(1, most + 1))
@@ -56,7 +56,7 @@ def random_shape(generator: np.random.Generator, *, narrow: bool = False) -> Arc
 
 
 def shared(generator: np.random.Generator) -> tuple[Transformer, Architecture]:
-    """A shape with shared keys, tied embeddings or both, and the same network where nothing is shared or tied."""
+    """Return a shape with shared keys, tied embeddings or both, and the same network with nothing shared or tied."""
     while True:
         network = random_shape(generator)
         shape = transformer_of(network)
@@ -69,7 +69,7 @@ def shared(generator: np.random.Generator) -> tuple[Transformer, Architecture]:
 
 
 def shared_rank(shape: Transformer, network: Architecture, generator: np.random.Generator) -> int:
-    """The rank of the Jacobian at a point where weights are shared, its columns added up: a lower bound."""
+    """Return the rank of the Jacobian at a point where weights are shared, its columns added up: a lower bound."""
     p, share = PRIMES[0], shape.heads // shape.groups
     weights = dict(zip(dict(network.weight_shapes()), random_weights(network, generator, p), strict=True))
 
@@ -130,7 +130,7 @@ def disagreements(count: int, seed: int, done: Counter[str]) -> Iterator[str]:
 
 
 def large() -> None:
-    """Ranks of large shapes, and a Jacobian of a middle one."""
+    """Print the ranks of large shapes, and beside the blocks the Jacobian of a shape of middle size."""
     gpt2 = {"small": (768, 12, 12), "medium": (1024, 24, 16), "large": (1280, 36, 20), "XL": (1600, 48, 25)}
     for name, (d, depth, heads) in gpt2.items():
         shape = Transformer(d, (Layers(depth, 64, 64),), heads, heads, 50257, 50257, tied=False)

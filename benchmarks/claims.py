@@ -37,7 +37,7 @@ def answer_timings() -> int:
 
 
 def measured(there: Worker, here: Worker, only: list[str], rounds: int) -> Iterator[dict[str, Any]]:
-    """Each part: its claim, its name, and `[seconds, instances, as expected]` of both checkouts, `there` or `None`."""
+    """Yield each part: claim, name, and `[seconds, instances, as expected]` of both checkouts, `there` or `None`."""
     known = {tuple(each) for each in there.ask("?")}
     for claim, part in here.ask("?"):
         if only and claim not in only:

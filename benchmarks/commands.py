@@ -67,7 +67,7 @@ KINDS = (
 
 
 def architecture(d: int, layers: int, shape: Mapping[str, Any]) -> Architecture:
-    """The network of a kind."""
+    """Return the network of a kind."""
     widths = [d] + [max(1, int(d * shape.get("inner", 1)))] * (layers - 1) + [shape.get("last", d)]
     inner = [max(1, int(w * shape.get("a", 1))) for w in widths[:-1]]
     heads = shape.get("heads", 1)
@@ -78,7 +78,7 @@ def architecture(d: int, layers: int, shape: Mapping[str, Any]) -> Architecture:
 
 
 def drawn(kind: Kind, shape: Architecture, seed: int = 0) -> Matrices:
-    """The matrices of a network."""
+    """Return the matrices of a network."""
     source = np.random.default_rng(seed)
     if kind.entries == "integers":
         ranks: dict[str, Any] = {}
@@ -101,7 +101,7 @@ def drawn(kind: Kind, shape: Architecture, seed: int = 0) -> Matrices:
 
 
 def moved(kind: Kind, shape: Architecture, matrices: Matrices) -> Matrices:
-    """The same function: other coordinates of queries and keys, and of the stream where nothing is added to it."""
+    """Return the same function: other coordinates of queries and keys, and of the stream where nothing is added."""
     source = random.Random(0)
 
     def change(n: int) -> Any:
@@ -125,7 +125,7 @@ def moved(kind: Kind, shape: Architecture, matrices: Matrices) -> Matrices:
 
 
 def written(matrices: Matrices, path: Path, form: Mapping[str, object]) -> str:
-    """The path of a file with these matrices."""
+    """Return the path of a file with these matrices."""
     if any(matrix.dtype == object for matrix in matrices.values()):
         entries = {
             n: [[int(x) if x.denominator == 1 else str(x) for x in row] for row in m.tolist()]
@@ -140,7 +140,7 @@ def written(matrices: Matrices, path: Path, form: Mapping[str, object]) -> str:
 
 
 def cases(kind: Kind, d: int, layers: int, folder: Path) -> Iterator[Case]:
-    """Commands with their files; files are made as they are asked for."""
+    """Yield commands with their files; the files are made as they are asked for."""
     shape = architecture(d, layers, kind.shape)
     form = {k: v for k, v in {"normalization": shape.normalization and "softmax", "skip": shape.skip}.items() if v}
     options = tuple(w for k in form for w in (("--skip",) if k == "skip" else ("--normalization", "softmax")))
@@ -162,7 +162,7 @@ def cases(kind: Kind, d: int, layers: int, folder: Path) -> Iterator[Case]:
 
 
 def asked(checkout: Path, case: Case, limit: float) -> str:
-    """One cell: exit code, seconds, memory; or why not."""
+    """Return one cell: exit code, seconds, memory; or why not."""
     words = [sys.executable, "-m", "lightning_cli", case.command.split()[0], *case.files]
     found = run(words, checkout, environment(checkout, COLUMNS="200"), limit)
     if found.code < 0:
@@ -191,7 +191,7 @@ STARTS = {
 
 
 def started(checkout: Path, words: tuple[str, ...], folder: Path) -> Ended:
-    """A command started as by what pip installs."""
+    """Return a command started as by what pip installs."""
     paths = os.pathsep.join((str(checkout), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
     given = environment(checkout, PYTHONPATH=paths)
     given.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -60,7 +60,7 @@ ROWS = [
 
 
 def unimodular(n: int, source: random.Random) -> Any:
-    """Of determinant 1, with small entries."""
+    """Return a random integer matrix of determinant 1 with small entries."""
     result = np.eye(n, dtype=int)
     for _ in range(2 * n):
         i, j = source.sample(range(n), 2)
@@ -69,7 +69,7 @@ def unimodular(n: int, source: random.Random) -> Any:
 
 
 def moved(weights: Weights, shape: Architecture, source: random.Random) -> Weights:
-    """The same function, by other weights."""
+    """Return the same function, by other weights."""
     layers = range(1, shape.depth + 1)
     if shape.heads == 1:
         group = {i: unimodular(shape.attention_ranks[i - 1], source) for i in layers}
@@ -87,12 +87,12 @@ def moved(weights: Weights, shape: Architecture, source: random.Random) -> Weigh
 
 
 def drawn(shape: Architecture, source: np.random.Generator) -> Matrices:
-    """Weights as they are before training."""
+    """Return weights as they are before training."""
     return {name: (source.standard_normal(size) * 0.02).astype(np.float32) for name, size in shape.weight_shapes()}
 
 
 def moved_floats(matrices: Matrices, shape: Architecture, source: np.random.Generator) -> Matrices:
-    """The same function."""
+    """Return the same function."""
     order, scale = _signed(shape.widths[0], source)
     result = {"E": scale[:, None] * matrices["E"][order], "U": matrices["U"][:, order] / scale}
     for layer, inner in enumerate(shape.attention_ranks, start=1):

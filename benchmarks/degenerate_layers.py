@@ -24,7 +24,7 @@ Rows = list[list[int]]
 
 
 def matrix(draw: random.Random, rows: int, columns: int) -> Rows:
-    """Full, zero, of rank one, or of small entries."""
+    """Return a random integer matrix: full, zero, of rank one, or with small entries."""
     kind = draw.choice(["full", "zero", "one", "small", "small"])
     if kind == "one":
         left, right = ([draw.randint(-1, 1) for _ in range(size)] for size in (rows, columns))
@@ -34,7 +34,7 @@ def matrix(draw: random.Random, rows: int, columns: int) -> Rows:
 
 
 def layer(draw: random.Random) -> tuple[dict[str, Rows], int]:
-    """One layer, and its tokens; values and keys are multiples of one form in a third of them."""
+    """Return one layer, and its tokens; values and keys are multiples of one form in a third of them."""
     d, out, a = (draw.choice([1, 2, 2]) for _ in range(3))
     own = {"Q1": matrix(draw, a, d), "K1": matrix(draw, a, d), "V1": matrix(draw, out, d)}
     if draw.random() < 0.33:
@@ -45,7 +45,7 @@ def layer(draw: random.Random) -> tuple[dict[str, Rows], int]:
 
 
 def ideal(own: dict[str, Rows], tokens: int) -> list[sympy.Expr]:
-    """The coefficients of the function near the weights, less those at them, by plain sums."""
+    """Return the coefficients of the function near the weights, less those at them, by plain sums."""
     letters: list[sympy.Symbol] = []
 
     def moved(name: str) -> list[list[sympy.Expr]]:
@@ -75,7 +75,7 @@ def ideal(own: dict[str, Rows], tokens: int) -> list[sympy.Expr]:
 
 
 def compared(own: dict[str, Rows], tokens: int, work: float) -> str:
-    """How an answer compares with the bounds of its ideal."""
+    """Return how an answer compares with the bounds of its ideal."""
     exact = learning_coefficient(Weights.of(own), tokens)
     if not exact.certified:
         return "the layer itself is open"

@@ -74,7 +74,7 @@ class Case:
     alike: int = 1
 
     def script(self) -> str:
-        """As a user of Macaulay2 would write it."""
+        """Return the program, as a user of Macaulay2 would write it."""
         network = self.network
         d, d_out = network.widths[0], network.widths[-1]
         if self.road == "kernel":
@@ -93,7 +93,7 @@ class Case:
 
 
 def one_layer(*shapes: tuple[int, int, int, int]) -> list[Architecture]:
-    """From `d, d', a, t`."""
+    """Return networks of one layer, each from its `d, d', a, t`."""
     return [Architecture((d, d_out), (a,), t) for d, d_out, a, t in shapes]
 
 
@@ -112,7 +112,7 @@ CASES = [
 
 
 def ask(case: Case, seconds: float) -> tuple[str, float]:
-    """What Macaulay2 prints, or why it prints nothing, and how long it took."""
+    """Return what Macaulay2 prints, or why it prints nothing, and how long it took."""
     if shutil.which("M2") is None:
         return "not installed", 0.0
     start = time.perf_counter()

@@ -38,7 +38,7 @@ NARROW = Transformers(90, (1, 2, 2, 2, 3), (1, 1, 2, 2, 3), 3, 2, 2, 3, 0.6, 0.4
 
 
 def transformer(generator: np.random.Generator, kind: Transformers = MIXED) -> Architecture:
-    """A transformer of a kind, causal or not."""
+    """Return a transformer of a kind, causal or not."""
 
     def chance(share: float) -> bool:
         return bool(generator.random() < share)
@@ -66,7 +66,7 @@ def transformer(generator: np.random.Generator, kind: Transformers = MIXED) -> A
 
 
 def plain(generator: np.random.Generator) -> Architecture:
-    """A plain network, shallow and wide as well as deep and narrow."""
+    """Return a plain network, shallow and wide as well as deep and narrow."""
     while True:
         depth = int(generator.integers(1, 7))
         widest = int(generator.integers(1, 10))  # one size for all layers: deep networks would be refused otherwise
@@ -85,7 +85,7 @@ KINDS: dict[str, Callable[[np.random.Generator], Architecture]] = {
 
 
 def networks(kind: str, count: int, seed: int) -> list[Architecture]:
-    """So many networks of a kind; plain ones are all different."""
+    """Return `count` random networks of a kind; plain ones are all different."""
     generator = np.random.default_rng(seed)
 
     def drawn() -> Iterator[Architecture]:

@@ -42,7 +42,7 @@ LIMIT = 60
 
 
 def script(system: CoordinateSystem, degree: int, whole: bool) -> str:
-    """The map in Macaulay2, with letters for all weights, and the question."""
+    """Return the map in Macaulay2, with letters for all weights, and the question."""
     network = system.network
     d, d_out, a = network.input_width, network.output_width, network.attention_ranks[0]
     t = network.tokens
@@ -98,7 +98,7 @@ exit 0
 
 
 def macaulay2(text: str) -> tuple[list[int] | None, float | None]:
-    """The Hilbert function and the seconds it took, None where there was no answer in time."""
+    """Return the Hilbert function and the seconds it took, None where there was no answer in time."""
     if (done := run_script("M2", text, LIMIT)) is None:
         return None, None
     values = re.search(r"values \{(.*)\}", done.stdout)

@@ -26,13 +26,13 @@ Array = npt.NDArray[Any]
 def gaussian_point(
     network: Architecture, generator: np.random.Generator, precision: npt.DTypeLike, inputs: int = INPUTS
 ) -> tuple[list[Array], Array]:
-    """Weights in the order `Q1, K1, V1, Q2, ...` and a batch of inputs, shape `inputs x d_0 x t`."""
+    """Return weights in the order `Q1, K1, V1, Q2, ...` and a batch of inputs, shape `inputs x d_0 x t`."""
     weights = [generator.standard_normal(shape).astype(precision) for _, shape in network.weight_shapes()]
     return weights, generator.standard_normal((inputs, network.widths[0], network.tokens)).astype(precision)
 
 
 def jacobian(weights: Sequence[Array], x: Array, softmax: bool = False) -> Array:
-    r"""Derivatives of every output entry of every input by every weight, one sweep backwards for all of them.
+    r"""Return the derivatives of all outputs of all inputs by all weights, with one sweep backwards.
 
     Args:
         weights: `Q1, K1, V1, Q2, ...` of a network with one head and nothing added.
@@ -75,7 +75,7 @@ def jacobian(weights: Sequence[Array], x: Array, softmax: bool = False) -> Array
 
 
 def trial(network: Architecture, seed: int, precision: npt.DTypeLike = np.float32, inputs: int = INPUTS) -> int | None:
-    """One floating-point rank; `None` if an entry of the Jacobian is not finite."""
+    """Return one floating-point rank; `None` if an entry of the Jacobian is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is an answer here: `None`
         weights, x = gaussian_point(network, np.random.default_rng(seed), precision, inputs)
         matrix = jacobian(weights, x, softmax=network.normalization is not None)
@@ -83,7 +83,7 @@ def trial(network: Architecture, seed: int, precision: npt.DTypeLike = np.float3
 
 
 def estimate(network: Architecture, precision: npt.DTypeLike = np.float32, inputs: int = INPUTS) -> int | None:
-    """The best of five trials; `None` if none of them is finite.
+    """Return the best of five trials; `None` if none of them is finite.
 
     Example:
         >>> estimate(Architecture((2, 2), (2,), tokens=2), np.float64)

@@ -29,7 +29,7 @@ Row = dict[str, float]
 
 
 def family(width: int) -> Architecture:
-    """The network of this width.
+    """Return the network of this width.
 
     Example:
         >>> family(91).parameter_count
@@ -62,13 +62,13 @@ print(json.dumps({"dimension": result.value, "seconds": time.perf_counter() - st
 
 
 def measure(width: int, threads: int | None, checkout: Path = HERE) -> Row | str:
-    """One row, from a process of its own; or why there is none."""
+    """Return one row, from a process of its own; or why there is none."""
     found: dict[str, Any] | str = answer_of(ONE, [width, DEPTH, TOKENS], checkout, threads, None)
     return found if isinstance(found, str) else {"parameters": family(width).parameter_count, **found}
 
 
 def best(rows: list[Row | str]) -> Row | str:
-    """The least of each figure, or the first reason why there is none."""
+    """Return the least of each figure, or the first reason why there is none."""
     figures = [row for row in rows if not isinstance(row, str)]
     if len(figures) < len(rows):
         return next(row for row in rows if isinstance(row, str))
@@ -76,7 +76,7 @@ def best(rows: list[Row | str]) -> Row | str:
 
 
 def compare(widths: list[int], threads: list[int], against: Path, runs: int) -> Figures:
-    """This checkout and another one in turn, each with so many threads: the table of ratios."""
+    """Return the table of ratios: this checkout and another one in turn, each with so many threads."""
     pairs_of = ("seconds", "there", "ratio", "all cores", "there", "ratio", "peak", "there")
     title = f"this checkout (compiled kernel: {STATE}) beside {against}"
     table = Figures(title, "parameters", "threads", *pairs_of)
@@ -99,14 +99,14 @@ def compare(widths: list[int], threads: list[int], against: Path, runs: int) -> 
 
 
 def slope(rows: list[Row], key: str) -> float:
-    """The exponent of the growth over the last decade of parameters: least squares on logarithms."""
+    """Return the exponent of the growth over the last decade of parameters: least squares on logarithms."""
     last = [row for row in rows if 10 * row["parameters"] >= rows[-1]["parameters"]]
     x, y = (np.log([row[k] for row in last]) for k in ("parameters", key))
     return float(np.polyfit(x, y, 1)[0])
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """Both curves on logarithmic axes."""
+    """Draw both curves on logarithmic axes."""
     import matplotlib
 
     matplotlib.use("Agg")

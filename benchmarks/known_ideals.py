@@ -47,7 +47,7 @@ class Known:
 
 
 def signed_powers(draw: random.Random, letters: list[sympy.Symbol]) -> Known:
-    """A sum of powers of each letter; of one letter its power."""
+    """Return a sum of powers of each letter; of one letter its power."""
     powers = [draw.choice([1, 2, 2, 3, 4]) for _ in letters]
     signs = [draw.choice([1, -1]) for _ in letters]
     total = sum((Fraction(1, a) for a in powers), Fraction(0))
@@ -58,7 +58,7 @@ def signed_powers(draw: random.Random, letters: list[sympy.Symbol]) -> Known:
 
 
 def random_ideal(draw: random.Random) -> Known:
-    """One of up to five letters, in coordinates that show nothing."""
+    """Return one of up to five letters, in coordinates that show nothing."""
     letters = list(sympy.symbols(f"x1:{draw.randint(2, 5) + 1}"))
     parts, place = list[Known](), 0
     while place < len(letters):

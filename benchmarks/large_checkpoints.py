@@ -93,7 +93,7 @@ class Mistaken(Drawn):
 
 
 def form_of(shape: str) -> CheckpointForm:
-    """The form of a network of this size."""
+    """Return the form of a network of this size."""
     layers, heads, groups, head_width, inner, vocabulary = SHAPES[shape]
     small = small_checkpoint("llama", layers=1, heads=2, groups=1, head_width=4, tied=True).form
     sizes = {"heads": heads, "groups": groups, "head_width": head_width, "inner": inner, "vocabulary": vocabulary}
@@ -101,7 +101,7 @@ def form_of(shape: str) -> CheckpointForm:
 
 
 def orders(form: CheckpointForm) -> Symmetry:
-    """Heads and neurons permuted."""
+    """Return heads and neurons permuted."""
     random, share = np.random.default_rng(1), form.heads // form.groups
     layers = []
     for _ in range(form.layers):
@@ -111,7 +111,10 @@ def orders(form: CheckpointForm) -> Symmetry:
 
 
 def all_of_them(form: CheckpointForm) -> Symmetry:
-    """Everything that a tied network allows, numbers that no type holds among it; the stream permuted."""
+    """Return a random symmetry with all that a tied network allows, also numbers that no type holds.
+
+    The stream is permuted.
+    """
     random, found = np.random.default_rng(2), list[LayerSymmetry]()
     for layer in orders(form).layers:
         values = random.standard_normal((form.groups, form.head_width, form.head_width)) / form.head_width**0.5
@@ -124,7 +127,7 @@ def all_of_them(form: CheckpointForm) -> Symmetry:
 
 
 def turn(form: CheckpointForm) -> Symmetry:
-    """A dense rotation of the stream, with all norms folded and the unembedding untied, as before quantisation."""
+    """Return a dense rotation of the stream, with all norms folded the unembedding untied, as before quantisation."""
     one = np.ones(form.width)
     matrix, _ = np.linalg.qr(np.random.default_rng(3).standard_normal((form.width, form.width)))
     layers = (LayerSymmetry(gain1=one, gain2=one),) * form.layers
@@ -132,7 +135,7 @@ def turn(form: CheckpointForm) -> Symmetry:
 
 
 def numbers(shape: str) -> int:
-    """How many numbers such a checkpoint has."""
+    """Return how many numbers such a checkpoint has."""
     layers, heads, groups, a, inner, vocabulary = SHAPES[shape]
     width = heads * a
     return layers * (2 * width * a * (heads + groups) + 3 * inner * width + 2 * width) + (vocabulary + 1) * width
@@ -153,7 +156,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 
 
 def written(folder: Path, shape: str, asked: list[str]) -> dict[str, str]:
-    """The checkpoints that are asked for, written where they are not there yet."""
+    """Return the checkpoints that are asked for, written where they are not there yet."""
     paths = {name: str(folder / f"{shape}-{name}") for name in ("model", "orders", "all", "turned", "mistaken", "made")}
     paths["symmetry"] = str(folder / f"{shape}-symmetry.json")
     form = form_of(shape)
@@ -174,7 +177,7 @@ def written(folder: Path, shape: str, asked: list[str]) -> dict[str, str]:
 
 
 def asked_of(words: list[str], threads: int, limit: float) -> tuple[float, float, int, int]:
-    """Seconds by the clock and of the processor, bytes besides mapped files, and the code, negative where ended."""
+    """Return seconds by the clock and of the processor, bytes besides mapped files, and the code, negative if ended."""
     program = [sys.executable, "-m", "lightning_cli.main", *words]
     start, most, before = time.perf_counter(), 0, os.times()
     child = subprocess.Popen(program, env=environment(HERE, threads), stdout=subprocess.DEVNULL)
@@ -191,7 +194,7 @@ def asked_of(words: list[str], threads: int, limit: float) -> tuple[float, float
 
 
 def _status(process: int) -> Iterator[str]:
-    """What the kernel says of a process, as long as it lives."""
+    """Yield what the kernel says of a process, as long as it lives."""
     try:
         yield from Path(f"/proc/{process}/status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):

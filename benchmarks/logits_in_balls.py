@@ -89,14 +89,14 @@ class Timed:
 
 
 def seconds(checkpoint: Timed, work: Callable[[], T]) -> tuple[float, T]:
-    """Of the processor, without weights."""
+    """Return the processor's seconds for the work, without those for making weights, and what it returned."""
     start, before = time.process_time(), checkpoint.seconds
     found = work()
     return time.process_time() - start - (checkpoint.seconds - before), found
 
 
 def report(given: Checkpoint, ids: list[int]) -> None:
-    """One line for each question."""
+    """Print one line for each question."""
     checkpoint = Timed(given)
     plain, floats = seconds(checkpoint, lambda: plain_logits(checkpoint, np.array(ids)))
     ours, balls = seconds(checkpoint, lambda: logits(checkpoint, ids))

@@ -109,7 +109,7 @@ def _bounds(lower: int, upper: int) -> str:
 
 
 def _kind(network: Architecture) -> str:
-    """How the network is counted."""
+    """Return how the network is counted."""
     return "softmax" if network.normalization else f"lightning, {'one head' if network.heads == 1 else 'heads'}"
 
 

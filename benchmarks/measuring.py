@@ -41,7 +41,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def parser(about: str | None, *options: str, **defaults: object) -> argparse.ArgumentParser:
-    """The options of a benchmark: some of those that several have, and what is their default here."""
+    """Return the options of a benchmark: some of those that several have, and what is their default here."""
     result = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in options:
         given = _OPTIONS[name] | ({"default": defaults[name]} if name in defaults else {})
@@ -50,7 +50,7 @@ def parser(about: str | None, *options: str, **defaults: object) -> argparse.Arg
 
 
 def checkouts(other: Path | None, package: str = "lightning_sym") -> list[Path]:
-    """This checkout, and another one if it is named.
+    """Return this checkout, and another one if it is named.
 
     Raises:
         SystemExit: the other one is no checkout of this project.
@@ -75,7 +75,7 @@ class Figures:
             self.table.add_column(name, justify="right" if number else "left")
 
     def add(self, *cells: object, **figures: object) -> None:
-        """A row as it is shown, and its figures by name."""
+        """Add a row as it is shown, and its figures by name."""
         self.table.add_row(*map(str, cells))
         self.rows.append(figures)
 
@@ -92,19 +92,19 @@ def write_json(target: Path | None, document: object) -> None:
 
 
 def peak() -> int:
-    """The most memory that this process has taken, in bytes, NumPy and all else included."""
+    """Return the most memory that this process has taken, in bytes, NumPy and all else included."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def processor(action: Callable[[], T]) -> tuple[float, T]:
-    """Seconds of the processor for one call, and what it returns."""
+    """Return seconds of the processor for one call, and what it returns."""
     start = time.process_time()
     found = action()
     return time.process_time() - start, found
 
 
 def median_seconds(action: Callable[[], object], runs: int) -> float:
-    """Median of several runs, after one that is not counted."""
+    """Return the median seconds of several runs, after one that is not counted."""
     action()
     times = []
     for _ in range(runs):
@@ -115,7 +115,7 @@ def median_seconds(action: Callable[[], object], runs: int) -> float:
 
 
 def dgemm_rate(size: int = 2000) -> float:
-    """Float64 operations a second of a matrix product."""
+    """Return how many float64 operations a second a matrix product reaches here."""
     a = np.random.default_rng(0).random((size, size))
     return 2 * size**3 / median_seconds(lambda: a @ a, 5)
 
@@ -124,7 +124,7 @@ def dgemm_rate(size: int = 2000) -> float:
 
 
 def environment(checkout: Path, threads: int | None = 1, **more: str) -> dict[str, str]:
-    """The environment of a process that runs the code of a checkout, with so many threads."""
+    """Return the environment of a process that runs the code of a checkout, with so many threads."""
     own = {} if threads is None else {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     return os.environ | own | {"PYTHONPATH": str(checkout)} | more
 
@@ -166,7 +166,7 @@ def run(words: Sequence[str], folder: Path, given: Mapping[str, str], limit: flo
 
 
 def answer_of(script: str, words: Iterable[object], checkout: Path, threads: int | None, limit: float | None) -> Any:
-    """The JSON that a script prints, in a process of its own with the code of a checkout; or why there is none."""
+    """Return the JSON that a script prints, in a process of its own with the code of a checkout; or why none."""
     command = [sys.executable, "-P", "-c", script, *map(str, words)]
     given = environment(checkout, threads)
     try:
@@ -190,7 +190,7 @@ class Worker:
         )  # fmt: skip
 
     def ask(self, question: str) -> list[Any]:
-        """One answer."""
+        """Return one answer."""
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("the process has no pipes")
         print(question, file=self._process.stdin, flush=True)
@@ -200,5 +200,5 @@ class Worker:
         return found
 
     def end(self) -> None:
-        """No more questions."""
+        """End the process: it is asked nothing more."""
         self._process.communicate()

@@ -47,7 +47,7 @@ def _given_orders(k: int, p: int, a: int, b: int, multiple: int) -> float:
 
 
 def measure(width: int, p: int, k: int) -> float:
-    """The measure of the weights of two words for which all products are divisible by p^k.
+    """Return the measure of the weights of two words for which all products are divisible by p^k.
 
     Example:
         >>> measure(2, 2, 1) * 2**12  # so many of all weights modulo 2

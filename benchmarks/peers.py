@@ -32,7 +32,7 @@ from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_res
 
 
 def equal_widths(depth: int, d: int, a: int, tokens: int, *, softmax: bool = False) -> Architecture:
-    """All widths `d`, all attention ranks `a`."""
+    """Return all widths `d`, all attention ranks `a`."""
     return Architecture((d,) * (depth + 1), (a,) * depth, tokens, normalization=SOFTMAX if softmax else None)
 
 
@@ -63,7 +63,7 @@ BESIDE = ["growth.py", "many.py", "ranks.py"]
 
 
 def rank_of_all_outputs(network: Architecture, inputs: int = INPUTS, seed: int = 0, p: int = PRIMES[0]) -> int:
-    """Rank modulo `p`, without rounding, of what the floating-point method looks at: all outputs of ten inputs.
+    """Return the rank modulo `p`, without rounding, of what the float method looks at: all outputs of ten inputs.
 
     At random points it is what these rows can give at most, except with the small chance of an unlucky point.
 
@@ -83,13 +83,13 @@ def rank_of_all_outputs(network: Architecture, inputs: int = INPUTS, seed: int =
 
 
 def short_name(network: Architecture) -> str:
-    """A network of equal widths and ranks on three short lines."""
+    """Return a network of equal widths and ranks on three short lines."""
     end = "softmax" if network.normalization else "lightning"
     return f"l={network.depth} d={network.widths[0]}\na={network.attention_ranks[0]} t={network.tokens}\n{end}"
 
 
 def runs_for(seconds: float) -> int:
-    """How many runs make a median, for an action of this length."""
+    """Return how many runs make a median, for an action of this length."""
     return 15 if seconds < 0.1 else 5 if seconds < 1 else 1
 
 
@@ -101,7 +101,7 @@ class Asker:
         self._tired: set[System] = set()
 
     def ask(self, system: System, network: Architecture) -> Answer:
-        """The answer of a system, or why there is none."""
+        """Return the answer of a system, or why there is none."""
         if network.normalization is not None and system != TORCH:
             return Answer(note="polynomials only")
         if system in self._tired:
@@ -113,7 +113,7 @@ class Asker:
 
 
 def cell(answer: Answer, right: int, ours: float) -> str:
-    """An answer as it stands in a table."""
+    """Return an answer as it stands in a table."""
     if answer.seconds is None:
         return answer.note
     ratio = answer.seconds / ours
@@ -124,19 +124,19 @@ def cell(answer: Answer, right: int, ours: float) -> str:
 
 
 def figures(answer: Answer, right: int, ours: float) -> dict[str, object]:
-    """An answer as it stands in the JSON."""
+    """Return an answer as it stands in the JSON."""
     if answer.seconds is None:
         return {"note": answer.note}
     return asdict(answer) | {"right": answer.value == right, "ratio": answer.seconds / ours}
 
 
 def seconds_shown(seconds: float) -> str:
-    """Three digits."""
+    """Return three digits."""
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:,.0f} s"
 
 
 def floating_answers(network: Architecture) -> dict[str, Answer]:
-    """The estimates of the re-creation with the time of one trial, in both precisions."""
+    """Return the estimates of the re-creation with the time of one trial, in both precisions."""
     answers = {}
     for precision in (np.float32, np.float64):
         one = partial(trial, network, 0, precision)

@@ -29,7 +29,7 @@ print(json.dumps([point.labels[0].value, point.dimension.value, seconds, peak]))
 
 
 def measure(checkout: Path, width: int, limit: float) -> str:
-    """One cell: seconds and peak memory, or why there are none."""
+    """Return one cell: seconds and peak memory, or why there are none."""
     found = answer_of(ONE, [width], checkout, None, limit)
     if isinstance(found, str):
         return found if found.startswith("over ") else f"refused: {found.partition('estimated')[2].strip()}"

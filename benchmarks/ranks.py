@@ -44,12 +44,12 @@ Matrix = npt.NDArray[np.int64]
 
 
 def flint_matrix(matrix: Matrix, p: int) -> nmod_mat:
-    """The matrix modulo `p` in flint, by way of integers, which is the quickest."""
+    """Return the matrix modulo `p` in flint, by way of integers, which is the quickest."""
     return nmod_mat(fmpz_mat(*matrix.shape, matrix.ravel().tolist()), p)
 
 
 def is_right(found: Echelon, matrix: Matrix, p: int) -> bool:
-    """Whether flint finds the same rank, and the minor in the pivot rows and columns not zero."""
+    """Return whether flint finds the same rank, and the minor in the pivot rows and columns not zero."""
     minor = matrix[found.pivot_rows][:, found.pivot_columns]
     return int(flint_matrix(matrix, p).rank()) == found.rank and flint_matrix(minor, p).det() != 0
 
@@ -90,12 +90,12 @@ def _zero_blocks(generator: np.random.Generator, m: int, n: int, p: int) -> Matr
 
 
 def _large_entries(generator: np.random.Generator, m: int, n: int, p: int) -> Matrix:
-    """Of low rank, modulo `p` only."""
+    """Return a matrix that has low rank modulo `p` only, with large entries."""
     return p * generator.integers(-(2**40), 2**40, size=(m, n)) + _low_rank(generator, m, n, p)
 
 
 def _staircase(generator: np.random.Generator, m: int, n: int, p: int) -> Matrix:
-    """Any rank profile: the first entries of the rows stand anywhere, then rows are mixed."""
+    """Return a matrix with any rank profile: the rows begin anywhere, then they are mixed."""
     first = np.sort(generator.integers(0, n + 1, size=m))
     stairs = generator.integers(-p, p, size=(m, n)) * (np.arange(n) >= first[:, None])
     mix = np.eye(m, dtype=np.int64) + np.tril(generator.integers(-1, 2, size=(m, m)), -1)
@@ -113,7 +113,7 @@ KINDS = (
 
 
 def random_matrices(count: int, seed: int, largest: int = 250) -> Iterator[tuple[Matrix, int, dict[str, Any]]]:
-    """Matrices of all kinds, each with a prime and with sizes of blocks, mostly far smaller than the usual ones."""
+    """Yield matrices of all kinds, each with a prime and with sizes of blocks, mostly far smaller than usual."""
     generator = np.random.default_rng(seed)
     for i in range(count):
         p = int(generator.choice(PRIMES + SMALL_PRIMES))
@@ -128,7 +128,7 @@ def random_matrices(count: int, seed: int, largest: int = 250) -> Iterator[tuple
 
 
 def compare(count: int, seed: int) -> int:
-    """How many of our ranks or pivots flint does not confirm."""
+    """Return how many of our ranks or pivots flint does not confirm."""
     wrong = 0
     for matrix, p, blocks in random_matrices(count, seed):
         wrong += not is_right(echelon_mod_p(matrix, p, **blocks), matrix, p)
@@ -136,14 +136,14 @@ def compare(count: int, seed: int) -> int:
 
 
 def linbox_seconds(n: int, p: int) -> float | None:
-    """Seconds for a random matrix in Sage, which has LinBox for it; `None` if it is not installed."""
+    """Return seconds for a random matrix in Sage, which has LinBox for it; `None` if it is not installed."""
     if not (sage := shutil.which("sage")):
         return None
     return float(subprocess.run([sage, "-c", SAGE.format(n=n, p=p)], capture_output=True, check=True, text=True).stdout)
 
 
 def measure(n: int, runs: int) -> dict[str, Any]:
-    """Times for one random matrix of this size."""
+    """Return the times for one random matrix of this size."""
     p = PRIMES[0]
     matrix = np.random.default_rng(n).integers(-(p // 2), p // 2 + 1, size=(n, n))
     before, ours = dgemm_rate(), []
@@ -170,7 +170,7 @@ def measure(n: int, runs: int) -> dict[str, Any]:
 
 
 def measure_kernel(matrix: Matrix, p: int, runs: int) -> dict[str, Any]:
-    """Times of the compiled kernel: for small matrices modulo `p`, for large ones in bytes."""
+    """Return times of the compiled kernel: for small matrices modulo `p`, for large ones in bytes."""
     n = len(matrix)
     small = n <= SMALL
     residues = np.mod(matrix, BYTES)
@@ -186,12 +186,12 @@ def measure_kernel(matrix: Matrix, p: int, runs: int) -> dict[str, Any]:
 
 
 def digits(value: float) -> str:
-    """Two digits, and all those before the point."""
+    """Return two digits, and all those before the point."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    """The table."""
+    """Print the table."""
     rates = [row["dgemm_operations_per_second"] / 1e9 for row in rows]
     title = f"rank modulo p of n x n matrices; dgemm here: {min(rates):.0f} to {max(rates):.0f} GFLOP/s"
     others = {"flint": "flint_rank", "flint, with building": "flint", "LinBox": "linbox", "NumPy SVD": "svd"}

@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 
 def seconds_of(action: Callable[[], object]) -> float:
-    """The shortest of some runs, of the processor; short ones are repeated until the clock can tell."""
+    """Return the shortest of some runs, of the processor; short ones are repeated until the clock can tell."""
     start = time.process_time()
     action()
     best = time.process_time() - start
@@ -67,7 +67,7 @@ def seconds_of(action: Callable[[], object]) -> float:
 
 
 def plain(source: random.Random, widest: int, deepest: int = 3, least: int = 1) -> Architecture:
-    """A plain network."""
+    """Return a plain network."""
     depth = source.randint(1, deepest)
     widths = tuple(source.randint(least, widest) for _ in range(depth + 1))
     ranks = tuple(source.randint(least, 1 + widest // 2) for _ in range(depth))
@@ -75,7 +75,7 @@ def plain(source: random.Random, widest: int, deepest: int = 3, least: int = 1) 
 
 
 def rationals(source: random.Random) -> Run:
-    """A product, a sum, a rank or a system, of integers or of fractions of some length; or an exact output."""
+    """Return a product, a sum, a rank or a system, of integers or of fractions of some length; or an exact output."""
     if source.random() < 0.5:
         return evaluations(source)
     low = source.choice((1, 1, 2**52, 2**52, 10**9))
@@ -122,7 +122,7 @@ def rationals(source: random.Random) -> Run:
 
 
 def evaluations(source: random.Random) -> Run:
-    """An exact output of a plain network, often of fractions with many denominators."""
+    """Return an exact output of a plain network, often of fractions with many denominators."""
     shape, low = plain(source, 4, deepest=5, least=2), source.choice((1, 2**52, 10**9, 10**18, 10**18))
     weights = Weights.random(shape, seed=source.randint(0, 99), bound=source.choice((9, 10**18)), denominator=low)
     x = RationalMatrix.of(np.full((shape.input_width, shape.tokens), 3, dtype=object))
@@ -134,7 +134,7 @@ def evaluations(source: random.Random) -> Run:
 
 
 def balls(source: random.Random) -> Run:
-    """A softmax or lightning network in balls, its weights exact, or machine numbers."""
+    """Return a softmax or lightning network in balls, its weights exact, or machine numbers."""
     bits, depth = source.choice((64, 128, 128, 512)), source.randint(1, 2)
     later = source.random() < 0.5
     width = source.choice((512, 768, 1024)) if later else source.randint(2, 32)
@@ -159,7 +159,7 @@ def balls(source: random.Random) -> Run:
 
 
 def residues(source: random.Random) -> Run:
-    """Rows of a Jacobian modulo a prime, and their rank."""
+    """Return rows of a Jacobian modulo a prime, and their rank."""
     order = source.choice((None, None, 7, 27))
     shape = plain(source, source.choice((4, 10, 24, 48) if order is None else (3, 6)))
     rows = source.randint(2, 400)
@@ -175,7 +175,7 @@ def residues(source: random.Random) -> Run:
 
 
 def polynomials(source: random.Random) -> Run:
-    """All coefficients of a small network."""
+    """Return all coefficients of a small network."""
     shape = plain(source, 4, deepest=2)
     weights = Weights.random(shape, seed=source.randint(0, 99))
     price = prices.price_of_coefficients(shape, 4)
@@ -183,7 +183,7 @@ def polynomials(source: random.Random) -> Run:
 
 
 def series(source: random.Random) -> Run:
-    """The jet of a softmax network."""
+    """Return the jet of a softmax network."""
     shape = plain(source, 3, deepest=3)
     weights = Weights.random(shape, seed=source.randint(0, 99)).with_form(NetworkForm(SOFTMAX))
     shape = weights.architecture(2 + source.randint(0, 2))
@@ -194,7 +194,7 @@ def series(source: random.Random) -> Run:
 
 
 def objects(source: random.Random) -> Run:
-    """A plain network over an array of fractions, each an object of Python's."""
+    """Return a plain network over an array of fractions, each an object of Python's."""
     shape, bits = plain(source, 6), source.choice((4, 60, 300))
     entry = Fraction(2**bits + 1, 3)
     matrices = [np.full(size, entry, dtype=object) for _, size in shape.weight_shapes()]
@@ -204,7 +204,7 @@ def objects(source: random.Random) -> Run:
 
 
 def batched_polynomials(source: random.Random) -> Run:
-    """A product of two polynomials in the inputs whose coefficients are residues at some points."""
+    """Return a product of two polynomials in the inputs whose coefficients are residues at some points."""
     points, p = source.choice((10, 300, 3000)), PRIMES[0]
     generator, work = np.random.default_rng(source.randint(0, 99)), Work(10**9)
 
@@ -220,14 +220,14 @@ def batched_polynomials(source: random.Random) -> Run:
 
 
 def _form(ring: PolynomialRing, count: int, source: random.Random) -> Any:
-    """A form with so many terms."""
+    """Return a form with so many terms."""
     letters = len(ring.names)
     terms = {tuple(source.randint(0, 3) for _ in range(letters)): source.randint(1, 99) for _ in range(count)}
     return ring.from_terms(terms)
 
 
 def input_polynomials(source: random.Random) -> Run:
-    """A product of two polynomials in the inputs whose coefficients are forms in letters."""
+    """Return a product of two polynomials in the inputs whose coefficients are forms in letters."""
     ring, work, most = PolynomialRing(["u", "v", "w", "x", "y", "z"]), Work(10**9), source.choice((1, 10, 60))
 
     def drawn(count: int) -> InputPolynomial:
@@ -241,7 +241,7 @@ def input_polynomials(source: random.Random) -> Run:
 
 
 def forms(source: random.Random) -> Run:
-    """A product of two forms, or a sum."""
+    """Return a product of two forms, or a sum."""
     ring = PolynomialRing([f"u{i}" for i in range(source.choice((4, 12)))])
     left, right = (_form(ring, source.choice((3, 30, 300)), source) for _ in range(2))
     price = Price("forms")
@@ -261,12 +261,12 @@ RINGS: dict[str, Callable[[random.Random], Run]] = {
 
 
 def program(ring: str, seed: int) -> Run:
-    """A random program, always the same one for a seed."""
+    """Return a random program, always the same one for a seed."""
     return RINGS[ring](random.Random(f"{ring} {seed}"))
 
 
 def fitted(ring: str, seconds: dict[int, float]) -> tuple[float, Rates]:
-    """The rates with the least sum of squares of the logarithm, roughly, of estimates over seconds, and that sum."""
+    """Return the rates with the least sum of squares of the logarithm, about, of estimates over seconds, and it."""
     prices = [program(ring, seed).price for seed in seconds]
     kinds = sorted({kind for price in prices for kind in price.units})
     relative = np.array(
@@ -281,7 +281,7 @@ def fitted(ring: str, seconds: dict[int, float]) -> tuple[float, Rates]:
 
 
 def best_rates(ring: str, seconds: dict[int, float]) -> Rates:
-    """Those with the best power of the length of numbers."""
+    """Return those with the best power of the length of numbers."""
     found = []
     for power in POWERS if ring in ("rationals", "balls") else (RATES[ring].power,):
         RATES[ring] = RATES[ring]._replace(power=power)
@@ -291,7 +291,7 @@ def best_rates(ring: str, seconds: dict[int, float]) -> Rates:
 
 
 def written(ring: str, rates: Rates) -> str:
-    """A row of the table, what is as by default left out."""
+    """Return a row of the table, what is as by default left out."""
     given = "".join(f"        {k}={v!r},\n" for k, v in rates._asdict().items() if v != Rates._field_defaults[k])
     return f'    "{ring}": Rates(\n{given}    ),\n'
 

@@ -25,7 +25,7 @@ SENTENCE = (
 
 
 def token_ids(path: str, sentence: str) -> list[int]:
-    """The ids of words that are tokens, a blank before each but the first."""
+    """Return the ids of words that are tokens, a blank before each but the first."""
     tokens = GGUFReader(path).fields["tokenizer.ggml.tokens"].contents()
     place = {token: i for i, token in enumerate(tokens)}
     words = sentence.split()

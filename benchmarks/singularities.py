@@ -80,7 +80,7 @@ def _inputs(case: Case, size: int, generator: np.random.Generator) -> npt.NDArra
 
 
 def loss_of(case: Case, generator: np.random.Generator) -> tuple[Loss, int]:
-    """The loss against the model at its own weights for a batch of changes, and the number of weights."""
+    """Return the loss against the model at its own weights for a batch of changes, and the number of weights."""
     true = {
         name: np.array([[float(Fraction(entry)) for entry in row] for row in rows])[None]
         for name, rows in case["weights"].items()
@@ -131,7 +131,7 @@ def walk(loss: Loss, places: Floats, values: Floats, level: float, generator: np
 
 
 def slope(case: Case, count: int, levels: int, seed: int) -> tuple[float, float]:
-    """The slope over the last third of the levels, and the logarithm of the last one."""
+    """Return the slope over the last third of the levels, and the logarithm of the last one."""
     generator = np.random.default_rng(seed)
     loss, size = loss_of(case, generator)
     places = generator.normal(size=(count, size))

@@ -41,7 +41,7 @@ class Answer:
 
 
 def _sympy_matrices(network: Architecture) -> tuple[Any, list[Any], list[Any], list[Any]]:
-    """The map as SymPy builds it, not expanded, the weight matrices, and all weights and inputs as symbols."""
+    """Return the map as SymPy builds it, not expanded, the weight matrices, and all weights and inputs as symbols."""
     import sympy as sp
 
     weights = [
@@ -72,7 +72,7 @@ def sympy_dimension(network: Architecture) -> tuple[int, float]:
 
 
 def sympy_ring_terms(network: Architecture) -> tuple[int, float]:
-    """The map in SymPy's sparse polynomial ring."""
+    """Return the map in SymPy's sparse polynomial ring."""
     from sympy import QQ, ring
 
     _, matrices, weights, inputs = _sympy_matrices(network)
@@ -89,7 +89,7 @@ def sympy_ring_terms(network: Architecture) -> tuple[int, float]:
 
 
 def sympy_poly_terms(network: Architecture) -> tuple[int, float]:
-    """The map as SymPy's `Poly` in all variables."""
+    """Return the map as SymPy's `Poly` in all variables."""
     import sympy as sp
 
     start = time.perf_counter()
@@ -99,7 +99,7 @@ def sympy_poly_terms(network: Architecture) -> tuple[int, float]:
 
 
 def torch_dimension(network: Architecture) -> tuple[int | None, float]:
-    """The paper's way in PyTorch: float32, one sweep backwards for each output; best of five, seconds for one."""
+    """Return the paper's way in PyTorch: float32, one sweep back for each output; best of five, seconds for one."""
     import torch
 
     ranks, seconds = [], []
@@ -127,7 +127,7 @@ PYTHON = {f.__name__: f for f in (sympy_dimension, sympy_ring_terms, sympy_poly_
 
 
 def _macaulay2_layers(network: Architecture, number: Callable[[int], str]) -> list[str]:
-    """Lines that leave the map in `X`; `number(i)` is variable `i`, weights first and then the inputs."""
+    """Return lines that leave the map in `X`; `number(i)` is variable `i`, weights first and then inputs."""
 
     def matrix(first: int, rows: int, columns: int) -> str:
         lines = (range(first + i * columns, first + (i + 1) * columns) for i in range(rows))
@@ -143,7 +143,7 @@ def _macaulay2_layers(network: Architecture, number: Callable[[int], str]) -> li
 
 
 def _macaulay2(network: Architecture, field: str, work: list[str], package: str = "") -> str:
-    """A whole Macaulay2 script; variables `v_0, v_1, ...`."""
+    """Return a whole Macaulay2 script; variables `v_0, v_1, ...`."""
     variables = network.parameter_count + network.widths[0] * network.tokens
     lines = [f'needsPackage "{package}"'] if package else []
     lines += [f"R = {field}[v_0..v_{variables - 1}];", "clock = elapsedTiming ("]
@@ -153,7 +153,7 @@ def _macaulay2(network: Architecture, field: str, work: list[str], package: str 
 
 
 def _macaulay2_coefficients(network: Architecture) -> list[str]:
-    """Lines that leave the coefficients of all outputs in `C`, by monomials in the inputs."""
+    """Return lines that leave the coefficients of all outputs in `C`, by monomials in the inputs."""
     first, last = network.parameter_count, network.parameter_count + network.widths[0] * network.tokens - 1
     return [
         f"C = last coefficients(matrix {{flatten entries X}}, Variables => toList(v_{first}..v_{last}));",
@@ -162,7 +162,7 @@ def _macaulay2_coefficients(network: Architecture) -> list[str]:
 
 
 def macaulay2_dimension(network: Architecture) -> str:
-    """The symbolic Jacobian of the coefficients modulo a prime, and its rank at a random point."""
+    """Return the symbolic Jacobian of the coefficients modulo a prime, and its rank at a random point."""
     field = f"(ZZ/{PRIME})"
     variables = network.parameter_count + network.widths[0] * network.tokens
     return _macaulay2(
@@ -177,7 +177,7 @@ def macaulay2_dimension(network: Architecture) -> str:
 
 
 def macaulay2_numerical(network: Architecture) -> str:
-    """`numericalImageDim` on the coefficients, over floating-point complex numbers."""
+    """Return a program with `numericalImageDim` on the coefficients, over floating-point complex numbers."""
     work = [
         *_macaulay2_coefficients(network),
         f"W = CC[v_0..v_{network.parameter_count - 1}];",
@@ -187,12 +187,12 @@ def macaulay2_numerical(network: Architecture) -> str:
 
 
 def macaulay2_terms(network: Architecture) -> str:
-    """The map in a polynomial ring over Q."""
+    """Return the map in a polynomial ring over Q."""
     return _macaulay2(network, "QQ", ["result = sum(flatten entries X, f -> #(terms f));"])
 
 
 def _singular(network: Architecture, characteristic: int, declared: list[str], work: list[str]) -> str:
-    """A whole Singular script; weights `w(1..)`, inputs `x(1..)`.
+    """Return a whole Singular script; weights `w(1..)`, inputs `x(1..)`.
 
     Its clock has milliseconds, so what is quick is done until a fifth of a second has passed.
     """
@@ -215,7 +215,7 @@ def _singular(network: Architecture, characteristic: int, declared: list[str], w
 
 
 def singular_dimension(network: Architecture) -> str:
-    """The same road as in Macaulay2."""
+    """Return the same road as in Macaulay2."""
     parameters, inputs = network.parameter_count, network.widths[0] * network.tokens
     declared = [
         f"poly inputs = 1; for (i = 1; i <= {inputs}; i++) {{ inputs = inputs*x(i); }}",
@@ -232,12 +232,12 @@ def singular_dimension(network: Architecture) -> str:
 
 
 def singular_terms(network: Architecture) -> str:
-    """The map in a polynomial ring over Q."""
+    """Return the map in a polynomial ring over Q."""
     return _singular(network, 0, [], ["for (i = 1; i <= size(F); i++) { result = result + size(F[i]); }"])
 
 
 def finished(command: list[str], limit: float) -> subprocess.CompletedProcess[str] | None:
-    """A command that has ended; `None` if it took longer than so many seconds."""
+    """Return a command that has ended; `None` if it took longer than so many seconds."""
     try:
         return subprocess.run(
             command, capture_output=True, text=True, timeout=limit, stdin=subprocess.DEVNULL, check=False
@@ -247,7 +247,7 @@ def finished(command: list[str], limit: float) -> subprocess.CompletedProcess[st
 
 
 def run_script(program: str, text: str, limit: float) -> subprocess.CompletedProcess[str] | None:
-    """A script of Macaulay2 (`M2`) or Singular that has ended; `None` if it took longer."""
+    """Return a script of Macaulay2 (`M2`) or Singular that has ended; `None` if it took longer."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "script"
         script.write_text(text, encoding="utf-8")
@@ -264,7 +264,7 @@ class System:
     run: str | Callable[[Architecture], str]
 
     def installed(self) -> bool:
-        """Whether the program or the Python package is there."""
+        """Return whether the program or the Python package is there."""
         if isinstance(self.run, str):
             return importlib.util.find_spec(self.needs) is not None
         return shutil.which(self.needs) is not None

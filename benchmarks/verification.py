@@ -27,7 +27,7 @@ from lightning_sym.certificates import dimension
 
 
 def checker(path: Path, name: str) -> ModuleType:
-    """A `verify.py`, as a module of its own."""
+    """Return a `verify.py`, as a module of its own."""
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise SystemExit(f"{path} must be a Python file")
@@ -37,7 +37,7 @@ def checker(path: Path, name: str) -> ModuleType:
 
 
 def seconds(module: ModuleType, path: Path) -> float | None:
-    """Of the processor, to read and check one file; `None` if it is rejected."""
+    """Return the processor's seconds to read and check one file; `None` if it is rejected."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         spent, _ = processor(lambda: module.main([str(path)]))

@@ -36,7 +36,7 @@ PATIENCE = 60.0
 
 
 def random_shape(generator: random.Random, largest: int) -> Architecture:
-    """One to three layers, any options."""
+    """Return one to three layers, any options."""
     depth, skip = generator.choice((1, 1, 2, 2, 2, 3)), generator.random() < 0.3
     widths = [generator.randint(1, largest) for _ in range(depth + 1)]
     options: dict[str, Any] = {"skip": skip, "causal": generator.random() < 0.3}
@@ -52,7 +52,7 @@ def random_shape(generator: random.Random, largest: int) -> Architecture:
 
 
 def plain(shape: Architecture) -> Architecture:
-    """Without options: what some questions are answered for."""
+    """Return the shape without its options, as some questions need it."""
     return Architecture(shape.widths, shape.attention_ranks, shape.tokens)
 
 
@@ -65,7 +65,7 @@ class Question(NamedTuple):
 
 
 def weights_of(shape: Architecture) -> tuple[Weights, int]:
-    """Random weights, and the number of tokens."""
+    """Return random weights, and the number of tokens."""
     return Weights.random(shape, seed=1), shape.tokens
 
 

@@ -28,7 +28,7 @@ WANTED = "this needs the package {}; install it into an environment of its own: 
 
 
 def needed(name):
-    """A package, or one line that says how to get it."""
+    """Return a package, or one line that says how to get it."""
     try:
         return __import__(name)
     except ImportError:
@@ -40,7 +40,7 @@ def needed(name):
 
 
 def attention(w, x, case):
-    """The outputs of a network: layers of heads, with or without softmax, skip connection, embedding, unembedding."""
+    """Return the outputs of a network: layers of heads, with or without softmax, skip, embedding, unembedding."""
     stream, form = w["E"] @ x if "E" in w else x, case["form"]
     softmax = form.get("normalization") == "softmax"
     for layer in range(1, 1 + max(int(name[1:].split(".")[0]) for name in w if name[0] == "Q")):
@@ -54,7 +54,7 @@ def attention(w, x, case):
 
 
 def over_strings(w, x, case):
-    """The output at the last word b of each string: the mean over its words a of g_ba h_a, or softmax of g times h."""
+    """Return the output at the last word b of each string: the mean over its words a of g_ba h_a, or softmax(g) h."""
     tokens = w["E"][:, 0, x]  # copies x strings x length x width
     scores = tokens[:, :, -1:] @ w["Q"] @ tokens.mT
     pattern = scores.softmax(-1) if case["model"] == "one head" else scores / x.shape[1]
@@ -62,7 +62,7 @@ def over_strings(w, x, case):
 
 
 def matrix_product(w, x, case):
-    """B A x."""
+    """Return `B A x`, the output of a product of two matrices."""
     return w["B"] @ (w["A"] @ x)
 
 
@@ -75,7 +75,7 @@ OUTPUTS = {
 
 
 def build(case, copies):
-    """A PyTorch model of a case: copies of its weights, and `losses(x)`, copies x inputs."""
+    """Return a PyTorch model of a case: copies of its weights, and `losses(x)`, copies x inputs."""
     torch = needed("torch")
 
     class Model(torch.nn.Module):
@@ -102,7 +102,7 @@ def build(case, copies):
 
 
 def sampler(case, generator):
-    """A function that draws so many inputs; of strings it gives all, as they are few."""
+    """Return a function that draws so many inputs; of strings it gives all, as they are few."""
     torch, law = needed("torch"), case["inputs"]
     if law["law"] == "all strings":
         every = torch.tensor(list(product(range(law["words"]), repeat=law["length"])))
@@ -117,12 +117,14 @@ def sampler(case, generator):
 
 
 def squares(parts):
-    """The sum of squares of a change of all weights, for each copy."""
+    """Return the sum of squares of a change of all weights, for each copy."""
     return sum((part**2).flatten(1).sum(1) for part in parts)
 
 
 def walk(case, given, rate, steps):
-    """Langevin steps for all chains at once: the mean loss of each, and how often Metropolis would accept a step.
+    """Return the mean loss of each chain of Langevin steps, and how often Metropolis would accept a step.
+
+    All chains walk at once.
 
     The first half of the steps is thrown away.
     """
@@ -155,18 +157,18 @@ def walk(case, given, rate, steps):
 
 
 def chosen_rate(case, given):
-    """The rate that is asked for, or the first of 1e-2, 3e-3, 1e-3, ... whose steps Metropolis would accept."""
+    """Return the rate that is asked for, or the first of 1e-2, 3e-3, 1e-3, ... whose steps Metropolis would accept."""
     rates = (each * 10.0**power for power in range(-2, -9, -1) for each in (1.0, 0.3))
     return given.rate or next((rate for rate in rates if walk(case, given, rate, PILOT)[1] > ACCEPTED), 1e-9)
 
 
 def sgld(case, given, rate):
-    """Plain Langevin steps."""
+    """Return an estimate for each chain, from plain Langevin steps."""
     return (given.nbeta * walk(case, given, rate, given.steps)[0]).tolist()
 
 
 def devinterp(case, given, rate):
-    """`llc` of the package devinterp, which takes the mean over all steps, from the first one on."""
+    """Return `llc` of the package devinterp by chain: it takes the mean over all steps, from the first one on."""
     needed("devinterp")
     from datasets import Dataset
     from devinterp.slt.llc import llc
@@ -192,7 +194,7 @@ ESTIMATORS = {"sgld": sgld, "devinterp": devinterp}
 
 
 def row(case, rate, chains):
-    """What is written of a case: the exact pair, the estimate with its standard error, and how far it is off."""
+    """Return what is written of a case: the exact pair, the estimate with its standard error, and how far it is off."""
     mean = sum(chains) / len(chains)
     spread = math.sqrt(sum((x - mean) ** 2 for x in chains) / max(1, len(chains) - 1) / len(chains))
     return {

@@ -16,7 +16,7 @@ LAYERS = [  # query, key, value
 
 
 def product(a, b):
-    """The product of two matrices."""
+    """Return the product of two matrices."""
     return [
         [sum((x * y for x, y in zip(row, column, strict=True)), Decimal(0)) for column in zip(*b, strict=True)]
         for row in a
@@ -24,18 +24,18 @@ def product(a, b):
 
 
 def transposed(a):
-    """Rows become columns."""
+    """Return rows become columns."""
     return [list(column) for column in zip(*a, strict=True)]
 
 
 def softmax(scores):
-    """Exponentials, divided by their sum over each column."""
+    """Return the exponentials, divided by their sum over each column."""
     columns = [[score.exp() for score in column] for column in zip(*scores, strict=True)]
     return transposed([[weight / sum(column) for weight in column] for column in columns])
 
 
 def network(x):
-    """All layers."""
+    """Return all layers."""
     for query, key, value in LAYERS:
         scores = product(transposed(product(key, x)), product(query, x))
         x = product(product(value, x), softmax(scores))

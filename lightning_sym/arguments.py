@@ -58,7 +58,7 @@ def require_arguments(function: Callable[..., Any], given: Mapping[str, Any]) ->
 
 
 def shown(value: object) -> str:
-    """A value in a message: one short line.
+    """Return a value in a message: one short line.
 
     Example:
         >>> shown("x" * 100)
@@ -73,7 +73,7 @@ def shown(value: object) -> str:
 
 @cache
 def _kinds(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
-    """By parameter, the kinds that it may be of; parameters that may be anything are left out."""
+    """Return by parameter the kinds that it may be of; parameters that may be anything are left out."""
     found = {}
     for name, hint in get_type_hints(function).items():
         parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)

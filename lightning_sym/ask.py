@@ -16,7 +16,7 @@ class TheoremNeed(Protocol):
     """A hypothesis of a theorem."""
 
     def failing(self, question: Any) -> str | None:
-        """What is wrong where it is not known to hold, with its evidence."""
+        """Return what is wrong where it is not known to hold, with its evidence."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Need:
     said: str = ""
 
     def failing(self, question: Any) -> str | None:
-        """What must be so and is not, with what is given."""
+        """Return what must be so and is not, with what is given."""
         if self.holds(question):
             return None
         return self.said or f"it needs {self.must}" + ("" if self.given is None else f", got {self.given(question)}")
 
 
 def failing(question: object, needs: Iterable[TheoremNeed]) -> str | None:
-    """The first of these hypotheses that is not known to hold; those behind it are not tested."""
+    """Return the first of these hypotheses that is not known to hold; those behind it are not tested."""
     for need in needs:
         if (why := need.failing(question)) is not None:
             return why
@@ -61,7 +61,7 @@ class OneOf:
     ways: tuple[tuple[Callable[[Any], bool], tuple[TheoremNeed, ...]], ...]
 
     def failing(self, question: Any) -> str | None:
-        """What is wrong in each list, where none is known to hold whole."""
+        """Return what is wrong in each list, where none is known to hold whole."""
         found = [failing(question, needs) for about, needs in self.ways if about(question)]
         return None if None in found else "; and ".join(dict.fromkeys(why for why in found if why is not None))
 
@@ -81,13 +81,13 @@ class TheoremPrice(NamedTuple):
 
 
 def paid_by_steps(question: object) -> TheoremPrice:
-    """Nothing before it begins: what it costs is paid step by step, or was paid before."""
+    """Return a price of nothing before the work begins: it is paid step by step, or was paid before."""
     del question
     return TheoremPrice((), "")
 
 
 def any_question(question: object) -> bool:
-    """What a theorem is about that is about all."""
+    """Return what a theorem is about that is about all."""
     return question is not None
 
 
@@ -139,7 +139,7 @@ Rows: TypeAlias = Iterable[TheoremRow[Any, E] | LaterRows[Any, E]]
 
 
 def proved(question: object, rows: Rows[E], work: Work, tried: list[FellShort]) -> Iterator[E]:
-    """What each theorem proves, in their order; `tried` gets those that were asked in vain.
+    """Yield what each theorem proves, in their order; `tried` gets those that were asked in vain.
 
     Raises:
         TooLarge: a theorem that is needed costs more than is left of `work`.
@@ -165,7 +165,7 @@ def proved(question: object, rows: Rows[E], work: Work, tried: list[FellShort]) 
 
 
 def ask(question: object, rows: Rows[E], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
-    """The first answer that a theorem proves, and what was asked before in vain.
+    """Return the first answer that a theorem proves, and what was asked before in vain.
 
     Raises:
         TooLarge: a theorem that is needed costs more than is left of `work`.
@@ -184,7 +184,7 @@ def ask(question: object, rows: Rows[E], work: Work) -> tuple[E | None, tuple[Fe
 
 
 def propositions(page: str, numbers: Iterable[int]) -> str:
-    """Where something is proved, as answers cite it.
+    """Return where something is proved, as answers cite it.
 
     Example:
         >>> propositions("docs/equations.md", [4]), propositions("docs/equations.md", [5, 3, 4])

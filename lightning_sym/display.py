@@ -38,7 +38,7 @@ Lines = list[tuple[str, str]]
 
 
 def spelled(number: Any) -> str:
-    """A rational number in decimal digits, however many; Python's own `str` refuses beyond 4,300.
+    """Return a rational number in decimal digits, however many; Python's own `str` refuses beyond 4,300.
 
     Example:
         >>> from fractions import Fraction
@@ -57,12 +57,12 @@ def spelled(number: Any) -> str:
 
 
 def spelled_rows(matrix: Any) -> list[list[str]]:
-    """A matrix as rows of exact rational numbers, spelled out."""
+    """Return a matrix as rows of exact rational numbers, spelled out."""
     return [[spelled(entry) for entry in row] for row in matrix]
 
 
 def rows_in_line(matrix: Any) -> str:
-    """A matrix in one line, rows with semicolons between them.
+    """Return a matrix in one line, rows with semicolons between them.
 
     Example:
         >>> from fractions import Fraction
@@ -73,7 +73,7 @@ def rows_in_line(matrix: Any) -> str:
 
 
 def matrix_in_line(matrix: Any) -> str:
-    """The same for texts: a zero matrix is `0` and its size; of a large one the first and last rows and columns stand.
+    """Return the same for texts: a zero matrix is `0` and its size; of a large one first and last rows stand.
 
     Example:
         >>> print(matrix_in_line([[0, 0]]))
@@ -96,12 +96,12 @@ def _spelled_short(number: Any) -> str:
 
 
 def cut_text(text: str, longest: int = LONGEST_TEXT) -> str:
-    """A text that fits a screen; of a longer one its beginning and its length."""
+    """Return a text that fits a screen; of a longer one its beginning and its length."""
     return text if len(text) <= longest else f"{text[:longest]}... ({len(text):,} characters)"
 
 
 def text_table(lines: Lines, width: int = WIDTH) -> str:
-    """The text of an answer: labels in a column, and beside them what is said, wrapped where it is longer than `width`.
+    """Return the text of an answer: labels in a column, and beside them what is said, wrapped at `width`.
 
     Example:
         >>> print(text_table([("network", "widths 2,1"), ("dimension", "5")]))
@@ -164,7 +164,7 @@ def _array_in_line(value: Any, whole: int) -> str:
 
 
 def one_line(value: Any) -> str:
-    """A value as it would be typed, in one line, with the public names and `Fraction`; large ones are cut.
+    """Return a value as it would be typed, in one line, with the public names and `Fraction`; large ones are cut.
 
     Arrays are lists of rows, fractions that are integers are integers.
 
@@ -195,7 +195,7 @@ def one_line(value: Any) -> str:
 
 
 def typed(name: str, arguments: Mapping[str, Any]) -> str:
-    """A call as it would be typed.
+    """Return a call as it would be typed.
 
     Example:
         >>> from fractions import Fraction
@@ -206,7 +206,7 @@ def typed(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def equal(first: Any, second: Any) -> bool:
-    """Whether two values are equal, arrays in all entries.
+    """Return whether two values are equal, arrays in all entries.
 
     Example:
         >>> equal((1, np.array([2, 3])), (1, np.array([2, 3])))
@@ -255,7 +255,7 @@ class Result:
     """What a notebook shows where that is words alone: text with its fields in it, as in sentences."""
 
     def lines(self) -> Lines:
-        """The answer line by line, as its command prints it: label and text."""
+        """Return the answer line by line, as its command prints it: label and text."""
         found: Lines = []
         for label, said in self._sentences:
             text: Any = said(self) if callable(said) else said.format(self)
@@ -276,12 +276,12 @@ class Result:
 
 
 def notebook(latex: str) -> str:
-    """A formula as notebooks take it."""
+    """Return a formula as notebooks take it."""
     return rf"$\displaystyle {latex}$"
 
 
 def latex_words(text: str) -> str:
-    r"""Words inside a formula; what LaTeX would take for itself is left out or escaped.
+    r"""Return words inside a formula; what LaTeX would take for itself is left out or escaped.
 
     Example:
         >>> print(latex_words("widths 2,1 (50 % of it)"))
@@ -292,7 +292,7 @@ def latex_words(text: str) -> str:
 
 
 def latex_lines(lines: Iterable[str]) -> str:
-    r"""Formulas one below the other, from the left.
+    r"""Return formulas one below the other, from the left.
 
     Example:
         >>> print(latex_lines(["a", "b"]))
@@ -307,7 +307,7 @@ def latex_bounds(name: str, lower: int, upper: int) -> str:
 
 
 def latex_number(value: Any) -> str:
-    r"""A rational number, or anything that SymPy prints, in LaTeX.
+    r"""Return a rational number, or anything that SymPy prints, in LaTeX.
 
     Example:
         >>> from fractions import Fraction
@@ -323,7 +323,7 @@ def latex_number(value: Any) -> str:
 
 
 def latex_matrix(matrix: Any, most: int = MOST_ROWS, entry: Callable[[Any], str] = latex_number) -> str:
-    r"""A matrix of numbers in LaTeX; of more than `most` rows or columns the middle ones are dots.
+    r"""Return a matrix of numbers in LaTeX; of more than `most` rows or columns the middle ones are dots.
 
     Args:
         matrix: two axes, anything that NumPy indexes, or rows.

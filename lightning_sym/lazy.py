@@ -104,7 +104,7 @@ def public_names(package: str, places: Mapping[str, str]) -> Names:
 
 
 def import_extra(module: str, extra: str, needing: str) -> Any:
-    """A module of an optional package.
+    """Return a module of an optional package.
 
     The package is what is to be installed: that is right in a checkout and in an installed distribution alike.
 

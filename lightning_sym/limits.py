@@ -14,11 +14,11 @@ Progress = Callable[[str, int, int], None]
 
 
 def unheard(stage: str, done: int, total: int) -> None:
-    """The progress of work that nobody follows."""
+    """Do nothing with the progress of work that nobody follows."""
 
 
 def of_stage(progress: Progress, stage: str, total: int) -> Callable[[int], None]:
-    """The progress of one stage, called with what is done of its `total`."""
+    """Return the progress of one stage, called with what is done of its `total`."""
     return lambda done: progress(stage, done, total)
 
 
@@ -57,7 +57,7 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
 
 
 def _address_space() -> int:
-    """Bytes that this process may take at all: beyond them libraries in C end it without a word."""
+    """Return bytes that this process may take at all: beyond them libraries in C end it without a word."""
     if sys.platform == "win32":
         return sys.maxsize
     import resource
@@ -67,7 +67,7 @@ def _address_space() -> int:
 
 
 def _size(size: float) -> str:
-    """Bytes; a MiB or more in GiB.
+    """Return a size in words: bytes, or, for a MiB or more, GiB.
 
     Example:
         >>> _size(1), _size(4 * 2**30), _size(2**5000)
@@ -117,7 +117,7 @@ class Work:
         return self._limit - self.spent
 
     def allows(self, seconds: float) -> bool:
-        """Whether a step of this cost can still be begun: for what an answer can do without."""
+        """Return whether a step of this cost can still be begun: for what an answer can do without."""
         return self.spent + seconds <= self._limit
 
     def begins(self, seconds: float, what: str) -> bool:

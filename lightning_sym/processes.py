@@ -12,12 +12,12 @@ from typing import Any
 
 
 def cores() -> int:
-    """Processor cores that this process may use."""
+    """Return how many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def follow_parent() -> None:
-    """For a worker: it does not outlive the program, however that ends."""
+    """Make a worker end with the program, however that ends."""
     import multiprocessing  # here: most runs have no use for it, and it takes long to load
 
     parent = multiprocessing.parent_process()
@@ -32,7 +32,7 @@ def follow_parent() -> None:
 
 @contextmanager
 def interrupts_postponed() -> Iterator[None]:
-    """An interrupt waits until the end, where it is raised; processes started meanwhile never see one."""
+    """Let an interrupt wait until the end, where it is raised; processes started meanwhile never see one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

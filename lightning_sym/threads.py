@@ -19,7 +19,7 @@ B = TypeVar("B")
 
 
 def threads() -> int:
-    """How many threads may work at once: as many as those of BLAS, which reads the same variables.
+    """Return how many threads may work at once: as many as those of BLAS, which reads the same variables.
 
     So workers that are as many as the cores, and are told to use one thread each, start none of ours either.
     """
@@ -30,7 +30,7 @@ def threads() -> int:
 
 
 def in_threads(work: Callable[[A], B], items: Sequence[A], workers: int) -> Iterator[B]:
-    """Results in the order of the items; for one item, or one worker, without any thread.
+    """Yield results in the order of the items; for one item, or one worker, without any thread.
 
     An exception, or an interrupt, ends it when the items that were begun are done.
 
@@ -57,7 +57,7 @@ def in_threads(work: Callable[[A], B], items: Sequence[A], workers: int) -> Iter
 
 @cache
 def _openblas() -> tuple[Callable[[], int], Callable[[int], Any]] | None:
-    """How many threads the OpenBLAS that NumPy has loaded uses, and how to tell it; `None` for another BLAS."""
+    """Return how many threads the OpenBLAS that NumPy has loaded uses, and how to tell it; `None` for another BLAS."""
     import ctypes
 
     for module in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
@@ -83,7 +83,7 @@ _users, _before = 0, 1
 
 @contextmanager
 def threads_of_our_own() -> Iterator[int]:
-    """How many threads to start, while BLAS uses one only: threads of both would wait for each other.
+    """Yield how many threads to start, while BLAS uses one only: threads of both would wait for each other.
 
     One, where BLAS is one that cannot be told: it keeps its own. Callers at the same time get a share each, the second
     one half; when the last of them is done, BLAS uses as many threads as before the first.

@@ -19,7 +19,7 @@ _LONGEST_SHOWN = 120
 
 @contextmanager
 def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """A file to write in place of the target, which it becomes at the end; if anything fails, nothing changes.
+    """Yield a file to write in place of the target, which it becomes at the end; if anything fails, nothing changes.
 
     Links are followed, and stay links. A file that is there keeps its permissions; its other names, if it has any,
     keep the old content. A pipe, a terminal or another stream (`/dev/stdout`, `/dev/null`) is never replaced: what
@@ -81,7 +81,7 @@ def require_writable(target: str | os.PathLike[str]) -> None:
 
 
 def cannot_write(what: str, target: str | os.PathLike[str], error: OSError) -> BadInput:
-    """What is raised where a file cannot be written: one line with the reason.
+    """Return what is raised where a file cannot be written: one line with the reason.
 
     Args:
         what: the file, in words.
@@ -138,7 +138,7 @@ def _goal(target: str | os.PathLike[str]) -> _Goal:
 
 
 def _beside(goal: _Goal) -> Path:
-    """A new file from which a name alone leads to the target; for a stream, somewhere."""
+    """Return a new file from which a name alone leads to the target; for a stream, somewhere."""
     import tempfile  # here: commands that only read have no use for it
 
     handle, name = tempfile.mkstemp(dir=None if goal.stream else goal.path.parent, prefix=".", suffix=".partial")
@@ -147,7 +147,7 @@ def _beside(goal: _Goal) -> Path:
 
 
 def _end_of_links(target: str) -> Path:
-    """The path behind all links, but no further than a descriptor of this process: `/dev/stdout` is its first."""
+    """Return the path behind all links, but no further than a descriptor of this process, as `/dev/stdout`."""
     path = Path(target)
     for _ in range(_MOST_LINKS):
         path = Path(os.path.realpath(path.parent)) / path.name

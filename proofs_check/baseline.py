@@ -71,7 +71,7 @@ def _short(value: Any) -> str:
 
 
 def as_baseline(results: Mapping[str, ClaimResult], *, quick: bool) -> dict[str, Any]:
-    """What is kept of a run: nothing that depends on the machine.
+    """Return what is kept of a run: nothing that depends on the machine.
 
     Raises:
         BadInput: a claim ended in an error of the program, so there is nothing to keep.
@@ -119,7 +119,7 @@ def write_baseline(path: str | os.PathLike[str], results: Mapping[str, ClaimResu
 
 
 def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[str, Any]:
-    """A baseline from its file.
+    """Return a baseline from its file.
 
     Args:
         path: of the file.
@@ -158,7 +158,7 @@ _OF_A_PART: dict[str, tuple[type, ...]] = {
 
 
 def _wrong(document: Any) -> Iterator[str]:
-    """What is not as it is written, in words."""
+    """Yield what is not as it is written, in words."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         found = document.get("schema") if isinstance(document, dict) else None
         yield f"the schema {str(found)[:LONGEST]!a}, not {SCHEMA}"
@@ -182,7 +182,7 @@ def _mistyped(value: Any, types: Mapping[str, tuple[type, ...]], where: str) -> 
 
 
 def compare(baseline: Mapping[str, Any], results: Mapping[str, ClaimResult], quick: bool, everything: bool) -> Compared:
-    """How a run differs from a baseline.
+    """Return how a run differs from a baseline.
 
     Verdicts are compared always. Counts, witnesses and findings are those of a size, and compared where both runs are
     of one. A claim or a part that is new is named; one that is gone is a difference.
@@ -218,7 +218,7 @@ def compare(baseline: Mapping[str, Any], results: Mapping[str, ClaimResult], qui
 
 
 def nothing_compared(path: str) -> Compared:
-    """What is said of a run whose baseline was not there."""
+    """Return what is said of a run whose baseline was not there."""
     return Compared((), 0, (f"there was no {path[:LONGEST]!a}: nothing is compared",))
 
 

@@ -48,13 +48,13 @@ class Stack(NamedTuple):
         return len(self.weights[0])
 
     def parts(self, degree: int) -> Iterator[Stack]:
-        """In pieces that fit into memory together with series of this degree."""
+        """Yield pieces that fit into memory together with series of this degree."""
         most = _networks_at_once(self.shape, degree)
         for start in range(0, self.size, most):
             yield Stack(self.shape, tuple(m[start : start + most] for m in self.weights))
 
     def series(self, degree: int) -> list[PowerSeries]:
-        """The weights as constant series modulo the prime."""
+        """Return the weights as constant series modulo the prime."""
         return [PowerSeries.of({0: PrimeFieldMatrix.of(m, PRIME)}, degree) for m in self.weights]
 
 
@@ -64,7 +64,7 @@ def _networks_at_once(shape: Architecture, degree: int) -> int:
 
 
 def _drawn(generator: np.random.Generator, shape: Architecture, degree: int) -> tuple[Floats, Floats]:
-    r"""A random input `Z`, and a random functional of all Taylor coefficients there, up to that of an odd degree.
+    r"""Return a random input `Z`, and a random functional of all Taylor coefficients there, up to an odd degree.
 
     The functional is $\sum_k \langle F_{n-k}, Y_k \rangle$, the last coefficient of a product of two series.
     """
@@ -75,7 +75,7 @@ def _drawn(generator: np.random.Generator, shape: Architecture, degree: int) -> 
 
 
 def fingerprints(stack: Stack, degree: int, seed: int = 0) -> Integers:
-    """Combinations of the Taylor coefficients up to an odd degree, `count x PRINTS`: equal for equal functions."""
+    """Return combinations of Taylor coefficients up to an odd degree, `count x PRINTS`: equal for equal functions."""
     found = []
     for part in stack.parts(degree):
         generator, weights = np.random.default_rng([seed, degree]), part.series(degree)
@@ -94,7 +94,7 @@ def fingerprints(stack: Stack, degree: int, seed: int = 0) -> Integers:
 
 
 def jacobians(stack: Stack, degree: int, rows: int, by: Sequence[int], seed: int = 0) -> list[Integers]:
-    """Gradients of such combinations by some of the weights, each `count x rows x entries`."""
+    """Return gradients of such combinations by some of the weights, each `count x rows x entries`."""
     sizes = [stack.weights[i][0].size for i in by]
     found = [np.zeros((stack.size, rows, size), dtype=np.int64) for size in sizes]
     start = 0
@@ -122,7 +122,7 @@ def compare(
     name: Callable[[int], str],
     within: Truths | None = None,
 ) -> str:
-    """Networks whose functions are said to be equal must not be apart; any two others must be.
+    """Check that networks whose functions are said to be equal are not apart, and that any two others are.
 
     Args:
         prints: by network, as `fingerprints` gives them.
@@ -159,7 +159,7 @@ def compare(
 
 @cache
 def small_matrices(rows: int, columns: int, entries: tuple[int, ...]) -> Integers:
-    """All matrices with these entries."""
+    """Return all matrices with these entries."""
     return np.array(list(product(entries, repeat=rows * columns)), dtype=np.int64).reshape(-1, rows, columns)
 
 
@@ -183,7 +183,7 @@ class VirtualBox(NamedTuple):
         return f"{self.normalization}, {mask}d = {self.width}, l = {self.depth}, t = {self.tokens}, entries {entries}"
 
     def virtual(self, keep: Callable[[Integers], Truths] | None = None) -> list[Integers]:
-        """All `A~_1, ..., A~_l, V~`, stacked; `keep` says of the attention matrices which ones may occur."""
+        """Return all `A~_1, ..., A~_l, V~`, stacked; `keep` says of the attention matrices which ones may occur."""
         matrices = small_matrices(self.width, self.width, self.entries)
         if self.few:
             matrices = matrices[(matrices >= 0).all(axis=(1, 2)) | ~(matrices + matrices.mT).any(axis=(1, 2))]
@@ -195,7 +195,7 @@ class VirtualBox(NamedTuple):
         return [*(matrices[i] for i in attention), values[value]]
 
     def stack(self, virtual: Sequence[Integers]) -> Stack:
-        """The networks with these virtual weights: all inner values and keys are 1."""
+        """Return the networks with these virtual weights: all inner values and keys are 1."""
         *attention, value = virtual
         d, one = self.width, np.broadcast_to(np.eye(self.width, dtype=np.int64), attention[0].shape)
         widths = (*(d,) * self.depth, value.shape[1])
@@ -206,7 +206,7 @@ class VirtualBox(NamedTuple):
         return Stack(shape, tuple(m for a, v in zip(attention, values, strict=True) for m in (a, one, v)))
 
     def name(self, virtual: Sequence[Integers]) -> Callable[[int], str]:
-        """The network with a number, for witnesses."""
+        """Return the network with a number, for witnesses."""
 
         def spelled(number: int) -> str:
             *attention, value = (spell(m[number].tolist()) for m in virtual)
@@ -221,7 +221,7 @@ class VirtualBox(NamedTuple):
 
 
 def ranks_as_shown(box: VirtualBox, virtual: Sequence[Integers], shown: Sequence[Truths], degree: int) -> str:
-    """The differential at each of these weights: what is shown is independent, the other directions are not felt.
+    """Check the differential at each of these weights: what is shown is independent, other directions are not felt.
 
     Args:
         box: where the weights are from.

@@ -33,7 +33,7 @@ ENOUGH, MOST_SEEDS = 2, 16
 def itself_if(
     hypotheses: Callable[[Architecture], bool], options: Collection[str] = (), *, written_out: bool = False
 ) -> At:
-    """The network is the instance where it has no other options than these and satisfies the hypotheses.
+    """Return the network as the instance if it has no other options than these and satisfies the hypotheses.
 
     Args:
         hypotheses: asked of networks with no other options.
@@ -68,7 +68,7 @@ def weights_if(
     hypotheses: Callable[[Weights, int], bool],
     instance: Callable[[Weights, int], Any],
 ) -> At:
-    """The weights make the instance where they satisfy the hypotheses; random ones where none are given.
+    """Return the weights as the instance if they satisfy the hypotheses; random ones where none are given.
 
     Args:
         shape: which networks, among those with nothing added.
@@ -97,22 +97,22 @@ class CannotWrite(BadInput):
 
 
 def of_network(network: Architecture, *, all_bounds: bool = False) -> Certifiable:
-    """The certificate of the dimension of a network, or of its two bounds."""
+    """Return the certificate of the dimension of a network, or of its two bounds."""
     return Certifiable(network, lambda: dimension_certificate(certified_dimension(network, all_bounds=all_bounds)))
 
 
 def itself(network: Architecture) -> Iterator[Certifiable]:
-    """For parts whose instances are networks."""
+    """Yield the network itself as what is certified, for parts whose instances are networks."""
     yield of_network(network)
 
 
 def itself_by_orbit(network: Architecture) -> Iterator[Certifiable]:
-    """The same with an orbit as well, where the other upper bound contains the formula that is checked."""
+    """Yield the same with an orbit as well, where the other upper bound contains the formula that is checked."""
     yield of_network(network, all_bounds=True)
 
 
 def file_name(part: str) -> str:
-    """The name of a part as the beginning of file names.
+    """Return the name of a part as the beginning of file names.
 
     Example:
         >>> file_name("S(y) = y: one less for every layer")

@@ -167,7 +167,7 @@ class Claim:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """A claim is refuted if a part is, else undecided if a part is."""
+    """Return the verdict of a claim by its parts: refuted if one is, else undecided if one is."""
     found = set(verdicts)
     for verdict in (Verdict.REFUTED, Verdict.UNDECIDED):
         if verdict in found:
@@ -180,7 +180,7 @@ Formula = Callable[[Architecture], int]
 
 
 def spell(matrix: Any) -> str:
-    """A matrix of exact numbers in one line, for witnesses.
+    """Return a matrix of exact numbers in one line, for witnesses.
 
     Example:
         >>> from fractions import Fraction
@@ -215,7 +215,7 @@ class ProvedBounds(NamedTuple):
 
     @staticmethod
     def of(found: CertifiedDimension) -> ProvedBounds:
-        """Those of a dimension."""
+        """Return those of a dimension."""
         return ProvedBounds(found.lower, found.upper)
 
     def __str__(self) -> str:
@@ -296,13 +296,13 @@ def expect_formula(network: Architecture, stated: Formula) -> None:
 
 
 def expect_formula_by_orbit(network: Architecture, stated: Formula, finding: str | None = None) -> str | None:
-    """The same with an orbit as upper bound, for formulas that count virtual weights; return the finding."""
+    """Return the same with an orbit as upper bound, for formulas that count virtual weights; return the finding."""
     expect_dimension(dimension_by_orbit(network), stated(network))
     return finding
 
 
 def meeting_bounds(lower: int, upper: int, at: object) -> int:
-    """The number between two proved bounds that meet.
+    """Return the number between two proved bounds that meet.
 
     Raises:
         Undecided: they do not meet.
@@ -333,7 +333,7 @@ def expect_orbit(found: CertifiedDimension) -> None:
 
 
 def dimension_by_orbit(network: Architecture) -> CertifiedDimension:
-    """A dimension that may be compared with a formula which is a count of virtual weights itself.
+    """Return a dimension that may be compared with a formula which is a count of virtual weights itself.
 
     Raises:
         Undecided: as `expect_orbit`, where the bounds meet.

@@ -18,7 +18,7 @@ Truths = npt.NDArray[np.bool_]
 
 
 def is_zero(matrices: Integers) -> Truths:
-    """Which matrices of a batch are zero.
+    """Return which matrices of a batch are zero.
 
     Example:
         >>> is_zero(np.array([[[0, 0]], [[0, 1]]])).tolist()
@@ -29,7 +29,7 @@ def is_zero(matrices: Integers) -> Truths:
 
 
 def every_matrix(rows: int, columns: int, p: int) -> Integers:
-    """All matrices of a shape, as a batch in the order of their numbers.
+    """Return all matrices of a shape, as a batch in the order of their numbers.
 
     Example:
         >>> every_matrix(1, 2, 2).tolist()
@@ -40,7 +40,7 @@ def every_matrix(rows: int, columns: int, p: int) -> Integers:
 
 
 def general_linear(n: int, p: int, *, diagonal: bool = False) -> list[tuple[Integers, Integers]]:
-    """Every invertible matrix over GF(p), or every diagonal one, with its inverse.
+    """Return every invertible matrix over GF(p), or every diagonal one, with its inverse.
 
     Example:
         >>> len(general_linear(2, 2)), len(general_linear(2, 3, diagonal=True))
@@ -52,7 +52,7 @@ def general_linear(n: int, p: int, *, diagonal: bool = False) -> list[tuple[Inte
 
 
 def numbers(batches: Sequence[Integers], p: int) -> Integers:
-    """The numbers of tuples of matrices, the digits of the first matrix first; integers count modulo `p`.
+    """Return the numbers of tuples of matrices, the digits of the first matrix first; integers count modulo `p`.
 
     Args:
         batches: one for each member of the tuple, of the same length or of length one.

@@ -22,12 +22,12 @@ _PLAIN = frozenset({int, str, bool, float, Fraction, type(None)})
 
 @cache
 def _fields_of(kind: type) -> tuple[str, ...] | None:
-    """Names of the fields of a record."""
+    """Return names of the fields of a record."""
     return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else None
 
 
 def value_of(instance: Any) -> Hashable:
-    """What two instances share exactly if they are equal, matrices by their entries.
+    """Return what two instances share exactly if they are equal, matrices by their entries.
 
     Raises:
         ProgramError: it has none: neither a record, a matrix or a list, nor hashable.
@@ -58,7 +58,7 @@ def value_of(instance: Any) -> Hashable:
 
 
 def key_in_claim(part: Part, instance: Any, value: Hashable) -> Hashable:
-    """What tells an instance, with this value, from the others of all parts of a claim.
+    """Return what tells an instance, with this value, from the others of all parts of a claim.
 
     A network, or weights, are the same in whichever part they stand. A number means something else in each part, unless
     both parts say that it is the same.

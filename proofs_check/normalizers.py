@@ -15,7 +15,7 @@ from lightning_sym import SOFTMAX, Normalization
 
 
 def _by_recursion(first: Fraction, following: Callable[[list[Fraction]], Fraction]) -> Callable[[int], Fraction]:
-    """From S(0), and S' in terms of the coefficients so far."""
+    """Return Taylor coefficients from S(0), and S' in terms of the coefficients so far."""
     known = [first]
 
     def taylor(k: int) -> Fraction:
@@ -27,12 +27,12 @@ def _by_recursion(first: Fraction, following: Callable[[list[Fraction]], Fractio
 
 
 def _square(s: list[Fraction]) -> Fraction:
-    """The last coefficient of the square."""
+    """Return the last coefficient of the square."""
     return sum((a * b for a, b in zip(s, reversed(s), strict=True)), Fraction(0))
 
 
 def _in_power(taylor: Callable[[int], Fraction], power: int) -> Callable[[int], Fraction]:
-    """That of S(y^power)."""
+    """Return the Taylor coefficients of S(y^power)."""
     return lambda k: Fraction(0) if k % power else taylor(k // power)
 
 
@@ -72,7 +72,7 @@ INJECTIVE = (SOFTMAX, LOGISTIC, FALLING, CUBE, ARCTANGENT, FLAT, FIFTH)
 
 @cache
 def order(normalization: Normalization) -> int:
-    """The `k` of S(y) = S(0) (1 + c y^k + higher terms).
+    """Return the `k` of S(y) = S(0) (1 + c y^k + higher terms).
 
     Example:
         >>> [order(s) for s in (SOFTMAX, LOGISTIC, CUBE, FIFTH, EVEN)]
@@ -82,7 +82,7 @@ def order(normalization: Normalization) -> int:
 
 
 def slope(normalization: Normalization) -> Fraction:
-    """The `c`.
+    """Return the `c`.
 
     Example:
         >>> slope(LOGISTIC), slope(FALLING), slope(FLAT)

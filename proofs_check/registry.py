@@ -33,18 +33,18 @@ def _claim(module: str) -> Claim | None:
 
 @cache
 def claims_by_module() -> dict[str, Claim]:
-    """Every claim by the module or folder that it stands in, below `proofs_check.claims`, in the paper's order."""
+    """Return every claim by the module or folder where it stands, below `proofs_check.claims`, in the paper's order."""
     found = [(claim, module) for module in _modules() if (claim := _claim(module)) is not None]
     return {module: claim for claim, module in sorted(found, key=lambda pair: (pair[0].place, pair[0].id))}
 
 
 def all_claims() -> tuple[Claim, ...]:
-    """Every claim, in the paper's order."""
+    """Return every claim, in the paper's order."""
     return tuple(claims_by_module().values())
 
 
 def claim_by_id(claim_id: str) -> Claim:
-    """The claim with this id.
+    """Return the claim with this id.
 
     Raises:
         BadInput: there is none; the message names the ones that look like it.
@@ -64,7 +64,7 @@ def claim_by_id(claim_id: str) -> Claim:
 
 
 def supports(claim_id: str) -> tuple[str, ...]:
-    """What rests on a claim.
+    """Return what rests on a claim.
 
     Example:
         >>> supports("theorem-3.4-singular")
@@ -74,7 +74,7 @@ def supports(claim_id: str) -> tuple[str, ...]:
 
 
 def levels(ids: Collection[str]) -> dict[str, int]:
-    """How many steps a claim stands above the lowest, among the given ones.
+    """Return how many steps a claim stands above the lowest, among the given ones.
 
     Example:
         >>> levels(["lemma-3.1", "equation-9", "lemma-3.5"])
@@ -92,7 +92,7 @@ def levels(ids: Collection[str]) -> dict[str, int]:
 
 
 def walk_through(claim_id: str, weights: Weights | None = None) -> tuple[str, list[Step]]:
-    """How a claim is explained: what is going to be shown, and the steps; on given weights if there are any.
+    """Return how a claim is explained: what is going to be shown, and the steps; on given weights if there are any.
 
     Raises:
         BadInput: it has no walk-through, or says nothing of given weights, or not of such a network; or matrices are

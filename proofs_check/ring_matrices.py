@@ -12,7 +12,7 @@ from lightning_sym.rings.arrays import ObjectArray
 
 
 def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:
-    """An object array, filled one by one: NumPy would try to unpack polynomials.
+    """Return an object array, filled one by one: NumPy would try to unpack polynomials.
 
     Example:
         >>> array_of([[(1, 2), (3, 4)]]).shape
@@ -25,7 +25,7 @@ def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:
 
 
 def determinant(matrix: ObjectArray) -> Any:
-    """The determinant by Laplace's expansion, which divides by nothing.
+    """Return the determinant by Laplace's expansion, which divides by nothing.
 
     Example:
         >>> determinant(np.array([[1, 2], [3, 4]], dtype=object))
@@ -37,7 +37,7 @@ def determinant(matrix: ObjectArray) -> Any:
 
 
 def minors(matrix: ObjectArray, size: int) -> Iterator[Any]:
-    """All minors of a size, row by row.
+    """Yield all minors of a size, row by row.
 
     Example:
         >>> list(minors(np.array([[1, 2, 3], [4, 5, 6]], dtype=object), 2))

@@ -142,7 +142,7 @@ def run_part(
 
 
 def _in_short(instance: Any) -> str:
-    """An instance in one short line; empty where it has no text but its address."""
+    """Return an instance in one short line; empty where it has no text but its address."""
     text = " ".join(_words(instance).split())
     if instance is None or " at 0x" in text:
         return ""
@@ -150,7 +150,7 @@ def _in_short(instance: Any) -> str:
 
 
 def _words(value: Any) -> str:
-    """A value as people write it: no name of a class, no field's quotation marks."""
+    """Return a value as people write it: no name of a class, no field's quotation marks."""
     if isinstance(value, np.ndarray):
         return _words(value.tolist())
     if isinstance(value, list):

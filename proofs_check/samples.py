@@ -35,25 +35,25 @@ class Dice:
         self._generator = np.random.default_rng(seed)
 
     def number(self, limits: Range) -> int:
-        """One number, both limits included."""
+        """Return one number, both limits included."""
         least, most = limits
         return int(self._generator.integers(least, most + 1))
 
     def numbers(self, limits: Range, count: int) -> tuple[int, ...]:
-        """Several."""
+        """Return several numbers within these limits."""
         return tuple(self.number(limits) for _ in range(count))
 
     def one_of(self, shares: Sequence[float]) -> int:
-        """1, 2, ..., each in its share of all cases."""
+        """Return 1, 2, ..., each in its share of all cases."""
         return int(self._generator.choice(len(shares), p=shares)) + 1
 
     def chance(self, share: float) -> bool:
-        """`True` in this share of all cases."""
+        """Return `True` in this share of all cases."""
         return bool(self._generator.random() < share)
 
 
 def distinct(draw: Callable[[Dice], T | None], count: int, seed: int) -> Iterator[T]:
-    """`count` different draws; `None` is drawn again.
+    """Yield `count` different draws; `None` is drawn again.
 
     Args:
         draw: makes a shape, or `None` where it is of no use (outside the hypotheses, or too large).
@@ -98,7 +98,7 @@ def random_networks(
     fits: Callable[[Architecture], bool] = lambda network: True,
     **options: Any,
 ) -> Iterator[Architecture]:
-    """Different networks with numbers from these ranges.
+    """Return different networks with numbers from these ranges.
 
     Args:
         count: how many.
@@ -149,7 +149,7 @@ def every_network(
     fits: Callable[[Architecture], bool] = lambda network: True,
     **options: Any,
 ) -> Iterator[Architecture]:
-    """All networks with widths, query/key widths and tokens from these, one head a layer.
+    """Yield all networks with widths, query/key widths and tokens from these, one head a layer.
 
     Example:
         >>> len(list(every_network((1, 2), (1, 2), (1,), (2,), lambda n: n.widths[0] == 1)))
@@ -171,7 +171,9 @@ def random_bottlenecks(
     tokens: Range = (2, 3),
     **others: Any,
 ) -> Iterator[Architecture]:
-    """Different networks of one inner width, first and last widths not smaller: `random_networks` of this kind.
+    """Return different networks of one inner width, first and last widths not smaller.
+
+    They are `random_networks` of this kind.
 
     Example:
         >>> {n.widths[1] for n in random_bottlenecks(9, 1, inner=(5, 5))}

@@ -17,12 +17,12 @@ Residues = npt.NDArray[np.int64]
 
 
 def rank(rows: Residues) -> int:
-    """That of a matrix modulo the prime."""
+    """Return the rank of a matrix modulo the prime."""
     return rank_mod_p(_centred(rows), P)
 
 
 def elementary_divisors(rows: Residues) -> Counter[int]:
-    """How often each power of `t` is an elementary divisor of a matrix of series, `(rows, columns, powers)`.
+    """Return how often each power of `t` is an elementary divisor of a matrix of series, `(rows, columns, powers)`.
 
     Powers of `t` are divided off one by one: the minor of a largest rank of the coefficients of `t^k` is `t^k` times an
     invertible matrix of series, with which its rows clear the others, and lose no precision by it. Those that are 0 up
@@ -78,7 +78,7 @@ def _series_inverse(x: Residues) -> Residues:
 
 
 def inverse_matrix(matrix: Residues) -> Residues:
-    """The inverse modulo the prime, by elimination."""
+    """Return the inverse modulo the prime, by elimination."""
     return row_basis_mod_p(np.concatenate([matrix % P, np.eye(len(matrix), dtype=np.int64)], axis=1), P)[
         :, len(matrix) :
     ]

@@ -17,17 +17,20 @@ Blind = Callable[[Integers, int], Truths]
 
 
 def is_skew(matrices: Integers) -> Truths:
-    """Truths have the quadratic form zero."""
+    """Return which of the matrices have the quadratic form zero."""
     return is_zero(matrices + matrices.mT)
 
 
 def blind(matrices: Integers, tokens: int) -> Truths:
-    """Without mask: behind which all tokens are equal."""
+    """Return which of the matrices make all tokens equal behind them, without mask."""
     return is_skew(matrices) if tokens == 2 else is_zero(matrices)
 
 
 def shown_layers(virtual: Sequence[Integers], tokens: int, causal: bool, blind: Blind = blind) -> list[Truths]:
-    """By layer, of which networks the function determines it: Theorem 1; under a mask for three tokens Theorem 4."""
+    """Return by layer of which networks the function determines it (Theorem 1).
+
+    Under a mask for three tokens Theorem 4 says it.
+    """
     *attention, value = virtual
     shown, result = ~is_zero(value), []
     for matrices in attention:
@@ -38,7 +41,7 @@ def shown_layers(virtual: Sequence[Integers], tokens: int, causal: bool, blind: 
 
 
 def up_to_the_first_blind(virtual: Sequence[Integers], tokens: int, causal: bool, blind: Blind = blind) -> list[bytes]:
-    """What each function determines: `V~`, and the matrices up to the first blind layer."""
+    """Return what each function determines: `V~`, and the matrices up to the first blind layer."""
     count = len(virtual[-1])
     columns = [virtual[-1].reshape(count, -1)]
     for matrices, shown in zip(virtual, shown_layers(virtual, tokens, causal, blind), strict=False):
@@ -47,7 +50,10 @@ def up_to_the_first_blind(virtual: Sequence[Integers], tokens: int, causal: bool
 
 
 def two_causal_tokens(virtual: Sequence[Integers], base: int = 2) -> list[Hashable]:
-    """Theorem 4 for `t = 2`: `2^-z` times a skew matrix with `z` zero layers before it, of others it and `z`."""
+    """Return keys by Theorem 4 for `t = 2`.
+
+    They hold `2^-z` times a skew matrix with `z` zero layers before it, of others it and `z`.
+    """
     *attention, value = virtual
     skew = [is_skew(m).tolist() for m in attention]
     lists, values = [m.tolist() for m in attention], value.tolist()
@@ -70,7 +76,10 @@ def two_causal_tokens(virtual: Sequence[Integers], base: int = 2) -> list[Hashab
 
 
 def virtual_of(stack: Stack) -> list[Integers]:
-    """`A~_i = P^T K_i^T Q_i P` and `V~` of factored weights, `P` the product of the values before (Eq. 8)."""
+    """Return `A~_i = P^T K_i^T Q_i P` and `V~` of factored weights.
+
+    `P` is the product of the values before (Eq. 8).
+    """
     product: Integers = np.eye(stack.shape.widths[0], dtype=np.int64)[None]
     result = []
     for i in range(stack.shape.depth):

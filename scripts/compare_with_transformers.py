@@ -39,7 +39,7 @@ _WINDOW = {"sliding_window": 5}
 
 
 def _scaled(kind: str, factor: float, **more: Any) -> dict[str, Any]:
-    """The sizes, with scaled rotary frequencies."""
+    """Return the sizes, with scaled rotary frequencies."""
     return _SMALL | {"rope_parameters": {"rope_theta": 12345.5, "rope_type": kind, "factor": factor, **more}}
 
 
@@ -108,7 +108,10 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @contextmanager
 def _double_throughout() -> Iterator[None]:
-    """Norms and rotations are computed in float32 by the library, whatever the type of the weights; here in float64."""
+    """Yield while the library computes norms and rotations in float64, as is done here.
+
+    By itself it takes float32, whatever the type of the weights.
+    """
     import torch
 
     single, method = torch.float32, torch.Tensor.float
@@ -122,7 +125,7 @@ def _double_throughout() -> Iterator[None]:
 
 
 def _theirs(folder: Path) -> Any:
-    """The library's logits for a folder, all of whose tensors it must have taken."""
+    """Return the library's logits for a folder, all of whose tensors it must have taken."""
     import torch
     from transformers import AutoModelForCausalLM
 

@@ -33,7 +33,9 @@ class Drawing:
 
 
 def room_of(path: Path) -> str:
-    """`lightning_sym.rings` for a file in that folder, `lightning_sym.errors` for one that stands beside folders.
+    """Return the room of a file, such as `lightning_sym.rings` for one in that folder.
+
+    It is `lightning_sym.errors` for one that stands beside folders.
 
     Example:
         >>> room_of(Path("lightning_sym/rings/arrays.py")), room_of(Path("lightning_sym/__init__.py"))
@@ -44,7 +46,7 @@ def room_of(path: Path) -> str:
 
 
 def files() -> dict[Path, str]:
-    """Every file, by its path from the root, and its room; without the `__init__` files that import nothing."""
+    """Return every file, by its path from the root, and its room; without the `__init__` files that import nothing."""
     found = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
     return {path: room_of(path) for path in found if path.name != "__init__.py" or _imported(path)}
 
@@ -63,7 +65,7 @@ def _imported(path: Path) -> frozenset[str]:
 
 
 def arrows() -> dict[str, set[str]]:
-    """For every room the rooms that it imports from; imports inside functions count."""
+    """Return for every room the rooms that it imports from; imports inside functions count."""
     where = files()
     rooms = set(where.values())
     found: dict[str, set[str]] = {room: set() for room in rooms}
@@ -79,7 +81,7 @@ def arrows() -> dict[str, set[str]]:
 
 
 def floors(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Rooms by floor, the ground first.
+    """Return the rooms by floor, the ground first.
 
     Raises:
         graphlib.CycleError: rooms import in a circle.
@@ -95,7 +97,7 @@ def floors(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def needed(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """The arrows that do not follow from others.
+    """Return the arrows that do not follow from others.
 
     Example:
         >>> needed({"a": set(), "b": {"a"}, "c": {"a", "b"}})
@@ -117,7 +119,7 @@ Spot = tuple[str, str, int]
 
 
 def _routes(rows: list[list[str]], lines: list[tuple[str, str]]) -> list[list[Spot]]:
-    """Every line as the spots it touches, from above."""
+    """Return every line as the spots it touches, from above."""
     floor = {room: i for i, row in enumerate(rows) for room in row}
     return [
         [(a, "", floor[a]), *((a, b, i) for i in range(floor[a] - 1, floor[b], -1)), (b, "", floor[b])]
@@ -126,7 +128,7 @@ def _routes(rows: list[list[str]], lines: list[tuple[str, str]]) -> list[list[Sp
 
 
 def _placed(rows: list[list[str]], routes: list[list[Spot]]) -> dict[Spot, float]:
-    """The middle of every spot: spots of a floor beside each other, near the spots that they are joined to."""
+    """Return the middle of every spot: spots of a floor beside each other, near the spots that they are joined to."""
     spots: list[list[Spot]] = [[(room, "", i) for room in row] for i, row in enumerate(rows)]
     joined: dict[Spot, list[Spot]] = {spot: [] for row in spots for spot in row}
     for route in routes:
@@ -157,7 +159,7 @@ def _width(spot: Spot) -> int:
 
 
 def _line(points: list[tuple[float, float]]) -> str:
-    """A line from the foot of a box, straight through the floors it passes, to the head of another."""
+    """Return a line from the foot of a box, straight through the floors it passes, to the head of another."""
     (x, y), *others = points
     y += HIGH
     path = f"M{x:g} {y:g}"
@@ -172,7 +174,7 @@ def _line(points: list[tuple[float, float]]) -> str:
 
 
 def house() -> Drawing:
-    """The house as it stands now."""
+    """Return the house as it stands now."""
     graph = arrows()
     lines, rows = needed(graph), floors(graph)
     routes = _routes(rows, lines)

@@ -32,30 +32,30 @@ class Times:
         self.seconds: dict[str, float] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Called where tests are only collected: no worker has this object."""
+        """Keep the names of the tests where they are only collected: no worker has this object."""
         self.names = {item.nodeid for item in session.items}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """The last report of a test has what it took."""
+        """Note what a test took, which its last report has."""
         for name, value in report.user_properties:
             if report.when == "teardown" and name == "processor":
                 self.seconds[report.nodeid] = float(str(value))
 
 
 def run(*words: str) -> tuple[int, Times]:
-    """The exit code of the tests, and what they took; in a process of its own, for pytest starts once in each."""
+    """Return the exit code of the tests, and what they took; in a process of its own: pytest starts once in each."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(_run, words).result()
 
 
 def _run(words: tuple[str, ...]) -> tuple[int, Times]:
-    """The same in this process."""
+    """Return the same in this process."""
     times = Times()
     return int(pytest.main(["--rootdir", str(ROOT), *words], plugins=[times])), times
 
 
 def write(long: set[str]) -> None:
-    """One line a test, in order."""
+    """Write one line a test, in order."""
     LIST.write_text("".join(f"{name}\n" for name in sorted(long)), encoding="utf-8")
 
 

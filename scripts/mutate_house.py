@@ -102,7 +102,7 @@ def tracked() -> list[str]:
 
 
 def noticed(change: Change, copy: Path, long: bool) -> bool:
-    """Whether a test fails in the copy with the change made; what takes far too long is noticed too."""
+    """Return whether a test fails in the copy with the change made; what takes far too long is noticed too."""
     tests = f"tests/{change.room}"
     environment = {**os.environ, "PYTHONPATH": str(copy), "OPENBLAS_NUM_THREADS": "1"}
     for which in ("not long", "long") if long else ("not long",):

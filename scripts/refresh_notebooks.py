@@ -25,21 +25,21 @@ PAGES = ROOT / "docs" / "notebooks"
 
 
 def cells(source: str) -> Iterator[list[ast.stmt]]:
-    """The statements of each cell, without the `return` that names what other cells see."""
+    """Yield the statements of each cell, without the `return` that names what other cells see."""
     for found in ast.parse(source).body:
         if isinstance(found, ast.FunctionDef) and any("app.cell" in ast.unparse(d) for d in found.decorator_list):
             yield [statement for statement in found.body if not isinstance(statement, ast.Return)]
 
 
 def prose(statement: ast.stmt) -> ast.expr | None:
-    """The text of `mo.md(...)`, `None` for anything else."""
+    """Return the text of `mo.md(...)`, `None` for anything else."""
     if isinstance(statement, ast.Expr) and isinstance(call := statement.value, ast.Call):
         return call.args[0] if ast.unparse(call.func) == "mo.md" else None
     return None
 
 
 def _shown(output: Any) -> str:
-    """An output on a page: SymPy as a formula, controls not at all, anything else as it prints."""
+    """Return an output on a page: SymPy as a formula, controls not at all, anything else as it prints."""
     import sympy
 
     from lightning_sym.display import Result
@@ -55,7 +55,7 @@ def _shown(output: Any) -> str:
 
 
 def page(path: Path) -> str:
-    """The page of a notebook, run now."""
+    """Return the page of a notebook, run now."""
     source = path.read_text(encoding="utf-8")
     outputs, names = runpy.run_path(str(path))["app"].run()
     lines = source.splitlines()
@@ -76,7 +76,7 @@ def page(path: Path) -> str:
 
 
 def for_jupyter(path: Path) -> str:
-    """The notebook as Jupyter opens it, without outputs; cells are numbered, so that it is the same each time."""
+    """Return the notebook as Jupyter opens it, without outputs; cells are numbered: it is the same each time."""
     command = [sys.executable, "-m", "marimo", "export", "ipynb", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=path.parent)  # noqa: S603 - our own
     written = json.loads(done.stdout)

@@ -66,7 +66,7 @@ class Example:
 
 
 def blocks(page: str) -> list[Block]:
-    """All fenced blocks of a page."""
+    """Return all fenced blocks of a page."""
     return [
         Block(found[2].strip(), found[3], found.start(3), page.count("\n", 0, found.start()) + 1)
         for found in _FENCE.finditer(page)
@@ -74,7 +74,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def examples(page: str) -> Iterator[Example]:
-    """What runs on a page, in order."""
+    """Yield what runs on a page, in order."""
     for block in blocks(page):
         if block.language == "console":
             yield from _commands(block)
@@ -87,7 +87,7 @@ def examples(page: str) -> Iterator[Example]:
 
 
 def _commands(block: Block) -> Iterator[Example]:
-    """The commands of a console block; a backslash at the end of a line goes on with the next."""
+    """Yield the commands of a console block; a backslash at the end of a line goes on with the next."""
     if not block.text.startswith("$ "):
         raise ValueError(f"line {block.line}: a console block must begin with `$ `")
     for found in re.finditer(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block.text, flags=re.MULTILINE):
@@ -102,12 +102,12 @@ class Session:
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
 
     def __post_init__(self) -> None:
-        """The folder holds what a checkout holds."""
+        """Link into the folder what a checkout holds."""
         for name in ("examples", "proofs_check"):
             (self.folder / name).symlink_to(ROOT / name)
 
     def run(self, example: Example) -> str:
-        """What an example prints on stdout.
+        """Return what an example prints on stdout.
 
         Raises:
             ValueError: it is no command that pages may show.
@@ -151,7 +151,7 @@ class Session:
 
 
 def steady(text: str) -> list[str]:
-    """Lines without the seconds at their ends, which are never the same, nor the spaces before these.
+    """Return lines without the seconds at their ends, which are never the same, nor the spaces before these.
 
     Example:
         >>> steady("one claim    0.1 s\\n") == steady("one claim   20.3 s")
@@ -163,7 +163,7 @@ def steady(text: str) -> list[str]:
 
 
 def shown(printed: str, found: str) -> str:
-    """What was found, shortened where the page leaves lines out.
+    """Return what was found, shortened where the page leaves lines out.
 
     As many first and last lines as the page has; in the middle the lines that begin with the same words.
 
@@ -184,7 +184,7 @@ def shown(printed: str, found: str) -> str:
 
 
 def refreshed(page: str, session: Session) -> str:
-    """The page with what its examples print now."""
+    """Return the page with what its examples print now."""
     out, at = [], 0
     for example in examples(page):
         found = session.run(example)
@@ -195,7 +195,7 @@ def refreshed(page: str, session: Session) -> str:
 
 
 def drawn(command: str, session: Session, suffix: str) -> bytes:
-    """The picture that a command draws."""
+    """Return the picture that a command draws."""
     file = f"picture{suffix}"
     session.run(Example("console", f"{command} {file}", "", 0, 0))
     return (session.folder / file).read_bytes()

@@ -39,7 +39,7 @@ class Equations:
     wanted: npt.NDArray[np.float64]
 
     def outputs(self, vectors: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex128]:
-        """The outputs of weights that are given one after the other, one network a row."""
+        """Return the outputs of weights that are given one after the other, one network a row."""
         many = len(vectors)
         x, at = np.broadcast_to(self.inputs.astype(complex), (many, *self.inputs.shape)), 0
         for i, a in enumerate(self.shape.attention_ranks):
@@ -53,7 +53,7 @@ class Equations:
         return x.reshape(many, -1)
 
     def linear(self, vectors: Vectors) -> tuple[Vectors, Vectors, Vectors]:
-        """The differentials, their inverses, and how much is left; complex steps lose nothing for polynomials."""
+        """Return the differentials, their inverses, and how much is left; complex steps lose nothing here."""
         many, size = vectors.shape
         moved = np.repeat(vectors.astype(complex)[:, None, :], size, axis=1)
         moved[:, range(size), range(size)] += 1e-30j
@@ -64,12 +64,12 @@ class Equations:
         return differential, inverse, (found[:, 0].real - self.wanted) / unit
 
     def steps(self, vectors: Vectors) -> tuple[Vectors, npt.NDArray[np.float64]]:
-        """Newton's steps, and how much is left."""
+        """Return Newton's steps, and how much is left."""
         _, inverse, left = self.linear(vectors)
         return (inverse @ left[..., None])[..., 0], np.abs(left).max(axis=1)
 
     def lowered(self, vectors: Vectors) -> Vectors:
-        """Points that short steps in the fiber lead to, each to smaller weights, the smallest if it goes well.
+        """Return points that short steps in the fiber lead to, each to smaller weights, the smallest if it goes well.
 
         So all weights with the zero function meet at 0, where the fiber is singular and Newton's method fails, and
         elsewhere points with a spare row, or far away, come to a compact set.
@@ -89,7 +89,7 @@ class Equations:
         return here
 
     def brought_back(self, vectors: Vectors, most: int) -> tuple[Vectors, npt.NDArray[np.bool_]]:
-        """Points near these, and whether they are in the fiber."""
+        """Return points near these, and whether they are in the fiber."""
         here = vectors.copy()
         for _ in range(most):
             step, left = self.steps(here)
@@ -100,7 +100,7 @@ class Equations:
         return here, self.steps(here)[1] < CLOSE
 
     def wandered(self, vectors: Vectors, generator: np.random.Generator) -> Vectors:
-        """Points that a short step in the fiber leads to, each in a direction of its own."""
+        """Return points that a short step in the fiber leads to, each in a direction of its own."""
         way = generator.normal(size=vectors.shape)
         way *= STEP / np.linalg.norm(way, axis=1, keepdims=True)
         after, good = self.brought_back(vectors + way, 5)
@@ -108,7 +108,7 @@ class Equations:
         return np.where(good[:, None], after, vectors)
 
     def joined(self, starts: Vectors, ends: Vectors) -> npt.NDArray[np.bool_]:
-        """Whether a path of short steps was found, pair by pair."""
+        """Return whether a path of short steps was found, pair by pair."""
         here, done = starts.copy(), np.zeros(len(starts), dtype=bool)
         going, best = np.arange(len(starts)), np.full(len(starts), np.inf)
         for _ in range(MOST_STEPS):

@@ -33,7 +33,7 @@ SIZES = [
 
 
 def drawn(source: np.random.Generator, count: int, n: int, d: int, heads: tuple[int, ...]) -> Networks:
-    """So many networks, named as weights are; layers of fewer heads have idle ones."""
+    """Return so many random networks, named as weights are; layers of fewer heads have idle ones."""
     most, found = max(heads), dict[str, npt.NDArray[Any]]()
     if n < d:
         found["E"] = np.repeat(np.eye(d, dtype=int)[None, :, :n], count, axis=0)
@@ -57,7 +57,7 @@ def drawn(source: np.random.Generator, count: int, n: int, d: int, heads: tuple[
 def outputs(
     nets: Networks, x: npt.NDArray[Any], heads: tuple[int, ...], *, causal: bool, skip: bool
 ) -> npt.NDArray[Any]:
-    """Of all networks, `x` an input."""
+    """Return the outputs of all networks at an input `x`."""
     count, t, most = len(next(iter(nets.values()))), x.shape[1], max(heads)
     seen = np.triu(np.ones((t, t), bool)) if causal else np.ones((t, t), bool)
     stream = nets["E"] @ x if "E" in nets else np.repeat(x[None], count, axis=0)

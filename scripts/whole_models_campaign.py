@@ -35,7 +35,7 @@ KINDS = (
 
 
 def drawn(source: np.random.Generator, kinds: Sequence[str], *, wide: bool = False) -> tuple[str, dict[str, Any]]:
-    """A kind and sizes for `small_checkpoint`, small ones.
+    """Return a kind and sizes for `small_checkpoint`, small ones.
 
     Args:
         source: of random numbers.
@@ -75,7 +75,7 @@ def made(kind: str, sizes: dict[str, Any], seed: int) -> MadeCheckpoint:
 
 
 def decoder_of(one: MadeCheckpoint) -> Decoder:
-    """The same shape, for the Jacobian."""
+    """Return the same shape, for the Jacobian."""
     form, there = one.form, {name.removesuffix("_bias") for name, _ in one.blocks[0].present() if "_bias" in name}
     old = form.norm == "layer"
     return Decoder(
@@ -89,7 +89,7 @@ def decoder_of(one: MadeCheckpoint) -> Decoder:
 
 
 def shapes(count: int, source: np.random.Generator, kinds: Sequence[str], most: int, done: Path) -> Counter[str]:
-    """Dimensions against ranks, until so many distinct shapes are certified; each is a line of the file.
+    """Count dimensions against ranks, until so many distinct shapes are certified; each is a line of the file.
 
     Shapes that stand in the file are not drawn again, so that runs in portions add up.
     """
@@ -112,7 +112,7 @@ def shapes(count: int, source: np.random.Generator, kinds: Sequence[str], most: 
 
 
 def against_jacobian(one: MadeCheckpoint, decoder: Decoder) -> str:
-    """Whether the rank of the Jacobian is what `symmetries` says, in a word."""
+    """Return whether the rank of the Jacobian is what `symmetries` says, in a word."""
     found = symmetries_of(one)
     if found.functions is None:  # no theorem, or a chance of small weights, such as two neurons of one layer alone
         return "not certified"
@@ -132,7 +132,7 @@ def with_block(one: MadeCheckpoint, layer: int, **parts: Any) -> MadeCheckpoint:
 
 
 def changed(one: MadeCheckpoint, source: np.random.Generator) -> tuple[str, MadeCheckpoint]:
-    """Another function, nearly the same, and what was done."""
+    """Return what was done, and a checkpoint of another function, nearly the same."""
     layer = int(source.integers(one.form.layers))
     block = one.blocks[layer]
     names = [name for name, _ in block.present() if name != "key_bias" or one.form.theta is not None]
@@ -161,7 +161,7 @@ def changed(one: MadeCheckpoint, source: np.random.Generator) -> tuple[str, Made
 
 
 def pairs(count: int, source: np.random.Generator, kinds: Sequence[str]) -> Counter[str]:
-    """Rewritten pairs, and changed ones."""
+    """Return what was told of rewritten pairs, and of changed ones."""
     told: Counter[str] = Counter()
     while sum(told.values()) < count:
         kind, sizes = drawn(source, kinds)
@@ -194,7 +194,7 @@ def pairs(count: int, source: np.random.Generator, kinds: Sequence[str]) -> Coun
 
 
 def special(one: MadeCheckpoint, source: np.random.Generator) -> tuple[str, MadeCheckpoint]:
-    """The same with a coincidence of weights in one layer, and what `symmetries` calls it."""
+    """Return the same with a coincidence of weights in one layer, and what `symmetries` calls it."""
     layer = int(source.integers(one.form.layers))
     block = one.blocks[layer]
     parts = {name: np.array(array) for name, array in block.present()}

@@ -49,13 +49,13 @@ class Case(NamedTuple):
 
 
 def layer(tokens: int, radius: str, *, softmax: bool = False, **matrices: Rows) -> Case:
-    """An attention network; an underscore in a name stands for a point."""
+    """Return an attention network; an underscore in a name stands for a point."""
     named = {name.replace("_", "."): rows for name, rows in matrices.items()}
     return Case("attention", named, tokens, radius, softmax)
 
 
 def strings(model: str, v: int, e: int, radius: str = "1") -> Case:
-    """A model over strings of two words, at zero weights."""
+    """Return a model over strings of two words, at zero weights."""
     sizes = {"E": (v, e), "Q": (e, e), "U": (e, v)}
     return Case(
         model, {name: [[0] * columns for _ in range(rows)] for name, (rows, columns) in sizes.items()}, 2, radius
@@ -160,7 +160,7 @@ FIND: dict[str, Callable[[Case], Proved]] = {
 
 
 def form(case: Case) -> NetworkForm:
-    """What the network does besides."""
+    """Return what the network does besides."""
     return NetworkForm(SOFTMAX) if case.softmax else NetworkForm()
 
 
@@ -174,7 +174,7 @@ def _inputs(case: Case) -> dict[str, Any]:
 
 
 def documents() -> Iterator[dict[str, Any]]:
-    """Each case as the file has it."""
+    """Yield each case as the file has it."""
     for name, case in CASES.items():
         proved = FIND[case.model](case)
         yield {
@@ -188,7 +188,7 @@ def documents() -> Iterator[dict[str, Any]]:
 
 
 def text() -> str:
-    """The file."""
+    """Return the file."""
     lines = ",\n".join("  " + json.dumps(each) for each in documents())
     return f'{{\n "about": {json.dumps(ABOUT)},\n "cases": [\n{lines}\n ]\n}}\n'
 

@@ -25,7 +25,7 @@ def _cell(v: int, e: int) -> str:
 
 
 def text() -> str:
-    """The table: a row for each vocabulary, a column for each width."""
+    """Return the table: a row for each vocabulary, a column for each width."""
     head = " & ".join(["$v \\backslash e$", *map(str, WIDTHS)])
     rows = [" & ".join([str(v), *(_cell(v, e) for e in WIDTHS)]) for v in WORDS]
     body = " \\\\\n".join([f"{head} \\\\ \\hline\n{rows[0]}", *rows[1:]])

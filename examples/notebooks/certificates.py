@@ -70,7 +70,7 @@ def _(dimension_certificate, found):
 @app.cell
 def _(Path, document, mo, tempfile, textwrap, verify, write_certificate):
     def checked(certificate):
-        """What the checker says of a certificate: what it proves, or why it is rejected."""
+        """Return what the checker says of a certificate: what it proves, or why it is rejected."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "certificate.json"
             write_certificate(file, certificate)

@@ -31,12 +31,12 @@ BRANCHES = (1, 3, 5)
 
 
 def determinant(one: Neuron, other: Neuron) -> int:
-    """That of two gates; 0 exactly where they are parallel."""
+    """Return the determinant of the gates of two neurons; it is 0 exactly where they are parallel."""
     return one.gate[0] * other.gate[1] - one.gate[1] * other.gate[0]
 
 
 def poles(neuron: Neuron) -> list[complex]:
-    """The first poles of a neuron, as floats: `2 |g| cos(z - phi)` is an odd multiple of `pi i`.
+    """Return the first poles of a neuron, as floats: `2 |g| cos(z - phi)` is an odd multiple of `pi i`.
 
     Example:
         >>> one = poles(NEURONS[0])

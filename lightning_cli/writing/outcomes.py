@@ -48,7 +48,7 @@ def summary(results: Mapping[str, ClaimResult], claims: Sequence[Claim], *, quic
 
 
 def command(claim: Claim, *, quick: bool) -> str:
-    """What repeats the check of a claim."""
+    """Return what repeats the check of a claim."""
     return f"lightning-sym check {claim.id}" + (" --quick" if quick else "")
 
 

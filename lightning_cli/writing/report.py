@@ -271,7 +271,7 @@ COLUMN, ROW, BOX, HEIGHT = 222, 30, 194, 22
 
 
 def _order(columns: list[list[str]], below: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Each column sorted so that lines are short: by the mean place of what a claim is joined to."""
+    """Return each column sorted so that lines are short: by the mean place of what a claim is joined to."""
     for _ in range(4):
         for direction in (1, -1):
             span = columns if direction == 1 else columns[::-1]
@@ -291,7 +291,7 @@ def _order(columns: list[list[str]], below: Mapping[str, Sequence[str]]) -> list
 
 
 def graph_svg(claims: Sequence[str], kinds: Mapping[str, str], anchors: Mapping[str, str]) -> str:
-    """The drawing as SVG, from left to right.
+    """Return the drawing as SVG, from left to right.
 
     Args:
         claims: their ids.

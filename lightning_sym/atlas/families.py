@@ -44,7 +44,7 @@ def _range(text: str, name: str) -> tuple[int, ...]:
 
 
 def _values(value: object, name: str) -> tuple[Any, ...]:
-    """What a key may have: one value, a list, or for sizes a range; none twice."""
+    """Return what a key may have: one value, a list, or for sizes a range; none twice."""
     found: list[Any] = []
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if name in FORM_CHOICES and isinstance(item, str) and item == "both":
@@ -67,7 +67,7 @@ def _values(value: object, name: str) -> tuple[Any, ...]:
 
 
 def _lists(values: Sequence[int | None], depth: int) -> int:
-    """How many lists of value ranks there are, none counted as one."""
+    """Return how many lists of value ranks there are, none counted as one."""
     numbers = sum(value is not None for value in values)
     return int(numbers < len(values)) + (int(numbers**depth) if numbers else 0)
 
@@ -120,7 +120,7 @@ class Family:
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Family:
-        """A family from its keys, as they stand in a TOML file.
+        """Return a family from its keys, as they stand in a TOML file.
 
         Raises:
             BadInput: a key is unknown or missing, or has a value that it cannot have.
@@ -149,7 +149,7 @@ class Family:
         return family
 
     def __repr__(self) -> str:
-        """As it would be typed: only what was said."""
+        """Return the family as it would be typed, with only the fields that were set."""
         shown = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
         return f"Family({', '.join(shown)})"
 
@@ -173,7 +173,7 @@ class Family:
     def _network(
         self, widths: Sizes, ranks: Sizes, values: Sizes | None, options: Sequence[Any]
     ) -> Architecture | None:
-        """A combination, unless there is no such network or it is too large."""
+        """Return a combination, unless there is no such network or it is too large."""
         tokens, heads, embed, unembed, normalization, mask, skip = options
         if skip and len(set(widths)) > 1:
             return None
@@ -184,7 +184,7 @@ class Family:
         return network if self.largest is None or network.parameter_count <= self.largest else None
 
     def _layers(self, depth: int) -> Iterator[tuple[Sizes, Sizes, Sizes | None]]:
-        """Widths, ranks and value ranks of all networks of a depth."""
+        """Yield widths, ranks and value ranks of all networks of a depth."""
         if self.uniform:
             for d, a, b in product(self.widths, self.ranks, self.value_ranks):
                 yield (d,) * (depth + 1), (a,) * depth, None if b is None else (b,) * depth
@@ -197,7 +197,7 @@ class Family:
                     yield widths, ranks, values
 
     def networks(self) -> Iterator[Architecture]:
-        """The networks, each once, always in the same order.
+        """Yield the networks, each once, always in the same order.
 
         Raises:
             BadInput: fewer different ones were found than are to be drawn.
@@ -242,7 +242,7 @@ class Family:
 
 
 def family_keys(file: str | PathLike[str]) -> dict[str, Any]:
-    """What a TOML file says of a family, unchecked: `Family.of` takes it.
+    """Return what a TOML file says of a family, unchecked: `Family.of` takes it.
 
     Raises:
         BadInput: the file cannot be read, or is no TOML.

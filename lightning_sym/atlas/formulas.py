@@ -48,7 +48,7 @@ _SAYABLE = (
 
 
 def names_of(network: Architecture) -> dict[str, Any]:
-    """What a formula may call upon, for a network.
+    """Return what a formula may call upon, for a network.
 
     `l` layers, `t` tokens, `h` heads, `P` parameters, `n` rows of the input, `m` rows of the output, `skip`, `causal`,
     `softmax` (0 or 1); the lists `widths`, `ranks`, `value_ranks`; where all layers have the same, `d`, `a` and `b`.
@@ -118,7 +118,7 @@ class Formula:
         )
 
     def at(self, network: Architecture) -> int | None:
-        """The number for a network; `None` where a size has no value, such as `d` for unequal widths.
+        """Return the number for a network; `None` where a size has no value, such as `d` for unequal widths.
 
         Raises:
             BadInput: the formula gives no whole number there.
@@ -172,7 +172,7 @@ class _Evaluation:
         self.names, self.text, self.steps = dict(names), text, 0
 
     def of(self, node: ast.AST) -> Any:
-        """The value of a part of the formula."""
+        """Return the value of a part of the formula."""
         operations = _chain(node)
         self.steps += 1 + len(operations)
         if self.steps > _MOST_STEPS:
@@ -217,7 +217,7 @@ class _Evaluation:
         raise BadInput(f"a formula must be of numbers, sizes, + - * // ** and sums over layers, got {shown(self.text)}")
 
     def _over(self, each: ast.AST, loop: ast.comprehension) -> tuple[Any, ...]:
-        """The values of a part for all items of a list."""
+        """Return the values of a part for all items of a list."""
         target = loop.target
         names = [target] if isinstance(target, ast.Name) else getattr(target, "elts", [])
         if not names or not all(isinstance(name, ast.Name) for name in names):

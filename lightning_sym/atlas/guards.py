@@ -23,7 +23,7 @@ class Watch:
 
 
 def only_reads(action: int, first: str | None, second: Any, _base: Any, _trigger: Any) -> int:
-    """What a condition may do: read the table, and call functions that read nothing else."""
+    """Return what a condition may do: read the table, and call functions that read nothing else."""
     harmless = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) or (
         action == sqlite3.SQLITE_FUNCTION and second not in ("load_extension", "readfile", "writefile")
     )

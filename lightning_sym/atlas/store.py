@@ -116,7 +116,7 @@ create table networks (
 
 
 def key_of(network: Architecture) -> str:
-    """The key of a network: its certificate form, in one line of JSON.
+    """Return the key of a network: its certificate form, in one line of JSON.
 
     Raises:
         BadInput: the network has an option that certificates have no words for.
@@ -203,7 +203,7 @@ class Atlas:
             self._require_known()
 
     def _is_empty(self) -> bool:
-        """Whether nothing was ever written into the file, as where the disk was full when it was made."""
+        """Return whether nothing was ever written into the file, as where the disk was full when it was made."""
         if not self.path.stat().st_size:
             return True
         tables = self.connection.execute("select count(*) from sqlite_master").fetchone()[0]
@@ -279,7 +279,7 @@ class Atlas:
             return self.connection.execute("delete from networks where status = ?", (status,)).rowcount
 
     def entries(self, where: str | None = None, most: int = _MOST_ROWS) -> Iterator[Entry]:
-        """Rows in order of size: parameters, then the key.
+        """Yield rows in order of size: parameters, then the key.
 
         Args:
             where: a condition in SQL on the columns, such as `depth = 2 and lower < upper`.
@@ -314,7 +314,7 @@ class Atlas:
             self.connection.set_progress_handler(None, 0)
 
     def _entry(self, row: tuple[Any, ...]) -> Entry:
-        """A row of the file, which may be damaged."""
+        """Return a row of the file, which may be damaged."""
         entry = Entry(*row)
         wrong = [name for name, value in zip(COLUMNS, row, strict=True) if type(value) not in _TYPES[name]]
         try:
@@ -327,7 +327,7 @@ class Atlas:
         return entry
 
     def counts(self) -> dict[str, int]:
-        """How many networks there are of each status."""
+        """Return how many networks there are of each status."""
         found = self._rows("select status, count(*) from networks group by status order by status")
         return {str(status): int(number) for status, number in found}
 

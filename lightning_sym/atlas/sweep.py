@@ -39,7 +39,7 @@ _START = 0.5
 
 
 def measure(networks: list[Architecture], seed: int, memory: int, *, certificates: bool) -> list[Entry]:
-    """The rows of the first of some networks, as many as a slice of time allows, one at least: what a worker does."""
+    """Return the rows of the first of some networks, as many as a slice of time allows, one at least."""
     end = time.monotonic() + _SLICE
     rows: list[Entry] = []
     for network in networks:
@@ -146,7 +146,7 @@ class _NetworkQueue:
 
 
 def rough_seconds(network: Architecture) -> float:
-    """How long a network may take, from the bytes that its first Jacobian may need."""
+    """Return how long a network may take, from the bytes that its first Jacobian may need."""
     size, order = network.parameter_count, orders_of(network)[0]
     return bytes_needed(network, size + 1, size, order, PRIMES[0]) / _BYTES_A_SECOND
 
@@ -214,7 +214,7 @@ def sweep(
         queue, begun = _NetworkQueue(new()), time.monotonic()
 
         def others_are_worth_it(batch: list[Architecture]) -> bool:
-            """Whether two would save more than it takes to start them, if what comes takes as long as what came."""
+            """Return whether two would save more than it takes to start them, if what comes takes as long as before."""
             left = (total - known - measured) * (time.monotonic() - begun) / max(measured, 1)
             return max(map(rough_seconds, batch)) > _START or (measured > 0 and left > 2 * _START)
 

@@ -82,7 +82,9 @@ def _serve(connection: Connection) -> None:
 
 @contextmanager
 def processes(workers: int, heard: Callable[[Any], None] = lambda news: None) -> Iterator[Submit]:
-    """Processes of this machine; one thread each, they are as many as the cores.
+    """Yield a function that submits work to processes of this machine, one thread each.
+
+    They are as many as the cores.
 
     Each has a pipe of its own, which ends with it: a process that is killed leaves nobody waiting.
 
@@ -140,7 +142,7 @@ def _one_thread_each() -> Iterator[None]:
 
 @contextmanager
 def cluster(address: str) -> Iterator[tuple[Submit, int, Callable[[], None]]]:
-    """The workers of a Dask scheduler: who hands out, how many they are, and what looks after them.
+    """Yield the workers of a Dask scheduler: who hands out, how many they are, and what looks after them.
 
     Raises:
         MissingExtra: Dask is not installed.
@@ -155,12 +157,12 @@ class Spread(Protocol):
     """Does one thing to each of several, as `map` does: in this process, or wherever there are hands."""
 
     def __call__(self, work: Callable[[T], R], things: Iterable[T], /) -> Iterable[R]:
-        """The results, in the order of the things."""
+        """Return the results, in the order of the things."""
 
 
 @contextmanager
 def spread_over(address: str | None) -> Iterator[Spread]:
-    """What does things side by side by the workers of a Dask scheduler; without an address one after another, here.
+    """Yield what does things side by side by the workers of a Dask scheduler; without an address one by one, here.
 
     What is done to all things is sent once, and held where it is asked for. If a worker dies, what it was doing is done
     again by another one.
@@ -206,7 +208,7 @@ def _waited_for(future: Any, look: Callable[[], None]) -> Any:
 
 @contextmanager
 def _connected(address: str) -> Iterator[tuple[Any, int, Callable[[], None]]]:
-    """A Dask client, how many threads its workers have, and what is to be called while one waits.
+    """Yield a Dask client, how many threads its workers have, and what is to be called while one waits.
 
     Raises:
         MissingExtra: Dask is not installed.

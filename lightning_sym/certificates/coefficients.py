@@ -13,7 +13,7 @@ Terms = Mapping[tuple[int, ...], Fraction]
 
 
 def terms_document(polynomial: Terms) -> list[list[Any]]:
-    """A polynomial as its terms, coefficient and exponents.
+    """Return a polynomial as its terms, coefficient and exponents.
 
     Example:
         >>> terms_document({(1, 2): Fraction(-1, 2)})
@@ -23,7 +23,7 @@ def terms_document(polynomial: Terms) -> list[list[Any]]:
 
 
 def coordinates_document(numerators: Sequence[Terms], denominator: Terms, seen: Mapping[int, int]) -> Document:
-    """Coordinates, and which of them are generators, in the order in which one follows from those before it."""
+    """Return coordinates and which of them are generators, so that one follows from those before it."""
     return {
         "numerators": [terms_document(p) for p in numerators],
         "denominator": terms_document(denominator),
@@ -32,7 +32,7 @@ def coordinates_document(numerators: Sequence[Terms], denominator: Terms, seen: 
 
 
 def coefficient_certificate(about: Document, lower: Fraction, upper: Fraction, above: Any, below: Any) -> Document:
-    """A certificate for a learning coefficient between two bounds.
+    """Return a certificate for a learning coefficient between two bounds.
 
     Args:
         about: `{"polynomials": ...}` with `"point"`, or `{"model": ...}` with its sizes.

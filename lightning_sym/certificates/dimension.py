@@ -45,7 +45,7 @@ MOST_ROWS = 8 * 10**6
 
 
 def transformer_certificate(shape: Transformer) -> Document:
-    """A certificate for the dimension of a transformer.
+    """Return a certificate for the dimension of a transformer.
 
     The weights are made from the seed by the checker, sparse ones, of which ranks take no time
     (`docs/certificate.md`, `"kind": "transformer"`). They meet the conditions of Proposition 18 of
@@ -82,7 +82,7 @@ def transformer_certificate(shape: Transformer) -> Document:
 
 
 def layers_certificate(shape: Architecture, dimension: int, proof: Callable[[Architecture], Document]) -> Document:
-    """A certificate for the dimension as a sum over layers (`docs/certificate.md`, `"kind": "layers"`).
+    """Return a certificate for the dimension as a sum over layers (`docs/certificate.md`, `"kind": "layers"`).
 
     Args:
         shape: the network.
@@ -128,7 +128,7 @@ _VARIETIES = {Evidence.LINEAR: "linear maps", Evidence.FORMS: "head forms"}
 def minor_document(
     weights: Sequence[PrimeFieldMatrix], sample: Sample, rank: int, p: int, terms: int | None
 ) -> Document | None:
-    """The lower bound: rows and columns of a minor of the given size that is not zero modulo `p`.
+    """Return the lower bound: rows and columns of a minor of the given size that is not zero modulo `p`.
 
     Args:
         weights: the point, in canonical order.
@@ -151,12 +151,12 @@ def minor_document(
 def directions_document(
     kind: str, bound: int, weights: Sequence[PrimeFieldMatrix], families: Sequence[str], p: int
 ) -> Document:
-    """An upper bound: parameters minus the rank of some directions at these weights."""
+    """Return an upper bound: parameters minus the rank of some directions at these weights."""
     return {"kind": kind, "bound": bound, "prime": p, "weights": matrices_document(weights), "families": list(families)}
 
 
 def _upper_bound(result: CertifiedDimension, modulo_2: Sequence[PrimeFieldMatrix] | None) -> Document:
-    """The simplest of the bounds that attain the smallest: an orbit, modulo 2 if it can, a count, other directions."""
+    """Return the simplest of the bounds that attain the smallest: an orbit, modulo 2 if it can, a count, others."""
     architecture, upper, evidence = result.architecture, result.upper, result.upper_evidence
     p = PRIMES[0]
     generator = np.random.default_rng([result.seed, 0])  # as in `certified_dimension`
@@ -187,7 +187,7 @@ def _upper_bound(result: CertifiedDimension, modulo_2: Sequence[PrimeFieldMatrix
 def dimension_certificate(
     result: CertifiedDimension, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
 ) -> Document:
-    r"""A certificate for the bounds of a dimension, whether they meet or not.
+    r"""Return a certificate for the bounds of a dimension, whether they meet or not.
 
     Rows of the Jacobian are computed anew, all their columns, and as many of both are kept as the lower bound says. Of
     a transformer that was certified without one it is a shape and a seed; of a sum over layers those of the layers.
@@ -231,7 +231,7 @@ def dimension_certificate(
 
 
 def _matrix_rows(result: CertifiedDimension, terms: int) -> int:
-    """How many rows of matrices, of one entry for each token, stand in the file for one row of the Jacobian."""
+    """Return how many rows of matrices, of one entry for each token, stand in the file for one row of the Jacobian."""
     network = result.architecture
     drawn = network.depth * network.heads * network.tokens if result.has_free_exponentials else 0
     return network.input_width + network.output_width * terms + drawn
@@ -240,7 +240,7 @@ def _matrix_rows(result: CertifiedDimension, terms: int) -> int:
 def _modulo_2(
     result: CertifiedDimension, memory: int, report: Progress
 ) -> tuple[list[PrimeFieldMatrix], Document] | None:
-    """The lower bound of a large network modulo 2, and its point, where there is one."""
+    """Return the lower bound of a large network modulo 2, and its point, where there is one."""
     architecture, rank = result.architecture, result.lower
     if rank < SMALLEST_RANK or result.order is not None or not fits_a_slot(architecture, 1, 2):
         return None
@@ -257,7 +257,7 @@ def _modulo_2(
 
 
 def _lower_bound(result: CertifiedDimension, memory: int, report: Progress) -> Document:
-    """A minor as large as the lower bound, of few Taylor coefficients and few inputs, which makes it quick to check."""
+    """Return a minor as large as the lower bound, of few Taylor coefficients and inputs: it is quick to check."""
     architecture, rows = result.architecture, result.lower + SURPLUS_ROWS
     outputs = architecture.output_width * architecture.tokens
     most = None if result.order is None else (result.order + 1) // 2
@@ -297,5 +297,5 @@ def _lower_bound(result: CertifiedDimension, memory: int, report: Progress) -> D
 
 
 def _work(lower_bound: Document) -> int:
-    """How long a minor takes to check, about."""
+    """Return how long a minor takes to check, about."""
     return int(inputs(lower_bound) * (lower_bound["terms"] or 1))

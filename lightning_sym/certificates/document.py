@@ -32,12 +32,12 @@ _MOST_COEFFICIENTS = 1000
 
 
 def opening(kind: str) -> Document:
-    """What every certificate begins with."""
+    """Return what every certificate begins with."""
     return {"format": FORMAT, "version": VERSION, "kind": kind}
 
 
 def normalization_document(normalization: Normalization | None) -> Document | None:
-    """A normalization as a certificate names it: softmax, or a polynomial by its coefficients.
+    """Return a normalization as a certificate names it: softmax, or a polynomial by its coefficients.
 
     Raises:
         BadInput: it is neither.
@@ -59,7 +59,7 @@ def normalization_document(normalization: Normalization | None) -> Document | No
 
 
 def network_document(architecture: Architecture) -> Document:
-    """The shape of a network.
+    """Return the shape of a network.
 
     Example:
         >>> network_document(Architecture((2, 1), (3,), 2))["attention_ranks"]

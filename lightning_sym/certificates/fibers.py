@@ -32,7 +32,7 @@ Place = tuple[str, int]
 
 
 def fiber_certificate(found: Fiber, weights: Weights) -> Document:
-    """A certificate for what is known of the weights with the same function (docs/certificate.md, section 4.2).
+    """Return a certificate for what is known of the weights with the same function (docs/certificate.md, section 4.2).
 
     Where a theorem applies it says so, with all conditions that the theorem needs; where none does, it says which
     conditions fail over the rationals, if that is known of one.

@@ -12,7 +12,7 @@ from lightning_sym.whole_files import cannot_write, replacing
 
 
 def certificate_text(document: Document) -> str:
-    """A certificate as it is written: one field a line, so that people can find their way.
+    """Return a certificate as it is written: one field a line, so that people can find their way.
 
     Raises:
         TooLarge: it is larger than checkers read.

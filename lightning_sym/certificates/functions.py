@@ -50,7 +50,7 @@ def _theorem(first: Weights, second: Weights, tokens: int) -> str | None:
 
 
 def same_proof(first: Weights, second: Weights, tokens: int) -> Document:
-    """What a checker can follow to see that two networks of one form have the same function.
+    """Return what a checker can follow to see that two networks of one form have the same function.
 
     Raises:
         BadInput: nothing of the kinds that it knows is there.
@@ -131,7 +131,7 @@ def _longest(weights: Weights) -> int:
 
 
 def _apart(first: Weights, second: Weights, x: ObjectArray) -> bool:
-    """Whether balls show that the outputs differ."""
+    """Return whether balls show that the outputs differ."""
     one, other = (
         network_output(BallMatrix.of(x), w.architecture(x.shape[1]), list(map(BallMatrix.of, w.matrices.values())))
         for w in (first, second)
@@ -169,7 +169,9 @@ def _in_intervals(first: Weights, second: Weights, tokens: int, known: ObjectArr
 
 
 def difference_modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
-    """Where outputs are too long over the rationals: an input at which they differ modulo a prime, and the prime.
+    """Return an input at which outputs differ modulo a prime, and the prime.
+
+    It serves where outputs are too long over the rationals.
 
     Raises:
         BadInput: none was found, or there are letters.
@@ -206,7 +208,7 @@ def _different(comparison: Comparison, first: Weights, second: Weights, tokens: 
 
 
 def function_certificate(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> Document:
-    """A certificate with a form (docs/certificate.md, section 4.1); arguments as for `same_certificate`.
+    """Return a certificate with a form (docs/certificate.md, section 4.1); arguments as for `same_certificate`.
 
     Raises:
         BadInput: the forms differ, or nothing that shows the answer can be written down.

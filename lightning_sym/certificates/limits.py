@@ -27,7 +27,7 @@ MOST_BITS, GUARD_BITS = 4096, 64
 
 
 def inputs(lower_bound: Document) -> int:
-    """How often a checker evaluates the network: once for all rows in turn with the same input.
+    """Return how often a checker evaluates the network: once for all rows in turn with the same input.
 
     Example:
         >>> inputs({"rows": [{"input": [[1]]}, {"input": [[1]]}, {"input": [[2]]}]})
@@ -37,12 +37,12 @@ def inputs(lower_bound: Document) -> int:
 
 
 def slot(p: int) -> int:
-    """Bits that a checker gives a residue while it evaluates a network."""
+    """Return bits that a checker gives a residue while it evaluates a network."""
     return 16 if p == 2 else 64
 
 
 def fits_a_slot(architecture: Architecture, terms: int, p: int) -> bool:
-    """Whether sums of products of residues do not overflow in a checker.
+    """Return whether sums of products of residues do not overflow in a checker.
 
     Example:
         >>> [fits_a_slot(Architecture((1, m), (1,), 128), 1, 2) for m in (127, 128)]
@@ -55,7 +55,7 @@ def fits_a_slot(architecture: Architecture, terms: int, p: int) -> bool:
 
 
 def elimination_steps(rank: int, p: int) -> int:
-    """The steps that a checker counts, about, to see that a minor is not zero.
+    """Return the steps that a checker counts, about, to see that a minor is not zero.
 
     Example:
         >>> elimination_steps(1260, 4194301), elimination_steps(1260, 2), elimination_steps(10000, 2)
@@ -65,7 +65,7 @@ def elimination_steps(rank: int, p: int) -> int:
 
 
 def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
-    """The steps that a checker counts, about, while it evaluates a network with its derivatives.
+    """Return the steps that a checker counts, about, while it evaluates a network with its derivatives.
 
     Args:
         architecture: the network.
@@ -126,7 +126,7 @@ def require_heads(architecture: Architecture) -> None:
 
 
 def output_steps(architecture: Architecture, bits: int | None) -> int:
-    """The steps that a checker foresees for an output, of all pairs of tokens, or without mask and softmax of fewer.
+    """Return the steps that a checker foresees for an output, of all pairs of tokens, or fewer if nothing is normed.
 
     Args:
         architecture: the network, with as many tokens as the input has.

@@ -45,7 +45,7 @@ class BitEchelon:
         self._rows: dict[int, int] = {}
 
     def add(self, row: int) -> bool:
-        """Whether the row is independent of those before; then it is kept."""
+        """Return whether the row is independent of those before; then it is kept."""
         rows = self._rows
         while row and (last := row.bit_length()) in rows:
             row ^= rows[last]
@@ -63,7 +63,7 @@ class BitEchelon:
 
 
 def bits(rows: npt.NDArray[Any]) -> Iterator[int]:
-    """Each row of a matrix of integers modulo 2, as one integer.
+    """Yield each row of a matrix of integers modulo 2, as one integer.
 
     Example:
         >>> list(bits(np.array([[0, 3, -1], [1, 2, 0]])))
@@ -74,7 +74,7 @@ def bits(rows: npt.NDArray[Any]) -> Iterator[int]:
 
 
 def rank_modulo_2(rows: npt.NDArray[Any]) -> int:
-    """The rank over the field with two elements.
+    """Return the rank over the field with two elements.
 
     Example:
         >>> rank_modulo_2(np.array([[1, 1], [1, -1]]))
@@ -85,7 +85,7 @@ def rank_modulo_2(rows: npt.NDArray[Any]) -> int:
 
 
 def weights_modulo_2(architecture: Architecture, generator: np.random.Generator) -> list[PrimeFieldMatrix]:
-    """Random matrices modulo 2 of full rank, in canonical order.
+    """Return random matrices modulo 2 of full rank, in canonical order.
 
     Example:
         >>> network = Architecture((3, 3), (2,), 2)
@@ -106,7 +106,7 @@ def weights_modulo_2(architecture: Architecture, generator: np.random.Generator)
 def minor_modulo_2(
     architecture: Architecture, rank: int, seed: int, memory: int, report: Callable[[int], None]
 ) -> tuple[list[PrimeFieldMatrix], Document] | None:
-    """A point modulo 2, and the lower bound there, if one is found among a few points.
+    """Return a point modulo 2, and the lower bound there, if one is found among a few points.
 
     Args:
         architecture: the network; without normalization or with softmax.
@@ -148,7 +148,7 @@ class _JacobianModulo2(RandomJacobian):
 
 
 def _minor_at(jacobian: RandomJacobian, rank: int, report: Callable[[int], None]) -> Document | None:
-    """The lower bound at one point, if its Jacobian has this rank."""
+    """Return the lower bound at one point, if its Jacobian has this rank."""
     echelon, rows, idle = BitEchelon(), list[Document](), 0
     while len(rows) < rank and idle < IDLE:
         sample, before = jacobian.sample(jacobian.each), len(rows)
@@ -162,7 +162,7 @@ def _minor_at(jacobian: RandomJacobian, rank: int, report: Callable[[int], None]
 
 
 def orbit_modulo_2(architecture: Architecture, weights: Sequence[PrimeFieldMatrix]) -> int:
-    """A lower bound of the dimension of a generic orbit: the rank modulo 2 of the tangent directions at the weights.
+    """Return a lower bound of the dimension of generic orbits: the rank modulo 2 of the tangents at the weights.
 
     Example:
         >>> network = Architecture((3, 3), (2,), 2)

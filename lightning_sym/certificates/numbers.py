@@ -12,7 +12,7 @@ from lightning_sym.network.weights import Weights
 
 
 def number_document(number: Any) -> int | str:
-    """An exact number: an integer of at most twenty digits as it is, any other as numerator and denominator.
+    """Return an exact number: an integer of at most twenty digits as it is, any other as numerator and denominator.
 
     Raises:
         BadInput: it has too many digits.
@@ -24,12 +24,12 @@ def number_document(number: Any) -> int | str:
 
 
 def rational_document(matrix: Any) -> list[list[int | str]]:
-    """A matrix of exact numbers by its rows."""
+    """Return a matrix of exact numbers by its rows."""
     return [[number_document(x) for x in row] for row in matrix]
 
 
 def weights_document(weights: Weights) -> Document:
-    """Weights by name, entries exact.
+    """Return weights by name, entries exact.
 
     Raises:
         BadInput: a number is too long, or there are more layers than checkers read.

@@ -25,7 +25,7 @@ _MOST_PRODUCTS = 10**6
 
 
 def steps_between(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> list[Document]:
-    """Steps that lead from the first weights to the second, for networks that are known to be the same function.
+    """Return steps from the first weights to the second, for networks known to be the same function.
 
     Raises:
         BadInput: nothing but all coefficients shows it, or there are too many layers, or weights have letters.
@@ -44,7 +44,7 @@ def steps_between(comparison: Comparison, first: Weights, second: Weights, token
 
 
 def _path(found: Connection, first: Weights, second: Weights, tokens: int) -> list[Document] | None:
-    """Exchanges in single layers, then a group element or a rescaling; `None` where there are other moves."""
+    """Return exchanges in single layers, then a group element or a rescaling; `None` if other moves are there."""
     steps: list[Document] = []
     at = first
     for move in found.moves:
@@ -75,7 +75,7 @@ def _path(found: Connection, first: Weights, second: Weights, tokens: int) -> li
 
 
 def _is_one_function_of_its_input(old: Weights, new: Weights, number: int) -> bool:
-    """Whether the numbers `V_kl A_ij + V_ki A_lj` of a layer agree; not asked of layers with too many of them."""
+    """Return whether the numbers `V_kl A_ij + V_ki A_lj` of a layer agree; not asked where there are too many."""
     d_out, d = new.layers[number - 1].value.shape
     if d_out * d**3 > _MOST_PRODUCTS:
         return False
@@ -107,7 +107,7 @@ def _group(found: Connection) -> Document | None:
 
 
 def same_certificate(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> Document:
-    """A certificate for the answer that two networks compute the same function, or different ones.
+    """Return a certificate for the answer that two networks compute the same function, or different ones.
 
     Args:
         comparison: what `same_function` found for these weights and this number of tokens.

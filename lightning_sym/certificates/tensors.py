@@ -16,7 +16,7 @@ from lightning_sym.network.weights import Weights
 
 
 def tensor_certificate(found: Fiber, weights: Weights) -> Document:
-    """A certificate for Theorem 1 or 3 of docs/deep-lightning.md (`docs/certificate.md`, `"kind": "tensors"`).
+    """Return a certificate for Theorem 1 or 3 of docs/deep-lightning.md (`docs/certificate.md`, `"kind": "tensors"`).
 
     Args:
         found: what `fiber` found for these weights.

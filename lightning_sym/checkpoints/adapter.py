@@ -68,11 +68,11 @@ class Adapter:
     factors: Mapping[str, tuple[StoredTensor, StoredTensor]]
 
     def adapts(self, piece: str) -> bool:
-        """Whether it adds something to a piece."""
+        """Return whether it adds something to a piece."""
         return piece in self.places and self.places[piece].tensor in self.factors
 
     def added(self, piece: str, array: Numbers) -> Numbers:
-        """A piece with what is added to it, in float64, rounded to odd.
+        """Return a piece with what is added to it, in float64, rounded to odd.
 
         Raises:
             FileFormatError: the numbers are not finite, or so large or small that sums could not be exact.
@@ -95,7 +95,7 @@ class Adapter:
 
 
 def _to_odd(expansion: list[Numbers]) -> Numbers:
-    """The sum of numbers, rounded towards zero, its last bit 1 where it is not exact."""
+    """Return the sum of numbers, rounded towards zero, its last bit 1 where it is not exact."""
     total = np.asarray(sum(expansion), dtype=np.float64)
     rest = np.zeros(total.shape)
     for part in grown(expansion, -total)[::-1]:  # the largest that is left has the sign
@@ -106,7 +106,7 @@ def _to_odd(expansion: list[Numbers]) -> Numbers:
 
 
 def read_adapter(folder: Path, form: CheckpointForm, parts: frozenset[str]) -> Adapter:
-    """The adapter of a folder.
+    """Return the adapter of a folder.
 
     Args:
         folder: that of the adapter.
@@ -134,7 +134,7 @@ def read_adapter(folder: Path, form: CheckpointForm, parts: frozenset[str]) -> A
 
 
 def _scaling(config: Config) -> tuple[int, float]:
-    """The rank, and what `B A` is multiplied by."""
+    """Return the rank, and what `B A` is multiplied by."""
     kind = config.get("peft_type")
     if kind != "LORA":
         raise FileFormatError(f"peft_type must be LORA, got {shown(kind)}")
@@ -151,7 +151,7 @@ def _scaling(config: Config) -> tuple[int, float]:
 def _factors(
     tensors: Tensors, places: Mapping[str, Place], form: CheckpointForm, rank: int
 ) -> dict[str, tuple[StoredTensor, StoredTensor]]:
-    """By the name of a matrix, its two factors."""
+    """Return by the name of a matrix its two factors."""
     held = by_tensor(places)
     found: dict[str, dict[int, StoredTensor]] = {}
     for name, tensor in tensors.items():

@@ -13,23 +13,23 @@ from lightning_sym.rings.protocol import constants
 
 
 def times(weights: Array, x: Any) -> Any:
-    """`weights @ x`, in the way of the ring of `x`; entries that are no floats are its constants."""
+    """Return `weights @ x`, in the way of the ring of `x`; entries that are no floats are its constants."""
     after = getattr(x, "after", None) if weights.dtype.kind == "f" else None
     return constants(x, np.asarray(weights), "weights") @ x if after is None else after(weights)
 
 
 def ones(x: Any, rows: int, columns: int) -> Any:
-    """A matrix of ones over the ring of `x`."""
+    """Return a matrix of ones over the ring of `x`."""
     return constants(x, np.ones((rows, columns), dtype=int).astype(object), "a transformer")
 
 
 def spread(column: Array, x: Any) -> Any:
-    """Numbers, one a row of `x`, in each of its columns."""
+    """Return a matrix with a number for each row of `x`, repeated in as many columns as `x` has."""
     return constants(x, np.asarray(column)[:, None], "a transformer") @ ones(x, 1, x.shape[-1])
 
 
 def everywhere(number: Fraction, x: Any, rows: int, columns: int) -> Any:
-    """A rational number at every place."""
+    """Return a rational number at every place."""
     return constants(x, np.full((rows, columns), number, dtype=object), "a transformer")
 
 

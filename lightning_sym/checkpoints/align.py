@@ -48,7 +48,7 @@ class FoundStream:
 
 
 def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> FoundStream:
-    """What is done to the stream, and the gain of the final norm, that leaves least of both ends."""
+    """Return what is done to the stream, and the gain of the final norm, that leaves least of both ends."""
     theirs: Any = pieces_of(second, None, Walker.REWRITING)
     scale, width = scale_between(first.form.epsilon, second.form.epsilon), first.form.width
     identity = StreamMap(scale, order=np.arange(width), exact=True)
@@ -76,7 +76,7 @@ def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> Found
 
 
 def added_to_ends(made: Any, theirs: Pieces | None, form: CheckpointForm) -> dict[str, Any]:
-    """What is added to rows of embedding, positions and unembedding, so that they are nearest to the second's, or 0."""
+    """Return what is added to rows of embedding, positions and unembedding, to be nearest to the second's, or 0."""
     found, there = dict[str, Any](), dict(theirs.present()) if theirs else {}
     less = {name: np.asarray(there.get(name, 0), dtype=np.float64) - array for name, array in made.present()}
     if "positions" in less and allowed("moved", form):
@@ -93,7 +93,7 @@ def added_to_ends(made: Any, theirs: Pieces | None, form: CheckpointForm) -> dic
 
 
 def _fitted_streams(first: Checkpoint, second: Checkpoint, scale: Fraction) -> Iterator[StreamMap]:
-    """What may have been done to the stream, of the scale that the epsilons have."""
+    """Yield what may have been done to the stream, of the scale that the epsilons have."""
     try:
         for guess, _ in streams(first, second):
             yield replace(guess, scale=scale)
@@ -102,7 +102,7 @@ def _fitted_streams(first: Checkpoint, second: Checkpoint, scale: Fraction) -> I
 
 
 def scale_between(first: Fraction, second: Fraction) -> Fraction:
-    """The scale of the stream by which one epsilon becomes the other, 1 where there is none.
+    """Return the scale of the stream by which one epsilon becomes the other, 1 where there is none.
 
     Example:
         >>> scale_between(Fraction(1, 10**6), Fraction(4, 10**6)), scale_between(Fraction(1, 10**6), Fraction(1, 10**5))
@@ -114,7 +114,7 @@ def scale_between(first: Fraction, second: Fraction) -> Fraction:
 
 
 def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bool) -> LayerSymmetry:
-    """What is done inside a layer, each half by itself: what leaves least of it."""
+    """Return what is done inside a layer, each half by itself: what leaves least of it."""
     form, theirs = second.form.at(layer), pieces_of(second, layer, Walker.REWRITING)
     mine: Any = pieces_of(found.prepared.original, layer, Walker.REWRITING)
     try:
@@ -141,7 +141,7 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bo
 def _tried(
     prepared: Rewritten, layer: int, symmetry: LayerSymmetry, theirs: Pieces | None
 ) -> Iterator[tuple[LayerSymmetry, Pieces]]:
-    """A layer under a symmetry of it, if it is one, and with what LayerNorm allows along ones, if that is asked for."""
+    """Yield a layer under a symmetry of it, if it is one, and with what LayerNorm allows along ones, if asked for."""
     try:
         made = layer_under(prepared, layer, symmetry).block(layer)
     except BadInput:  # the rotation mixes different gains
@@ -156,7 +156,7 @@ def _tried(
 
 
 def along_ones(made: Pieces, theirs: Pieces | None) -> dict[str, Any]:
-    """What is added along the vector of ones, so that what maps read and write is nearest to the second's, or to 0."""
+    """Return what is added along the vector of ones, so that what maps read and write is nearest to theirs, or 0."""
     found, there = dict[str, Any](), dict(theirs.present()) if theirs else {}
     for name, array in made.present():
         piece = LAYER[name]
@@ -171,7 +171,7 @@ def along_ones(made: Pieces, theirs: Pieces | None) -> dict[str, Any]:
 
 
 def _biases(mine: Block, theirs: Block, form: CheckpointForm) -> dict[str, Any]:
-    """The biases of the second that a symmetry may give the first, where another one takes up what they lose."""
+    """Return the biases of the second that a symmetry may give the first, where another one takes up what they lose."""
     found: dict[str, Any] = {}
     for name, taken in BIASES.items():
         piece = name.replace("bias1", "norm1_bias").replace("bias2", "norm2_bias")
@@ -182,7 +182,7 @@ def _biases(mine: Block, theirs: Block, form: CheckpointForm) -> dict[str, Any]:
 
 
 def squares_of(made: Pieces, theirs: Pieces) -> dict[str, tuple[float, float]]:
-    """By piece, the square of the distance, and of the length of the second checkpoint's; some rows at a time."""
+    """Return by piece the squared distance, and the squared length of the second's piece; some rows at a time."""
     found, there = dict[str, tuple[float, float]](), dict(made.present())
     for name, new in theirs.present():
         if (old := there.get(name)) is None:
@@ -197,12 +197,12 @@ def squares_of(made: Pieces, theirs: Pieces) -> dict[str, tuple[float, float]]:
 
 
 def relative(square: float, whole: float) -> float:
-    """A distance over a length."""
+    """Return a distance over a length."""
     return sqrt(square / whole) if whole > 0 else inf if square > 0 else 0.0
 
 
 def sum_of(squares: Iterable[tuple[float, float]]) -> float:
-    """Squares of distances, of all pieces together."""
+    """Return squares of distances, of all pieces together."""
     return sum(apart for apart, _ in squares)
 
 
@@ -315,7 +315,7 @@ def align(
 
 
 def _measured(first: Checkpoint, second: Checkpoint, symmetry: Symmetry) -> Aligned:
-    """How far all pieces of the first are from the second's, as they are and under a symmetry."""
+    """Return how far all pieces of the first are from the second's, as they are and under a symmetry."""
     made = apply(symmetry, first, exact=False)
     pieces, sums = list[AlignedPiece](), np.zeros(3)
     for where in (None, *range(first.form.layers)):

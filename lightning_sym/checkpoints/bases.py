@@ -26,7 +26,7 @@ class Basis(Protocol):
     """What is done to a space."""
 
     def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
-        """A piece's array with its axis, or its scale, at this place moved."""
+        """Return a piece's array with its axis, or its scale, at this place moved."""
         ...
 
 
@@ -43,7 +43,7 @@ class Matrices:
 
     @classmethod
     def of(cls, part: Any, ring: Arithmetic) -> Matrices:
-        """Those of a part of a symmetry."""
+        """Return those of a part of a symmetry."""
         matrices = ring.numbers(part)
         return cls(matrices, ring.inverse(matrices))
 
@@ -68,7 +68,7 @@ class Turns:
 
     @classmethod
     def of(cls, part: Any, ring: Arithmetic) -> Turns:
-        """Those of a part of a symmetry."""
+        """Return those of a part of a symmetry."""
         turns = ring.numbers(part)
         squares = ring.times(turns, turns)
         return cls(turns, ring.over(turns, ring.plus(squares[..., :1], squares[..., 1:])))
@@ -109,7 +109,7 @@ class GainFactors:
 
     @classmethod
     def of(cls, part: Any, ring: Arithmetic) -> Self:
-        """Those of a part of a symmetry."""
+        """Return those of a part of a symmetry."""
         return cls(ring.numbers(part), np.asarray(np.asarray(part) > 0, dtype=bool))
 
     def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
@@ -143,7 +143,7 @@ class Factors:
 
     @classmethod
     def of(cls, part: Any, ring: Arithmetic) -> Factors:
-        """Those of a part of a symmetry."""
+        """Return those of a part of a symmetry."""
         return cls(ring.numbers(part))
 
     def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
@@ -182,7 +182,7 @@ class StreamMap:
         return self.order is not None and self.signs is None and bool((self.order == np.arange(len(self.order))).all())
 
     def bases(self, ring: Arithmetic) -> Bases:
-        """Both of it over a ring: `R`, and the length `c` of what is written into the stream."""
+        """Return both of it over a ring: `R`, and the length `c` of what is written into the stream."""
         matrix = None if self.matrix is None else ring.numbers(self.matrix)
         found: dict[str, Basis] = {"stream": replace(self, matrix=matrix)}
         return found if self.scale == 1 else found | {LENGTH.kind: Factors(one_number(self.scale, ring))}
@@ -195,7 +195,7 @@ class StreamMap:
         return replace(self, signs=None).turned(array, place, len(piece.axes), ring)
 
     def turned(self, array: Any, place: int, axes: int, ring: Arithmetic) -> Any:
-        """`R` on the axis at this place of an array that has so many axes."""
+        """Return the array with `R` applied to the axis at this place, of as many axes as are said."""
         if self.matrix is not None:
             if place < axes - 1:
                 return ring.product(self.matrix, array)
@@ -210,12 +210,14 @@ class StreamMap:
 
 
 def one_number(number: Fraction, ring: Arithmetic) -> Any:
-    """A number as an array of one entry."""
+    """Return a number as an array of one entry."""
     return ring.numbers(np.array([number], dtype=object))
 
 
 def of_groups(found: Any, piece: CheckpointPiece, place: int) -> Any:
-    """Of numbers for each group those of each entry of the first axis: a group's belong to all of its heads.
+    """Return for each entry of the first axis the numbers of its group.
+
+    A group's numbers belong to all of its heads.
 
     Raises:
         BadInput: the axis moves by sizes alone, as a gain does, whose entries must not be mixed.
@@ -228,7 +230,7 @@ def of_groups(found: Any, piece: CheckpointPiece, place: int) -> Any:
 
 
 def moved(piece: CheckpointPiece, array: Any, bases: Bases, ring: Arithmetic) -> Any:
-    """What a change of bases makes of a piece, over any ring; spaces that are not there stay.
+    """Return what a change of bases makes of a piece, over any ring; spaces that are not there stay.
 
     Raises:
         BadInput: it is not known how the piece moves.
@@ -251,7 +253,7 @@ def moved(piece: CheckpointPiece, array: Any, bases: Bases, ring: Arithmetic) ->
 
 
 def sets_in_order(order: Any, sets: int) -> Places:
-    """The order of equal sets whose members stand together in an order.
+    """Return the order of equal sets whose members stand together in an order.
 
     Example:
         >>> sets_in_order(np.array([3, 2, 0, 1]), 2).tolist()

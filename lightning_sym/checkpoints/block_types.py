@@ -48,7 +48,7 @@ class BlockType:
     loose: float = 2.0**-20
 
     def with_code(self, raw: Raw, code: int) -> Raw:
-        """The same blocks, each number with this code."""
+        """Return the same blocks, each number with this code."""
         changed = raw.copy()
         for start, stop, fill in self.fills:
             changed[:, start:stop] = fill(code)
@@ -60,7 +60,7 @@ def _halves(blocks: Raw, at: int) -> npt.NDArray[Any]:
 
 
 def _nibbles(blocks: Raw, at: int) -> npt.NDArray[Any]:
-    """The lower halves of sixteen bytes, then the upper ones."""
+    """Return the lower halves of sixteen bytes, then the upper ones."""
     packed = blocks[:, at : at + 16]
     return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float64)
 
@@ -165,12 +165,12 @@ class Grid:
     block: npt.NDArray[np.int64]
 
     def each(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Grid:
-        """With a change made to every array, such as a piece that is cut out."""
+        """Return the grid with a change made to every array, such as a piece that is cut out."""
         arrays = (self.low, self.high, self.step, self.loose, self.block)
         return Grid(self.kind, *(change(array) for array in arrays))
 
     def nearest(self, values: Numbers, wanted: Numbers) -> npt.NDArray[np.bool_]:
-        """Whether each value is the one nearest to what is wanted, or beyond it there is none.
+        """Return whether each value is the one nearest to what is wanted, or beyond it there is none.
 
         Args:
             values: those of the codes.
@@ -183,7 +183,7 @@ class Grid:
 
 
 def grid_of(kind: str, known: BlockType, raw: Raw, values: Numbers) -> Grid:
-    """The values around those of some blocks, a row each.
+    """Return the values around those of some blocks, a row each.
 
     Args:
         kind: the type.
@@ -201,7 +201,7 @@ def grid_of(kind: str, known: BlockType, raw: Raw, values: Numbers) -> Grid:
 
 
 def _around(known: BlockType, raw: Raw, values: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """The next values below and above, their distance, and how far values may be off."""
+    """Return the next values below and above, their distance, and how far values may be off."""
 
     def all_of(code: int) -> Numbers:
         return np.asarray(known.values(known.with_code(raw, code)), dtype=np.float64)

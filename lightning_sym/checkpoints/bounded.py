@@ -53,30 +53,30 @@ class Balls(Result):
     _in_words = "{0}"
 
     def lower(self) -> Floats:
-        """Lower bounds, rounded down."""
+        """Return lower bounds, rounded down."""
         return np.nextafter(self.middle - self.radius, -np.inf)
 
     def upper(self) -> Floats:
-        """Upper bounds, rounded up."""
+        """Return upper bounds, rounded up."""
         return np.nextafter(self.middle + self.radius, np.inf)
 
     def apart(self, other: Balls) -> npt.NDArray[np.bool_]:
-        """Where no number is in both: a proof that the two are different."""
+        """Return where no number is in both: a proof that the two are different."""
         return np.asarray((self.lower() > other.upper()) | (other.lower() > self.upper()))
 
     def over(self, divisor: float, share: float = 4 * UNIT) -> Balls:
-        """Divided by a positive number that is known up to a share of itself."""
+        """Return the balls divided by a positive number that is known up to a share of itself."""
         middle = self.middle / divisor
         return Balls(middle, (self.radius / divisor * (1 + 2 * share) + 2 * share * np.abs(middle)) * WIDEN + TINY)
 
     def times(self, other: Balls) -> Balls:
-        """Products."""
+        """Return the products, entry by entry."""
         middle = self.middle * other.middle
         radius = np.abs(self.middle) * other.radius + self.radius * (np.abs(other.middle) + other.radius)
         return Balls(middle, (radius + UNIT * np.abs(middle)) * WIDEN + TINY)
 
     def ordered(self) -> Balls:
-        """The same numbers from the largest down: place `k` holds a ball of the `k`-th largest."""
+        """Return the same numbers from the largest down: place `k` holds a ball of the `k`-th largest."""
         return between(np.sort(self.lower(), axis=-1)[..., ::-1], np.sort(self.upper(), axis=-1)[..., ::-1])
 
     def __getitem__(self, place: Any) -> Balls:
@@ -84,13 +84,13 @@ class Balls(Result):
 
 
 def between(lower: Floats, upper: Floats) -> Balls:
-    """The balls of intervals."""
+    """Return the balls of intervals."""
     middle = lower / 2 + upper / 2
     return Balls(middle, np.maximum(upper - middle, middle - lower) * WIDEN + TINY)
 
 
 def joined(*balls: Balls, axis: int = -1) -> Balls:
-    """One list, along the last axis or another one."""
+    """Return one list, along the last axis or another one."""
     return Balls(*(np.concatenate([getattr(b, part) for b in balls], axis=axis) for part in ("middle", "radius")))
 
 
@@ -127,30 +127,30 @@ class Near:
         return Near(value, (self.error + other.error + UNIT * _size(value)) * WIDEN + TINY)
 
     def times(self, factors: Near) -> Near:
-        """Columns times numbers, `(1, n)`."""
+        """Return columns times numbers, `(1, n)`."""
         value = np.asarray(self.value * factors.value)
         most = np.abs(factors.value).max(initial=0.0) + factors.error
         error = UNIT * _size(value) + self.error * most + _size(self.value) * factors.error
         return Near(value, error * WIDEN + TINY)
 
     def centred(self) -> Near:
-        """Rows minus their mean: this shrinks what the entries are off by, and the mean is off by a rounded sum."""
+        """Return rows minus their mean: this shrinks what entries are off by, and the mean is off by a rounded sum."""
         value = self.value - self.value.mean(axis=-1, keepdims=True)
         count = self.value.shape[-1] + 4
         return Near(value, (self.error + 2 * _gamma(count) * _size(self.value)) * WIDEN + TINY)
 
     def beside(self, other: Near) -> Near:
-        """Two matrices side by side."""
+        """Return two matrices side by side."""
         return Near(np.concatenate([self.value, other.value], axis=-1), (self.error + other.error) * WIDEN)
 
     def norms(self) -> Balls:
-        """The Frobenius norms."""
+        """Return the Frobenius norms."""
         count = self.value.shape[-1] * self.value.shape[-2] + 4
         size = np.sqrt(np.square(self.value).sum(axis=(-1, -2)))
         return Balls(size, (self.error + _gamma(count) * size) * WIDEN + TINY)
 
     def total(self) -> Near:
-        """The sum over the first axis."""
+        """Return the sum over the first axis."""
         count = len(self.value)
         own = _size(self.value).sum(axis=0)
         return Near(self.value.sum(axis=0), (self.error.sum(axis=0) + _gamma(count + 2) * own) * WIDEN + TINY)
@@ -160,13 +160,13 @@ class Near:
 
 
 def stacked(parts: list[Near]) -> Near:
-    """Matrices on top of each other, as one that is off by no more than all of them."""
+    """Return matrices on top of each other, as one that is off by no more than all of them."""
     error = sum(part.error for part in parts) * (WIDEN if len(parts) > 1 else 1.0)
     return Near(np.concatenate([part.value for part in parts], axis=-2), np.asarray(error))
 
 
 def gram(parts: Iterable[Near]) -> Near:
-    """The sum of `X^T X` over some matrices, of which one at a time is asked for.
+    """Return the sum of `X^T X` over some matrices, of which one at a time is asked for.
 
     What adds up grows in the order of positive matrices, so that no partial sum has a larger norm than the last one,
     but for what was lost before; each addition loses a unit of that.
@@ -184,7 +184,7 @@ def gram(parts: Iterable[Near]) -> Near:
 
 
 def near(array: Any) -> Near:
-    """Stored numbers, `(..., m, n)`: floats are exact, fractions are rounded.
+    """Return stored numbers, `(..., m, n)`, with an error bound: floats are exact, fractions are rounded.
 
     Raises:
         BadInput: a number is too large, or none.
@@ -203,7 +203,9 @@ def near(array: Any) -> Near:
 
 
 def singular_values(left: Near, right: Near) -> Balls:
-    """Singular values of `left @ right`, the largest first, as many as the inner size or the least outer one.
+    """Return the singular values of `left @ right`, the largest first.
+
+    They are as many as the inner size or the least outer one.
 
     With `left = Q T + ..` and `right^T = P S + ..` by QR and `T S^T = X s Y^T + ..`, the product is `(Q X) s (P Y)^T`
     and a rest. Singular values move by the norm of the rest at most (Weyl), and by `|Z^T Z - 1|` of each factor
@@ -240,7 +242,7 @@ def singular_values(left: Near, right: Near) -> Balls:
 
 
 def eigenvalues(gram: Near) -> Balls:
-    """Eigenvalues of symmetric matrices, the largest first, by the same argument with one factor.
+    """Return eigenvalues of symmetric matrices, the largest first, by the same argument with one factor.
 
     Example:
         >>> eigenvalues(near(np.array([[2.0, 1.0], [1.0, 2.0]]))).middle.round(9).tolist()
@@ -255,13 +257,13 @@ def eigenvalues(gram: Near) -> Balls:
 
 
 def _distance(first: Near, second: Near) -> Floats:
-    """A bound on the norm of the difference."""
+    """Return a bound on the norm of the difference."""
     found = first + Near(-second.value, second.error)
     return _size(found.value) + found.error
 
 
 def _unlike_one(factor: Near) -> Floats:
-    """A bound on `|Z^T Z - 1|`."""
+    """Return a bound on `|Z^T Z - 1|`."""
     size = factor.value.shape[-1]
     one = np.broadcast_to(np.eye(size), (*factor.error.shape, size, size))
     return _distance(factor.mT @ factor, _exactly(one))
@@ -277,7 +279,7 @@ def _gamma(count: int) -> float:
 
 
 def _size(value: Floats) -> Floats:
-    """Upper bounds on Frobenius norms."""
+    """Return upper bounds on Frobenius norms."""
     count = value.shape[-1] * value.shape[-2]
     found = np.sqrt(np.square(value).sum(axis=(-1, -2))) * (1 + 2 * _gamma(count + 4)) + TINY
     return np.asarray(found, dtype=np.float64)
@@ -288,7 +290,7 @@ BYTES = 2**28
 
 
 def cosines(lefts: Sequence[Near], rights: Sequence[Near], norms: Balls, progress: Progress | None = None) -> Balls:
-    """Cosines `tr(M_i^T M_j) / (|M_i| |M_j|)` of the products `M = left @ right` of all heads, `(n, n)`.
+    """Return cosines `tr(M_i^T M_j) / (|M_i| |M_j|)` of the products `M = left @ right` of all heads, `(n, n)`.
 
     Args:
         lefts: by layer `(H, d, a)`.
@@ -329,7 +331,7 @@ def cosines(lefts: Sequence[Near], rights: Sequence[Near], norms: Balls, progres
 
 
 def _product_error(left: Near, right: Near) -> np.ndarray:
-    """How far computed products are from those that are meant."""
+    """Return how far computed products are from those that are meant."""
     inner = left.value.shape[-1]
     sizes = np.square(left.value).sum(axis=(-1, -2)) ** 0.5, np.square(right.value).sum(axis=(-1, -2)) ** 0.5
     first, second = (size * (1 + 2.0**-24) + TINY for size in sizes)

@@ -168,7 +168,7 @@ def canonical_checkpoint(
 
 
 def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]:
-    """What is done to the stream and to the final norm."""
+    """Return what is done to the stream and to the final norm."""
     form, exact = checkpoint.form, way is EXACT
     ends = ends_of(checkpoint, Walker.REWRITING)
     parts: dict[str, Any] = {} if (scale := scale_to_one(form.epsilon)) == 1 else {"scale": scale}
@@ -192,7 +192,7 @@ LONG = ", which times weights are no floats of 64 bits"
 
 
 def _are_floats(rows: Any, gain: Any, operation: Any = Exact.times) -> bool:
-    """Whether rows times gains, or what another operation makes of both, are floats of 64 bits, exactly."""
+    """Return whether rows times gains, or what another operation makes of both, are floats of 64 bits, exactly."""
     ring = Exact(0)
     try:
         for some in slices(rows):
@@ -203,7 +203,7 @@ def _are_floats(rows: Any, gain: Any, operation: Any = Exact.times) -> bool:
 
 
 def scale_to_one(epsilon: Fraction) -> Fraction:
-    """The scale of the stream that takes an epsilon to that of its class: those times the squares of fractions.
+    """Return the scale of the stream that takes an epsilon to that of its class: those times the squares of fractions.
 
     It is a number without square factors over a million, such as 1/10^5 and 1/10^6, which stay; where that is large,
     divided by a power of four.
@@ -234,7 +234,7 @@ LARGEST = 2**20
 
 
 def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any], list[str]]:
-    """Norms of a layer that do nothing, no biases that another one takes up; and which norms are left as they are."""
+    """Return norms that do nothing, with no biases that others take up; and which norms stay as they are."""
     parts, left = dict[str, Any](), list[str]()
     if way is EXACT and form.norm == "layer":
         return parts, left
@@ -258,7 +258,7 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
 
 
 def _with(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
-    """A layer of a checkpoint whose stream is as it will be, its norms too."""
+    """Return a layer of a checkpoint whose stream is as it will be, its norms too."""
     block = block_of(layer_under(prepared, layer, LayerSymmetry(**norms)), layer, Walker.REWRITING)
     if long := next((name for name, array in block.present() if array.dtype == object), ""):
         raise BadInput(f"an exact form must be made of floats of 64 bits, got fractions in {layer}.{long}")
@@ -266,7 +266,7 @@ def _with(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
 
 
 def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tuple[dict[str, Any], float]:
-    """What is done inside of a layer whose norms and stream are as they will be, and how near two lengths are.
+    """Return what is done inside of a layer whose norms and stream are as they will be, and how near two lengths are.
 
     To what is left as it is, it adds what nothing tells.
     """
@@ -306,7 +306,7 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
 
 
 def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, **parts: Any) -> Block:
-    """A layer under parts of a symmetry of it, the stream as it is."""
+    """Return a layer under parts of a symmetry of it, the stream as it is."""
     alone = replace(form, layers=1)
     part = MadeCheckpoint(alone, None, (block,))  # type: ignore[arg-type]
     made = rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry(**parts),)))
@@ -314,13 +314,13 @@ def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, **parts: 
 
 
 def _nearest(lengths: Any) -> float:
-    """The least relative distance of two of some lengths."""
+    """Return the least relative distance of two of some lengths."""
     sizes = np.sort(np.abs(lengths))
     return float((np.diff(sizes) / np.maximum(sizes[1:], 1e-300)).min(initial=1.0))
 
 
 def _centred(block: Block) -> Block:
-    """A layer without what its maps have along the vector of ones."""
+    """Return a layer without what its maps have along the vector of ones."""
     found: dict[str, Any] = {}
     for name, array in block.present():
         axis = LAYER[name].place("stream")

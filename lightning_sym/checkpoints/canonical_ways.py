@@ -40,7 +40,7 @@ FIRST = 4
 
 
 def ordered(rows: Any) -> Places:
-    """The places of rows in the order of a dictionary.
+    """Return the places of rows in the order of a dictionary.
 
     Example:
         >>> ordered(np.array([[2.0, 0.0], [1.0, 5.0], [1.0, 4.0]])).tolist()
@@ -56,7 +56,7 @@ def ordered(rows: Any) -> Places:
 
 
 def ordered_sets(sets: Any, inside: Any, *, kept: bool = False) -> tuple[Places, Places]:
-    """The places of sets, and of what is in them, equally much in each and side by side.
+    """Return the places of sets, and of what is in them, equally much in each and side by side.
 
     Args:
         sets: a row for each, of what all in it have in common.
@@ -76,13 +76,13 @@ def ordered_sets(sets: Any, inside: Any, *, kept: bool = False) -> tuple[Places,
 
 
 def are_told(rows: Any) -> bool:
-    """Whether no row is zero, so that its sign is told, and no two are equal, so that their order is."""
+    """Return whether no row is zero, so that its sign is told, and no two are equal, so that their order is."""
     pairs = pairwise(ordered(rows).tolist())
     return bool(rows.any(axis=1).all()) and not any(np.array_equal(rows[i], rows[j]) for i, j in pairs)
 
 
 def first_signs(rows: Any) -> Floats:
-    """The sign of the first entry of each row that is not 0; 1 where all are.
+    """Return the sign of the first entry of each row that is not 0; 1 where all are.
 
     Example:
         >>> first_signs(np.array([[0.0, -3.0], [0.0, 0.0]])).tolist()
@@ -93,7 +93,7 @@ def first_signs(rows: Any) -> Floats:
 
 
 def unit_powers(rows: Any) -> Floats:
-    """The power of two that takes the largest size of each row to at least 1/2 and below 1; 1 for a row of zeros.
+    """Return the power of two that takes the largest size of a row to at least 1/2, below 1; 1 for a row of zeros.
 
     Example:
         >>> unit_powers(np.array([[3.0, -8.0], [0.25, 0.0], [0.0, 0.0]])).tolist()
@@ -103,7 +103,7 @@ def unit_powers(rows: Any) -> Floats:
 
 
 def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
-    """Order and signs of the coordinates of the stream, by what the token ids have there.
+    """Return order and signs of the coordinates of the stream, found from the columns of the embedding.
 
     A LayerNorm allows one sign for all, which is that of the sum of the first row.
     """
@@ -119,7 +119,7 @@ def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
 
 
 def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
-    """Orders, signs and powers of two inside of the heads, and those of neurons that a gate multiplies."""
+    """Return orders, signs and powers of two inside the heads, and those of neurons that a gate multiplies."""
     parts: dict[str, Any] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
         parts |= _factors(block, form, lambda _, keys: 1 / unit_powers(keys))
@@ -136,7 +136,7 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
 
 
 def exact_keys(block: Block) -> Iterator[Any]:
-    """A row for each group, head, expert and neuron: all that it has, by which it is ordered."""
+    """Yield a row for each group, head, expert and neuron: all that it has, by which it is ordered."""
     for kind in ("groups", "heads", "experts", "neurons"):
         there = ((array, LAYER[name].place(kind)) for name, array in block.present())
         rows = [np.moveaxis(array, at, 0).reshape(array.shape[at], -1) for array, at in there if at is not None]
@@ -144,7 +144,7 @@ def exact_keys(block: Block) -> Iterator[Any]:
 
 
 def rows_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -> bool:
-    """Whether each row has a sign and a place by which another one of its orbit is known.
+    """Return whether each row has a sign and a place by which another one of its orbit is known.
 
     Args:
         block: a layer under the gauge.
@@ -165,7 +165,7 @@ def rows_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) ->
 
 
 def _one_a_row(rows: Any) -> Floats:
-    """The matrix, one number in each row and column, that orders rows and gives each its sign and size."""
+    """Return the matrix, one number in each row and column, that orders rows and gives each its sign and size."""
     factors = first_signs(rows) * unit_powers(rows)
     order = ordered(rows * factors[:, None])
     found = np.zeros((len(rows), len(rows)))
@@ -174,7 +174,10 @@ def _one_a_row(rows: Any) -> Floats:
 
 
 def _quarter_turns(rows: Any) -> Floats:
-    """Quarter turns and powers of two for each frequency, so that the first number of its keys is in one quadrant."""
+    """Return quarter turns and powers of two that bring the first number of a key into one quadrant.
+
+    There is one pair for each frequency, a plane of two rows.
+    """
     half = len(rows) // 2
     real, imaginary = rows[:half], rows[half:]
     first = ((real != 0) | (imaginary != 0)).argmax(axis=1)
@@ -187,7 +190,7 @@ def _quarter_turns(rows: Any) -> Floats:
 
 
 def _factors(block: Block, form: CheckpointForm, size: Callable[[Floats, Floats], Floats]) -> dict[str, Any]:
-    """Positive gains on queries and keys, for all heads or for each row, of each frequency times `size`, or over it.
+    """Return positive gains on queries and keys, for all heads or each row, a frequency's times `size` or over it.
 
     It is asked with the gains of both that stand together, a row a frequency.
     """
@@ -208,12 +211,12 @@ LEAST = 1e-9
 
 
 def cube_signs(rows: Any) -> Floats:
-    """The sign of the sum of the cubes of each row."""
+    """Return the sign of the sum of the cubes of each row."""
     return np.where((rows**3).sum(axis=-1) < 0, -1.0, 1.0)
 
 
 def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
-    """The rotation of the stream, or order and signs if it has no others; nothing where token ids do not fill it."""
+    """Return the rotation of the stream, or order and signs if it has no others; nothing where ids do not fill it."""
     width, rows = form.width, ends.embedding
     if form.norms_behind is not None:
         columns = np.asarray(rows, dtype=np.float64).T
@@ -236,7 +239,7 @@ def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
 
 
 def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
-    """Matrices or turns of each group, and the scales of neurons that a gate multiplies; without what is not told."""
+    """Return matrices or turns of each group, and scales of neurons that a gate multiplies; not what is not told."""
     share = form.heads // form.groups
     writers = block.output.reshape(form.groups, -1, form.head_width)
     found: dict[str, Any] = {"values": _all(zip(block.value, writers, strict=True))}
@@ -260,7 +263,7 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
 
 
 def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -> bool:
-    """Whether no sum of cubes vanishes by which a sign, or a turn, was chosen.
+    """Return whether no sum of cubes vanishes by which a sign, or a turn, was chosen.
 
     Args:
         block: a layer under the gauge.
@@ -282,7 +285,7 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
 
 
 def balanced_keys(block: Block) -> Iterator[Any]:
-    """Lengths of each group, head, expert and neuron, that they are ordered by: what is largest comes first."""
+    """Yield lengths of each group, head, expert and neuron, to order them by: what is largest comes first."""
     router = None if block.router is None else block.router - block.router.mean(axis=0)
     read = block.up if block.gate is None else block.gate
     for parts in (block.value, block.key), (block.output, block.query), (router,), (read, block.down.T):
@@ -291,7 +294,9 @@ def balanced_keys(block: Block) -> Iterator[Any]:
 
 
 def balanced(rows: Any, columns: Any) -> Floats | None:
-    """`g` for which `(g rows) (g rows)^T` and `(columns g^-1)^T (columns g^-1)` are one falling diagonal matrix.
+    """Return `g` that makes two Gram matrices one falling diagonal matrix.
+
+    They are `(g rows) (g rows)^T` and `(columns g^-1)^T (columns g^-1)`.
 
     `None` where one of them has not full rank.
 
@@ -313,7 +318,7 @@ def balanced(rows: Any, columns: Any) -> Floats | None:
 
 
 def _all(pairs: Any) -> Floats | None:
-    """The matrix of each group, 1 where it is not told; `None` where it is told in none."""
+    """Return the matrix of each group, 1 where it is not told; `None` where it is told in none."""
     made = [(balanced(rows, columns), len(rows)) for rows, columns in pairs]
     if all(matrix is None for matrix, _ in made):
         return None
@@ -321,7 +326,7 @@ def _all(pairs: Any) -> Floats | None:
 
 
 def _turns(queries: Any, keys: Any) -> Floats:
-    """A number for each frequency: queries and keys become equally long, the weighted sum of its row of keys positive.
+    """Return a number for each frequency: queries and keys become equally long, the weighted sum of keys positive.
 
     The sum is that of all entries, each times the square of its size.
     """
@@ -336,7 +341,7 @@ def _turns(queries: Any, keys: Any) -> Floats:
 
 
 def _equal_lengths(queries: Floats, keys: Floats) -> Floats:
-    """What makes rows of queries, times it, as long as those of keys, divided by it; 1 where one is zero."""
+    """Return what makes rows of queries, times it, as long as those of keys, divided by it; 1 where one is zero."""
     query, key = (np.linalg.norm(side, axis=1) for side in (queries, keys))
     told = (query > 0) & (key > 0)
     return np.asarray(np.sqrt(np.divide(key, query, out=np.ones_like(key), where=told)))

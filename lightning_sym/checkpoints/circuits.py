@@ -78,7 +78,7 @@ class Circuits(Result):
     absent: tuple[str, ...]
 
     def lines(self) -> Lines:
-        """Network, a line a head, and the conditions."""
+        """Return lines for the network, one for each head, and those of the conditions."""
         lines = [("checkpoint", self.name), ("network", form_line(self.form))]
         for h in self.heads:
             lines += [(f"head {h.layer}.{h.head}", f"QK {_line(h.qk)}"), ("", f"OV {_line(h.ov)}")]
@@ -108,7 +108,7 @@ def circuits(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Circuits:
-    """The table of the heads of a checkpoint, with bounds on every number that is not exact.
+    """Return the table of the heads of a checkpoint, with bounds on every number that is not exact.
 
     `QK` is the bilinear form of the scores and `OV` the map of a head, of the normed stream: gains and norm biases are
     folded, with LayerNorm the mean of the stream is taken out on both sides. So no gauge changes them, and rotations of
@@ -163,7 +163,7 @@ def circuits(
 
 
 def attention_part(checkpoint: Checkpoint) -> Weights:
-    """The attention of a checkpoint as an attention-only network: causal, residual, no biases, no embedding.
+    """Return the attention of a checkpoint as an attention-only network: causal, residual, no biases, no embedding.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -186,7 +186,7 @@ def attention_part(checkpoint: Checkpoint) -> Weights:
 
 
 def _absent(checkpoint: Checkpoint) -> tuple[str, ...]:
-    """What is in the network and not in the theorems."""
+    """Return what is in the network and not in the theorems."""
     form, block = checkpoint.form, block_of(checkpoint, 0, Walker.HEADS)
     found = ["norms", "MLPs"]
     if any(b is not None for b in (block.query_bias, block.value_bias, block.output_bias)):
@@ -205,7 +205,7 @@ def _of_one_width(layers: list[Near]) -> list[Near]:
 
 
 def _frobenius(values: Balls) -> Balls:
-    """Norms from singular values."""
+    """Return Frobenius norms from singular values."""
     middle = np.sqrt(np.square(values.middle).sum(axis=-1))
     radius = np.sqrt(np.square(values.radius).sum(axis=-1))
     return Balls(middle, radius * (1 + 1e-9) + values.middle.shape[-1] * 2.0**-52 * middle + 1e-140)

@@ -101,7 +101,7 @@ class RowsLater(_AsArray):
 
 
 def rows_at_once(array: Any) -> int:
-    """How many rows of an array are looked at together: `CHUNK`, or fewer where they are long.
+    """Return how many rows of an array are looked at together: `CHUNK`, or fewer where they are long.
 
     Example:
         >>> rows_at_once(np.zeros((10, 16))), rows_at_once(np.zeros((1, 2**13)))
@@ -112,7 +112,7 @@ def rows_at_once(array: Any) -> int:
 
 
 def slices(array: Any, axis: int = 0) -> Iterator[Any]:
-    """The rows of an array, or its places along another axis, as many in each index as are looked at together."""
+    """Yield the rows of an array, or its places along another axis, as many in each index as are looked at together."""
     count = array.shape[axis]
     step = rows_at_once(array) if axis == 0 else max(1, NUMBERS * count // max(array.size, 1))
     for start in range(0, count, step):
@@ -120,12 +120,12 @@ def slices(array: Any, axis: int = 0) -> Iterator[Any]:
 
 
 def are_equal(first: Any, second: Any) -> bool:
-    """Whether two arrays have the same entries, of which some rows are looked at together."""
+    """Return whether two arrays have the same entries, of which some rows are looked at together."""
     return first.shape == second.shape and all(np.array_equal(first[some], second[some]) for some in slices(second))
 
 
 def _floats(given: Any) -> Any:
-    """Codes, and rows that are made later, as numbers, also in a list; all else as it is."""
+    """Return codes, and rows that are made later, as numbers, also in a list; all else as it is."""
     if isinstance(given, list | tuple):
         return type(given)(map(_floats, given))
     return np.asarray(given) if isinstance(given, _AsArray) else given

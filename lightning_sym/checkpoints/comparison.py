@@ -94,7 +94,7 @@ class FoundSymmetry:
     layers: tuple[tuple[str, ...], ...]
 
     def lines(self) -> Lines:
-        """Layers in which the same was done stand together."""
+        """Return the lines of the answer, layers in which the same was done together."""
         found: dict[tuple[str, ...], list[int]] = {}
         for number, done in enumerate(self.layers):
             found.setdefault(done, []).append(number)
@@ -105,7 +105,7 @@ class FoundSymmetry:
 
 
 def _ranges(numbers: list[int]) -> str:
-    """Numbers in order, neighbours together.
+    """Return numbers, given in order, as text with neighbours together.
 
     Example:
         >>> _ranges([0, 1, 2, 5])
@@ -121,7 +121,7 @@ def _ranges(numbers: list[int]) -> str:
 
 
 def _said_of_logits(found: LogitComparison) -> Lines:
-    """The bound, and the logits that are proved apart."""
+    """Return the bound, and the logits that are proved apart."""
     read = "; ".join(" ".join(map(str, prompt)) for prompt in found.prompts)
     lines = [("logits", f"of the token ids {read} differ by at most {scientific(found.bound)}")]
     if (apart := found.apart) is not None:
@@ -206,7 +206,7 @@ class CheckpointComparison(Result):
     _in_words = "{0.answer.value}, off by {0.units:.3g} units in the last place"
 
     def _off(self) -> Lines:
-        """How far tensors are off, and those that are off most."""
+        """Return how far tensors are off, and those that are off most."""
         rounding = self.answer is CheckpointAnswer.ROUNDING
         off = self.residuals if rounding else self.unexplained
         if not off:
@@ -224,13 +224,13 @@ class CheckpointComparison(Result):
         return self.logits is not None and self.logits.apart is not None
 
     def _says(self) -> str:
-        """The answer in a sentence."""
+        """Return the answer in a sentence."""
         shown = self.answer is not CheckpointAnswer.DIFFERENT or self._is_apart
         said = SAYS[self.answer] if shown else OTHER_IDS if self.theorem is None else BY_THEOREM
         return said.replace("every tensor", "every tensor that is left") if self.reduced else said
 
     def _mistakes(self) -> Iterator[str]:
-        """The known mistakes, with layers where they are in some of them."""
+        """Yield the known mistakes, with layers where they are in some of them."""
         layers = 0 if self.description is None else len(self.description.layers)
         for each in self.explained:
             some = 1 < len(each.layers) < layers

@@ -64,17 +64,17 @@ class Config:
         self._asked: set[str] = set()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, `default` where it is absent or `null`."""
+        """Return the value of a key, `default` where it is absent or `null`."""
         self._asked.add(key)
         value = self._values.get(key)
         return default if value is None else value
 
     def has(self, key: str) -> bool:
-        """Whether a key is there, be it as `null`."""
+        """Return whether a key is there, be it as `null`."""
         return key in self._values
 
     def size(self, key: str, default: int | None = None) -> int:
-        """A positive integer.
+        """Return a positive integer.
 
         Raises:
             FileFormatError: it is none, or absent and without a default.
@@ -85,7 +85,7 @@ class Config:
         return value
 
     def number(self, key: str, default: Fraction) -> Fraction:
-        """A positive number that a float can be near, exactly.
+        """Return a positive number that a float can be near, exactly.
 
         Raises:
             FileFormatError: it is none.
@@ -96,7 +96,7 @@ class Config:
         return Fraction(value)
 
     def needed_number(self, key: str) -> Fraction:
-        """A positive number that must be there.
+        """Return a positive number that must be there.
 
         Raises:
             FileFormatError: it is absent, or none.
@@ -106,7 +106,7 @@ class Config:
         return self.number(key, Fraction(1))
 
     def flag(self, key: str, default: bool) -> bool:
-        """True or false.
+        """Return the value of a key, true or false.
 
         Raises:
             FileFormatError: it is neither.
@@ -117,7 +117,7 @@ class Config:
         return value
 
     def activation(self, key: str, default: str, known: Mapping[str, Activation] = ACTIVATIONS) -> Activation:
-        """The activation of the MLP.
+        """Return the activation of the MLP.
 
         Raises:
             FileFormatError: it is not one that is known.

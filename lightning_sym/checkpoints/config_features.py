@@ -31,7 +31,7 @@ KINDS = {"full_attention": False, "sliding_attention": True}
 
 
 def layer_kinds(config: Config, layers: int) -> list[bool] | None:
-    """Whether each layer has the window, where the configuration lists them.
+    """Return whether each layer has the window, where the configuration lists them.
 
     Raises:
         FileFormatError: it is no list of kinds that are known, one a layer.
@@ -46,7 +46,7 @@ def layer_kinds(config: Config, layers: int) -> list[bool] | None:
 
 
 def with_window(form: CheckpointForm, window: int | None, local: Sequence[bool]) -> CheckpointForm:
-    """The form with a window in some layers; one that reaches the whole context is none."""
+    """Return the form with a window in some layers; one that reaches the whole context is none."""
     if window is None or window >= form.context or not any(local):
         return form
     places = tuple(layer for layer, has in enumerate(local) if has)
@@ -54,14 +54,14 @@ def with_window(form: CheckpointForm, window: int | None, local: Sequence[bool])
 
 
 def _stated_window(config: Config, default: int | None) -> int | None:
-    """The window that a configuration states; `null` says that there is none."""
+    """Return the window that a configuration states; `null` says that there is none."""
     if config.get("sliding_window") is None:
         return None if config.has("sliding_window") else default
     return config.size("sliding_window")
 
 
 def everywhere(default: int | None) -> Feature:
-    """A window in all layers, of this size where the key is absent."""
+    """Return a window in all layers, of this size where the key is absent."""
 
     def read(config: Config, form: CheckpointForm) -> CheckpointForm:
         window = _stated_window(config, default)
@@ -78,7 +78,7 @@ def everywhere(default: int | None) -> Feature:
 
 
 def of_last_layers(last: int) -> Feature:
-    """A window only where `use_sliding_window` says so, in the layers from `max_window_layers` (or `last`) on."""
+    """Return a window only where `use_sliding_window` says so, in layers from `max_window_layers` (or `last`) on."""
 
     def read(config: Config, form: CheckpointForm) -> CheckpointForm:
         used, window = config.flag("use_sliding_window", False), config.get("sliding_window")
@@ -131,7 +131,7 @@ def _read_multipliers(config: Config, form: CheckpointForm) -> CheckpointForm:
 
 
 def rational_root(square: Fraction, what: str) -> Fraction:
-    """The root of a square.
+    """Return the root of a square.
 
     Raises:
         BadInput: it is none.
@@ -180,7 +180,7 @@ EMBEDDINGS_TIMES_ROOT = Feature(
 
 
 def always(**parts: Any) -> Feature:
-    """Parts of the form that all of a family have, and no key states."""
+    """Return a feature with parts of the form that all of a family have, and no key states."""
     return Feature(lambda config, form: replace(form, **parts), lambda form: {})
 
 
@@ -193,7 +193,7 @@ BEHIND_ALONE = always(norms_behind=True, bare=True, head_norms="width")
 
 
 def experts(counts: tuple[str, int], chosen: int, width: tuple[str, int], normed: str = "") -> Feature:
-    """Experts in place of the MLP: how many, how many a token reads, and the neurons of one.
+    """Return a feature for experts in place of the MLP: how many, how many a token reads, neurons of one.
 
     Args:
         counts, width: keys of the first and of the last, and what their absence means.
@@ -220,7 +220,7 @@ def experts(counts: tuple[str, int], chosen: int, width: tuple[str, int], normed
 
 
 def query_scale(default: int) -> Feature:
-    """Of Gemma 2 and 3: scores are divided by the root of a number of its own."""
+    """Return the feature of Gemma 2 and 3 that divides scores by the root of a number of its own."""
 
     def read(config: Config, form: CheckpointForm) -> CheckpointForm:
         width = config.number("query_pre_attn_scalar", Fraction(default))
@@ -234,7 +234,7 @@ def query_scale(default: int) -> Feature:
 
 
 def caps(scores: int | None, logits: int | None) -> Feature:
-    """Caps on scores and on logits, these where the keys are absent; `null` says that there is none."""
+    """Return a feature for caps on scores and on logits: these are the defaults, and `null` says none."""
     keys = ("attn_logit_softcapping", scores), ("final_logit_softcapping", logits)
 
     def cap(config: Config, key: str, default: int | None) -> Fraction | None:
@@ -250,7 +250,7 @@ def caps(scores: int | None, logits: int | None) -> Feature:
 
 
 def every_other(default: int, pattern: str = "") -> Feature:
-    """A window in all layers but each second one, or each one by the number that the key `pattern` states.
+    """Return a window in all layers but each second one, or each one by the number that the key `pattern` states.
 
     With such a key, that of Gemma 3, the layers with the window have rotary frequencies of their own.
     """
@@ -276,7 +276,7 @@ def every_other(default: int, pattern: str = "") -> Feature:
 
 
 def _local_theta(config: Config) -> Fraction:
-    """The base of the rotary frequencies of layers with a window.
+    """Return the base of the rotary frequencies of layers with a window.
 
     Raises:
         FileFormatError: these are scaled, or the base is stated twice and differently.
@@ -294,7 +294,7 @@ def _local_theta(config: Config) -> Fraction:
 
 
 def silent(*keys: str) -> Feature:
-    """Keys that say nothing in this family."""
+    """Return a feature for keys that say nothing in this family."""
 
     def read(config: Config, form: CheckpointForm) -> CheckpointForm:
         for key in keys:
@@ -305,7 +305,7 @@ def silent(*keys: str) -> Feature:
 
 
 def required(key: str, *allowed: Any) -> Feature:
-    """A key that must say what its absence means."""
+    """Return a key that must say what its absence means."""
 
     def read(config: Config, form: CheckpointForm) -> CheckpointForm:
         config.require(key, *allowed)

@@ -18,14 +18,14 @@ from lightning_sym.network.readers.exact_json import ExactNumbers, parse, said
 
 
 def type_of_all(kinds: set[str]) -> str:
-    """The type of the configuration, to which the library rounds: one that holds all of these."""
+    """Return the type of the configuration, to which the library rounds: one that holds all of these."""
     if len(kinds) == 1:
         return {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}[min(kinds)]
     return "float64" if "F64" in kinds else "float32"
 
 
 def stated(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
-    """The configuration that states a form and its pieces; it is read back, and must state the same."""
+    """Return the configuration that states a form and its pieces; it is read back, and must state the same."""
     for name, number in (("epsilon", form.epsilon), ("theta", form.theta)):
         denominator = Fraction(number or 1).denominator
         while denominator % 2 == 0:
@@ -42,7 +42,7 @@ def stated(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) -> 
 def stated_as_params(
     form: CheckpointForm, parts: frozenset[str], config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, Any]:
-    """The keys of `params.json` that state what a configuration does; read back they state the same.
+    """Return the keys of `params.json` that state what a configuration does; read back they state the same.
 
     Args:
         form: what is stated; of the family and of the context nothing stands there.
@@ -75,7 +75,7 @@ def _require_read_back(
 
 
 def spelled(config: Mapping[str, Any]) -> str:
-    """A configuration in JSON, one key a line, fractions as exact decimals."""
+    """Return a configuration in JSON, one key a line, fractions as exact decimals."""
     lines = (f"  {json.dumps(key)}: {_decimal(key, value)}" for key, value in config.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -91,7 +91,7 @@ def _require_decimal(name: str, number: Fraction) -> None:
 
 
 def _decimal(key: str, value: Any) -> str:
-    """The value of a key in JSON, fractions as exact decimals."""
+    """Return the value of a key in JSON, fractions as exact decimals."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(name)}: {_decimal(name, each)}" for name, each in value.items()) + "}"
     if not isinstance(value, Fraction):

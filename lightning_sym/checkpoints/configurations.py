@@ -24,7 +24,7 @@ class Folded(SimpleNamespace):
 
 
 def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any, Any] | None = None) -> Block:
-    """A block with all its biases, zeros where the family has none, and with `groups` key and value heads.
+    """Return a block with all its biases, zeros where the family has none, and with `groups` key and value heads.
 
     Args:
         block: as it was read.
@@ -47,7 +47,7 @@ def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any,
 
 
 def alive(block: Block) -> Any:
-    """Which neurons may do something: those whose column of `down` is not zero, and whose factors are not.
+    """Return which neurons may do something: those whose column of `down` is not zero, and whose factors are not.
 
     Of experts all of them count: each has as many as the others.
     """
@@ -65,7 +65,7 @@ def alive(block: Block) -> Any:
 
 
 def has_equal_experts(block: Block, form: CheckpointForm) -> bool:
-    """Whether two experts have one score at every input, so that programs choose between them by their numbers."""
+    """Return whether two experts have one score at every input: programs choose between them by their numbers."""
     if block.router is None or form.chosen == form.experts:
         return False
     rows = np.asarray(block.router)
@@ -83,7 +83,7 @@ SIGNED_BY = {
 
 
 def fold(block: Block) -> Folded:
-    """The folded layer of a `whole` block."""
+    """Return the folded layer of a `whole` block."""
     made: dict[str, Any] = dict.fromkeys(name for half in HALVES.values() for name in half.maps)
     for half in HALVES.values():
         gain, bias = (None if (norm := getattr(block, name)) is None else _floats(norm) for name in half.norms)
@@ -132,7 +132,7 @@ class Configurations:
 
     @classmethod
     def of(cls, symmetry: Symmetry, form: CheckpointForm) -> Configurations:
-        """What a symmetry makes of a form.
+        """Return what a symmetry makes of a form.
 
         Raises:
             BadInput: groups do not fit, or layers have other numbers of neurons.
@@ -151,11 +151,11 @@ class Configurations:
         return cls(form, replace(new, groups=most, tied=form.tied and tied), new)
 
     def written_out(self, block: Block) -> Block:
-        """Keys and values, one for each group in between."""
+        """Return the layer with its keys and values written out, one for each group in between."""
         return _changed(block, lambda array: np.repeat(array, self.between.groups // self.old.groups, axis=0))
 
     def merged(self, block: Block, *, exact: bool, where: str) -> Block:
-        """One of each set of copies; exact ones must be equal."""
+        """Return one of each set of copies; exact ones must be equal."""
         share = self.between.groups // self.new.groups
         for name in SHARED if exact and share > 1 else ():
             if (array := getattr(block, name)) is not None:
@@ -165,12 +165,12 @@ class Configurations:
         return _changed(block, lambda array: array[::share])
 
     def untied(self, ends: Ends) -> Ends:
-        """The embedding as an unembedding of its own, where it is not to be tied."""
+        """Return the embedding as an unembedding of its own, where it is not to be tied."""
         copied = self.old.tied and not self.between.tied
         return replace(ends, unembedding=ends.embedding) if copied else ends
 
     def retied(self, ends: Ends, *, exact: bool) -> Ends:
-        """Without an unembedding, where it is to be tied; exactly it must be the embedding."""
+        """Return the ends without an unembedding if it is to be tied; exactly it must be the embedding."""
         if self.between.tied or not self.new.tied:
             return ends
         equal = not exact or are_equal(ends.embedding, ends.unembedding)
@@ -203,7 +203,7 @@ def require_neurons(layer: LayerSymmetry, old: int, where: str) -> None:
 
 
 def chosen(layer: LayerSymmetry, block: Block, where: str) -> tuple[Any, Any]:
-    """Places of new neurons that are old ones, and which those are; what is left out must do nothing."""
+    """Return the places of new neurons that are old ones, and which those are; what is left out must do nothing."""
     if layer.neurons is None:
         return slice(None), slice(None)
     numbers = np.asarray(layer.neurons, dtype=np.int64)
@@ -216,7 +216,7 @@ def chosen(layer: LayerSymmetry, block: Block, where: str) -> tuple[Any, Any]:
 
 
 def with_idle(layer: LayerSymmetry, block: Block, places: Any, where: str) -> Block:
-    """The MLP of a block with neurons that do nothing at their places.
+    """Return the MLP of a block with neurons that do nothing at their places.
 
     Raises:
         BadInput: one of them does something.

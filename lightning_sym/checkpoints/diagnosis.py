@@ -83,7 +83,7 @@ class _Diagnosing:
     kept: Mapping[int, int] = field(default_factory=dict)
 
     def diagnosis(self, found: Searched) -> Diagnosis:
-        """The mistakes of the configuration, then number by number, then under a symmetry."""
+        """Return the mistakes of the configuration, then number by number, then under a symmetry."""
         places = Places.of(self.first, self.second, self.units, self.work)
         best = self._by_number(places)
         by_symmetry = found.searched is not None and {e.piece for e in beyond(found.residuals, self.units)} <= {
@@ -111,7 +111,7 @@ class _Diagnosing:
         return Diagnosis() if best is None else self._told(*best)
 
     def _by_number(self, places: Places) -> tuple[Explanation, Fraction] | None:
-        """What explains all places with no symmetry at all, and the square of the length of the stream."""
+        """Return what explains all places with no symmetry at all, and the square of the length of the stream."""
         made = Explanation()
         for place in (None, *range(self.second.form.layers)):
             found = places.by_number(place, made.mistakes)
@@ -123,7 +123,7 @@ class _Diagnosing:
     # ---- what is told
 
     def _epsilon(self, square: Any) -> bool:
-        """Whether epsilon follows the length of the stream exactly, or is told, as it is off by more than rounding."""
+        """Return whether epsilon follows the length of the stream exactly, or is told, as more than rounding is off."""
         expected, given = self.first.form.epsilon * square, self.second.form.epsilon
         stored = number_type(self.first, self.second)
         if number_residual("epsilon", expected, given, stored).units > self.units:
@@ -150,7 +150,7 @@ class _Diagnosing:
 
 
 def _common(changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint) -> dict[str, Any]:
-    """What there is to say of several changes: what is the same of all once, the rest by tensor."""
+    """Return what there is to say of several changes: what is the same of all once, the rest by tensor."""
     found: dict[str, Any] = {}
     for word in {word: None for _, change in changes for word in change.detail}:
         told = dict(_by_tensor(word, changes, *checkpoints))
@@ -165,14 +165,14 @@ def _common(changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint) 
 def _by_tensor(
     word: str, changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint
 ) -> Iterator[tuple[str, Any]]:
-    """What each change says of a word, by the name of its first tensor."""
+    """Yield what each change says of a word, by the name of its first tensor."""
     for place, change in changes:
         if word in change.detail:
             yield _first_called(place, change, *checkpoints), change.detail[word]
 
 
 def _first_called(place: int | None, change: Change, *checkpoints: Checkpoint) -> str:
-    """What the first tensor of a change is called; a layer that one side alone has is told by its number there."""
+    """Return what the first tensor of a change is called; a layer that one side alone has goes by its number there."""
     if not change.pieces:
         return f"layer {place}"
     piece = change.pieces[0] if place is None else f"{place}.{change.pieces[0]}"

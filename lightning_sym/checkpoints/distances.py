@@ -100,7 +100,7 @@ class Distances(Result):
         return tuple(each for each in self.tensors if not each.is_rounding)
 
     def of_layer(self, layer: int | None) -> float:
-        """The largest relative distance of a tensor of a layer, or of the ends."""
+        """Return the largest relative distance of a tensor of a layer, or of the ends."""
         return max((each.relative for each in self.changed if each.layer == layer), default=0.0)
 
     _sentences = (
@@ -112,7 +112,7 @@ class Distances(Result):
     )
 
     def _line_of(self, layer: int | None) -> tuple[str, str]:
-        """What changed most in a layer, or in the ends."""
+        """Return what changed most in a layer, or in the ends."""
         most = sorted((x for x in self.changed if x.layer == layer), key=lambda each: -each.relative)[:SHOWN]
         said = ", ".join(f"{each.piece} {each.relative:.2g}{_said(each)}" for each in most)
         return "ends" if layer is None else f"layer {layer}", said or "rounding at most"

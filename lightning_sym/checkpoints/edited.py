@@ -37,27 +37,27 @@ class View:
         return self.original.name
 
     def ends(self) -> Any:
-        """Embedding, positions, final norm and unembedding."""
+        """Return embedding, positions, final norm and unembedding."""
         return self.coded(None)
 
     def block(self, layer: int) -> Any:
-        """Layer `layer`, from 0."""
+        """Return layer `layer`, from 0."""
         return self.coded(layer)
 
     def coded(self, layer: int | None) -> Any:
-        """A layer, or the ends for `None`, as the original holds them for who looks at some entries at a time."""
+        """Return a layer, or the ends for `None`, as the original holds them, to look at some entries at a time."""
         return unchecked_pieces(self.original, layer, coded=True)
 
     def stored(self, piece: str) -> str:
-        """The type that the original stores a piece in."""
+        """Return the type that the original stores a piece in."""
         return self.original.stored(self._there(piece))
 
     def called(self, piece: str) -> str:
-        """What the original's files call a piece."""
+        """Return what the original's files call a piece."""
         return self.original.called(self._there(piece))
 
     def _there(self, piece: str) -> str:
-        """What the original calls a piece."""
+        """Return what the original calls a piece."""
         return piece
 
 
@@ -77,7 +77,7 @@ class Edited(View):
 
     @classmethod
     def with_layers(cls, original: Checkpoint, order: tuple[int, ...]) -> Edited:
-        """The checkpoint with some of its layers."""
+        """Return the checkpoint with some of its layers."""
         form = original.form
         listed: dict[str, Any] = {
             name: None if layers is None else tuple(new for new, old in enumerate(order) if old in layers)
@@ -87,7 +87,7 @@ class Edited(View):
 
     @classmethod
     def with_rows(cls, original: Checkpoint, count: int) -> Edited:
-        """The checkpoint with the first so many token ids."""
+        """Return the checkpoint with the first so many token ids."""
         ends, pieces = unchecked_pieces(original, None, coded=True), table(original.form).ends
         rows = {name for name, piece in pieces.items() if piece.axes[0].space.kind == "token ids"}
         cut: dict[str, Any] = {name: array[:count] for name, array in ends.present() if name in rows}
@@ -95,11 +95,11 @@ class Edited(View):
 
     @classmethod
     def with_ends(cls, original: Checkpoint, outer: Ends) -> Edited:
-        """The checkpoint with other ends."""
+        """Return the checkpoint with other ends."""
         return cls(original, original.form, outer)
 
     def coded(self, layer: int | None) -> Any:
-        """A layer with the heads of this one, or the ends."""
+        """Return a layer with the heads of this one, or the ends."""
         if layer is None:
             return super().coded(None) if self.outer is None else self.outer
         block = super().coded(layer if self.order is None else self.order[layer])
@@ -112,7 +112,7 @@ class Edited(View):
         return replace(block, **cut) if cut else block
 
     def _there(self, piece: str) -> str:
-        """What the original calls a piece of a layer."""
+        """Return what the original calls a piece of a layer."""
         layer, _, name = piece.rpartition(".")
         return piece if self.order is None or not layer else f"{self.order[int(layer)]}.{name}"
 
@@ -167,11 +167,11 @@ class Reduced(View):
         return self.original.form
 
     def coded(self, layer: int | None) -> Any:
-        """A layer, or the ends."""
+        """Return a layer, or the ends."""
         return self._merged(layer)[0] if layer is not None and layer in self.merged else super().coded(layer)
 
     def _merged(self, layer: int) -> tuple[Block, tuple[tuple[int, int], ...]]:
-        """A layer with its neurons merged, and which."""
+        """Return a layer with its neurons merged, and which."""
         return merged(block_of(self.original, layer, Walker.COMPARISON, coded=True))
 
 

@@ -71,7 +71,7 @@ class EndsPair:
         return rows_at_once(self.second.embedding)
 
     def rows(self, start: int) -> tuple[Ends, Ends, CheckpointForm, set[str]]:
-        """Some rows of both, their form, and the pieces that have such rows."""
+        """Return some rows of both, their form, and the pieces that have such rows."""
         parts, there = [], {"final_gain", "final_bias"} if start == 0 else set[str]()
         for ends in (self.first, self.second):
             tall = {name: getattr(ends, name) for name in TALL if getattr(ends, name) is not None}
@@ -87,7 +87,7 @@ TALL = tuple(name for name, piece in SHAPELESS.ends.items() if piece.columns)
 
 
 def _place(start: int, step: int, array: Any) -> slice:
-    """So many rows from a place on; the first one where there are none."""
+    """Return the slice of so many rows from a place on; the first row where there are none."""
     return slice(start, start + step) if start < len(array) else slice(1)
 
 
@@ -139,7 +139,7 @@ def compare_ends(
 
 
 def _compared(pair: EndsPair, *, had: bool) -> EndsFound:
-    """All rows, exactly where that is possible."""
+    """Return all rows, exactly where that is possible."""
     if pair.stream.exact:
         try:
             return _Walk(pair, had=had, exactly=True).found()
@@ -163,7 +163,7 @@ class _Walk:
         self.why_not = self.unread = ""
 
     def found(self) -> EndsFound:
-        """What they have in common, and what is left of each piece."""
+        """Return what they have in common, and what is left of each piece."""
         longest = max(
             len(getattr(self.pair.second, name)) for name in TALL if getattr(self.pair.second, name) is not None
         )
@@ -202,7 +202,7 @@ class _Walk:
                 look_at(worst, left.left[name], told, getattr(second, name), 0, start)
 
     def _settled(self, first: Ends, second: Ends, form: CheckpointForm, ring: Ring, stream: Any, start: int) -> Settled:
-        """Some rows, rewritten, less those of the second, and less what additive symmetries take up."""
+        """Return some rows, rewritten, less those of the second, and less what additive symmetries take up."""
         asked = Symmetry((), final_gain=gain_to_be_had(second.final_gain) if self.had else None)
         made = ends_of(rewritten(MadeCheckpoint(form, first, ()), stream, ring, asked), Walker.COMPARISON)
         found = Settled(differences(ring, made, second))
@@ -226,7 +226,7 @@ class _Walk:
         return found
 
     def _mixed_gains(self, first: Any, second: Any) -> Measured:
-        """Rows of what must be zero where the unembedding is tied: `diag(g') R - R diag(g)`, by their lengths.
+        """Return rows of what must be zero where the unembedding is tied: `diag(g') R - R diag(g)`, by their lengths.
 
         Raises:
             BadInput: it is asked exactly.
@@ -238,7 +238,7 @@ class _Walk:
         return Measured(np.linalg.norm(rows, axis=1), second.final_gain.square * scale**2)
 
     def _moved(self, left: Differences, ring: Ring, form: CheckpointForm) -> Any:
-        """What all rows of the embedding have in excess and those of the positions lack; `None`: nothing."""
+        """Return what all rows of the embedding have in excess and those of the positions lack; `None`: nothing."""
         if isinstance(ring, Exact):
             few = left["embedding"][:FEW]
             few = ring.plus(few, -few[:, :1]) if form.norm == "layer" else few
@@ -262,7 +262,7 @@ class _Walk:
         return best if isinstance(best, Measured) else None
 
     def _shift_unembedding(self, found: Settled, made: Ends, ring: Ring) -> None:
-        """A LayerNorm does not see the multiple of ones in the unembedding times the gain.
+        """Take out the multiple of ones in the unembedding times the gain, which a LayerNorm does not see.
 
         Beside a bias only where the sum of its quotients by the gain is 0.
         """
@@ -279,7 +279,7 @@ class _Walk:
 
 
 def free_rows(second: Ends, form: CheckpointForm) -> bool:
-    """Whether multiples of ones may be added to rows of the embedding, with LayerNorm: tied only sometimes."""
+    """Return whether multiples of ones may be added to rows of the embedding, with LayerNorm: tied only sometimes."""
     if not form.tied:
         return True
     gain, bias = second.final_gain, second.final_bias

@@ -142,14 +142,14 @@ Arithmetic = Rounded | Exact
 
 
 def to_objects(array: Numbers) -> Numbers:
-    """Fractions in place of floats; other entries as they are."""
+    """Return the array with fractions in place of floats; other entries stay as they are."""
     if array.dtype == object:
         return array
     return np.array([Fraction(x) for x in array.ravel().tolist()], dtype=object).reshape(array.shape)
 
 
 def narrow(array: Numbers) -> Numbers:
-    """Float64 in place of rational numbers if all of them are floats; other entries as they are.
+    """Return float64 in place of rational numbers if all of them are floats, other entries as they are.
 
     Example:
         >>> narrow(np.array([Fraction(1, 2), 3], dtype=object)), narrow(np.array([Fraction(1, 3)], dtype=object))
@@ -168,7 +168,7 @@ def narrow(array: Numbers) -> Numbers:
 
 
 def exact_product(first: _Floats, second: _Floats) -> _Floats | None:
-    """The matrix product of two arrays of floats if all its entries are floats; `None` if not, or if that was not seen.
+    """Return the matrix product of two arrays of floats if its entries are floats; `None` if not, or not seen.
 
     Rows on the left and columns on the right are cut into pieces of so few bits that all sums in their products are
     exact in any order; the products are added without error (Shewchuk's expansions).
@@ -187,7 +187,7 @@ def exact_product(first: _Floats, second: _Floats) -> _Floats | None:
 
 
 def product_expansion(first: _Floats, second: _Floats) -> list[_Floats] | None:
-    """Arrays that add up to the matrix product, without error; `None` if numbers are too large, small or many."""
+    """Return arrays that add up to the matrix product, without error; `None` if numbers are too large or many."""
     inner = first.shape[-1]
     room = BITS - max(inner - 1, 0).bit_length()
     if not (_safe(first) and _safe(second)) or room < 8:
@@ -204,7 +204,7 @@ def product_expansion(first: _Floats, second: _Floats) -> list[_Floats] | None:
 
 
 def times_float(expansion: list[_Floats], factor: float) -> list[_Floats]:
-    """Arrays that add up to a multiple of a sum, without error, of numbers that `product_expansion` takes.
+    """Return arrays that add up to a multiple of a sum, without error, of numbers that `product_expansion` takes.
 
     Example:
         >>> times_float([np.array([3.0])], 0.5)
@@ -232,7 +232,7 @@ def _safe(array: _Floats) -> bool:
 
 
 def _slowly(first: Numbers, second: Numbers, operation: Any, largest: int, inner: int = 1) -> Numbers:
-    """An operation on fractions."""
+    """Return an operation on fractions."""
     count = inner * max(np.prod(np.broadcast_shapes(first.shape[:-2], second.shape[:-2]), dtype=int), 1)
     if inner > 1:
         count = count * first.shape[-2] * second.shape[-1]
@@ -250,7 +250,7 @@ def _slowly(first: Numbers, second: Numbers, operation: Any, largest: int, inner
 
 
 def _over_one_denominator(first: Numbers, second: Numbers) -> Numbers | None:
-    """The product where one side holds fractions over a small common denominator: exact on integers, then divided."""
+    """Return the product where one side holds fractions over a small denominator: of integers, then divided."""
     if not (_rational(first) and _rational(second)):
         return None
     bottom = 1
@@ -268,7 +268,7 @@ def _over_one_denominator(first: Numbers, second: Numbers) -> Numbers | None:
 
 
 def _by_elimination(matrices: Numbers) -> Numbers:
-    """Inverses over any field, such as rational functions."""
+    """Return the inverses over any field, such as rational functions."""
     stacked = []
     for matrix in matrices:
         size = len(matrix)
@@ -288,14 +288,14 @@ def _by_elimination(matrices: Numbers) -> Numbers:
 
 
 def _two_sum(first: _Floats, second: _Floats) -> tuple[_Floats, _Floats]:
-    """The rounded sum, and what it lacks (Knuth)."""
+    """Return the rounded sum, and what it lacks (Knuth)."""
     total = np.asarray(first + second)
     part = total - first
     return total, np.asarray((first - (total - part)) + (second - part))
 
 
 def _product_error(first: _Floats, second: _Floats, found: _Floats) -> _Floats:
-    """What the rounded product lacks (Dekker, Veltkamp)."""
+    """Return what the rounded product lacks (Dekker, Veltkamp)."""
     (a, b), (c, d) = _halves(first), _halves(second)
     return np.asarray(b * d - (((found - a * c) - b * c) - a * d))
 
@@ -307,7 +307,10 @@ def _halves(array: _Floats) -> tuple[_Floats, _Floats]:
 
 
 def _exponents(array: _Floats, axis: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Along an axis, the exponents of a power of two above all sizes, and of the lowest bit; equal for zeros."""
+    """Return along an axis exponents of a power of two above all sizes, and of the lowest bit.
+
+    For zeros the two are equal.
+    """
     mantissa, exponent = np.frexp(array)
     top = np.ldexp(mantissa, BITS).astype(np.int64)
     low = np.frexp((top & -top).astype(np.float64))[1] - 1 + exponent - BITS
@@ -317,13 +320,13 @@ def _exponents(array: _Floats, axis: int) -> tuple[npt.NDArray[np.int64], npt.ND
 
 
 def _span(array: _Floats, axis: int) -> int:
-    """Bits that the numbers of a row (or column) take over its lowest one, the most of any."""
+    """Return bits that the numbers of a row (or column) take over its lowest one, the most of any."""
     high, low = _exponents(array, axis)
     return int((high - low).max(initial=0))
 
 
 def _pieces(array: _Floats, axis: int, size: int) -> list[_Floats]:
-    """Arrays that add up to this one, each of at most `size` bits along the axis."""
+    """Return arrays that add up to this one, each of at most `size` bits along the axis."""
     pieces = []
     while array.any():
         high, _ = _exponents(array, axis)
@@ -335,7 +338,7 @@ def _pieces(array: _Floats, axis: int, size: int) -> list[_Floats]:
 
 
 def grown(expansion: list[_Floats], more: _Floats) -> list[_Floats]:
-    """An expansion, smallest parts first, with one number more: no bit is lost, parts do not overlap."""
+    """Return an expansion, smallest parts first, with one number more: no bit is lost, parts do not overlap."""
     found = []
     for part in expansion:
         more, rest = _two_sum(more, part)

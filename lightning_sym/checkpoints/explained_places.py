@@ -67,7 +67,7 @@ class Explanation:
 
     @classmethod
     def of(cls, place: int | None, exact: bool, *compositions: Composition) -> Explanation:
-        """That of compositions in one place."""
+        """Return the explanation by compositions in one place."""
         return cls(tuple((place, change) for made in compositions for change in made.changes), exact)
 
 
@@ -90,7 +90,7 @@ class Places:
 
     @classmethod
     def of(cls, first: Checkpoint, second: Checkpoint, units: float, work: Work) -> Places:
-        """Both, with as many trials as the work has for them."""
+        """Return both checkpoints, with as many trials as the work has for them."""
         return cls(first, second, units, work, max(1, int(TRIALS * min(work.left / DEFAULT_WORK, 1e6))))
 
     def spend(self, seconds: float) -> None:
@@ -117,7 +117,7 @@ class Places:
     # ---- number by number
 
     def by_number(self, place: int | None, known: frozenset[str]) -> Explanation | None:
-        """What explains a layer, or the ends, with no symmetry at all."""
+        """Return what explains a layer, or the ends, with no symmetry at all."""
         pair = (pieces_of(each, place, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
         first, second = (dict(each.present()) for each in pair)
         if any(name in first and first[name].shape != array.shape for name, array in second.items()):
@@ -132,7 +132,7 @@ class Places:
         return Explanation.of(place, equal, found)
 
     def _others(self, layer: int) -> Iterator[int]:
-        """The other layers, the nearest first."""
+        """Yield the other layers, the nearest first."""
         layers = range(self.second.form.layers)
         yield from sorted((other for other in layers if other != layer), key=lambda other: abs(other - layer))
 
@@ -143,7 +143,7 @@ class Places:
     # ---- the ends, under a symmetry
 
     def of_ends(self, searched: Searched, stream: Stream, found: EndsFound) -> Iterator[tuple[Stream, Explanation]]:
-        """What may have been done to the stream, with what explains the ends then."""
+        """Yield what may have been done to the stream, with what explains the ends then."""
         wrong = frozenset(name for name, worst in found.tensors.items() if not worst.units <= self.units)
         if not wrong:
             yield stream, Explanation((), found.equal)
@@ -156,7 +156,7 @@ class Places:
         yield from self._other_ends(wrong)
 
     def _other_ends(self, wrong: frozenset[str]) -> Iterator[tuple[Stream, Explanation]]:
-        """The stream searched anew behind each change of the ends."""
+        """Yield the stream searched anew behind each change of the ends."""
         last: list[tuple[Stream, EndsFound]] = []
 
         def left(scene: Scene, pieces: frozenset[str]) -> frozenset[str]:
@@ -180,7 +180,7 @@ class Places:
     # ---- a layer, under a symmetry
 
     def layer(self, layer: int, stream: Stream, known: frozenset[str]) -> Explanation | None:
-        """What explains a layer, beside a symmetry; what needs no mistakes that are not known comes first."""
+        """Return what explains a layer, beside a symmetry; what needs no mistakes that are not known comes first."""
         first, second = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
         blocks = first, second
         found, unequal = self._fit(blocks, stream, layer)
@@ -200,7 +200,7 @@ class Places:
         return self._searched(layer, blocks, stream, found, unequal, known, alike)
 
     def _likest(self, layer: int, blocks: tuple[Block, Block], alike: Likeness) -> tuple[int, Block]:
-        """The layer of the first of which most maps are like those of the second's, its own before others."""
+        """Return the layer of the first of which most maps are like those of the second's, its own before others."""
         best, most = (layer, blocks[0]), -1.0
         for other in (layer, *self._others(layer)):
             theirs = block_of(self.first, other, Walker.COMPARISON, coded=True)
@@ -214,7 +214,7 @@ class Places:
         self, layer: int, blocks: tuple[Block, Block], stream: Stream, found: LayerFound, unequal: bool,
         known: frozenset[str], alike: Likeness,
     ) -> Explanation | None:  # fmt: skip
-        """Mistakes that explain a layer, those that are known first, those behind the symmetry before others."""
+        """Return mistakes that explain a layer, known ones first, those behind the symmetry before others."""
         if not unequal and known and (by := self._behind(layer, found, known, 0)) is not None:
             return by
         if known and (by := self._refitted(layer, blocks, stream, found, known, alike, only=known)) is not None:
@@ -228,7 +228,7 @@ class Places:
         return None if unequal else self._behind(layer, found, known, MOST)
 
     def _not_turned(self, layer: int, blocks: tuple[Block, Block]) -> Explanation | None:
-        """A layer that is right if the stream is as it is."""
+        """Return a layer that is right if the stream is as it is."""
         found, unequal = self._fit(blocks, self._still, layer)
         if found.off() or unequal:
             return None
@@ -238,7 +238,7 @@ class Places:
     def _behind(
         self, layer: int, found: LayerFound, known: frozenset[str], most: int, before: Composition | None = None
     ) -> Explanation | None:
-        """Mistakes that were made after the symmetry, which explain what it leaves.
+        """Return mistakes that were made after the symmetry, and explain what it leaves; `None` if none do.
 
         It is exact where all of them is that pieces are the first's, and the symmetry makes all others exactly.
         """
@@ -260,7 +260,7 @@ class Places:
         return Explanation.of(layer, exact, *([by] if before is None else [before, by]))
 
     def _original(self, layer: int) -> Callable[[str], bool]:
-        """Whether a piece of the second is the first's, number by number."""
+        """Return whether a piece of the second is the first's, number by number."""
         old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
         return lambda name: getattr(new, name) is not None and are_equal(getattr(old, name), getattr(new, name))
 
@@ -268,7 +268,7 @@ class Places:
         self, layer: int, blocks: tuple[Block, Block], stream: Stream, found: LayerFound, known: frozenset[str],
         alike: Likeness, only: frozenset[str] | None = None,
     ) -> Explanation | None:  # fmt: skip
-        """Mistakes that explain a layer, behind each of which a symmetry is fitted anew."""
+        """Return mistakes that explain a layer, behind each of which a symmetry is fitted; `None` if none do."""
         off = found.off() | ({"down"} if len(found.pair.second.up) != len(blocks[1].up) else frozenset())
         first, second = (dict(block.present()) for block in blocks)
         scene = Scene(self.first.form.at(layer), first, second, off, self.units, self._stored(layer))
@@ -301,12 +301,12 @@ class Places:
         return FIT + FLOP * form.numbers_of_a_layer * (form.width + form.inner)
 
     def _fit(self, blocks: tuple[Block, Block], stream: Stream, layer: int) -> tuple[LayerFound, bool]:
-        """A layer compared, and whether more neurons do something in one of both."""
+        """Return a layer compared, and whether more neurons do something in one of both."""
         self.spend(self._cost)
         found, _, counts = layer_found(blocks, self._forms(layer), stream, self._stored(layer), self.units)
         return found, counts[0] != counts[1]
 
 
 def exchanged(layer: int, other: int, pieces: tuple[str, ...], equal: bool) -> Explanation:
-    """That another layer of the first stands in the place of one."""
+    """Return the explanation that another layer of the first stands in the place of one."""
     return Explanation(((layer, Change("layers-exchanged", pieces, None, None, {"from": {str(layer): other}})),), equal)

@@ -25,7 +25,7 @@ Names = Mapping[str, tuple[str, str]]
 def layouts(
     ends: Names, layer: Names, before: str, turned: bool = False, interleaved: Collection[str] = ()
 ) -> tuple[Layout, Layout]:
-    """Where the pieces lie in folders and in GGUF files: `.weight` and `.bias` of each name.
+    """Return where the pieces lie in folders and in GGUF files: `.weight` and `.bias` of each name.
 
     Args:
         ends, layer: the names; norms have gains.
@@ -50,7 +50,7 @@ def layouts(
 
 
 def with_gains_less_one(layout: Layout) -> Layout:
-    """The same places, with gains stored as the gain less 1."""
+    """Return the same places, with gains stored as the gain less 1."""
     parts = (
         {name: replace(at, less=int(name.endswith("_gain"))) for name, at in part.items()}
         for part in (layout.ends, layout.block)
@@ -102,7 +102,7 @@ OPT_LAYER: Names = {
 
 
 def changed_places(layout: Layout, names: Collection[str], **changes: Any) -> Layout:
-    """The same places, some of them with changes, those of biases with their maps."""
+    """Return the same places, some of them with changes, those of biases with their maps."""
 
     def changed(part: Mapping[str, Place]) -> dict[str, Place]:
         return {
@@ -181,7 +181,7 @@ NEOX_GGUF_KEYS = {
 
 
 def _score_width(largest: int) -> Callable[[Mapping[str, Any]], Any]:
-    """What llama.cpp divides scores by the root of in Gemma 2 and 3: the head width but in the model of most layers."""
+    """Return what llama.cpp divides scores by the root of in Gemma 2 and 3: the head width but in one model."""
 
     def implied(own: Mapping[str, Any]) -> Any:
         width, heads = own.get("embedding_length"), own.get("attention.head_count")
@@ -192,7 +192,7 @@ def _score_width(largest: int) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def _share(own: Mapping[str, Any]) -> Any:
-    """The share of the rows of a head of GPT-NeoX that rotary positions turn."""
+    """Return the share of the rows of a head of GPT-NeoX that rotary positions turn."""
     sizes: list[Any] = [own.get(key) for key in ("embedding_length", "attention.head_count", "rope.dimension_count")]
     if not all(isinstance(size, int) and 0 < size <= LARGEST_SIZE for size in sizes) or sizes[0] // sizes[1] < sizes[2]:
         return None
@@ -235,7 +235,7 @@ _PHI3, _PHI3_GGUF = layouts(LLAMA_ENDS, PHI3_LAYER, "model.layers.{}")
 
 
 def relative(model_type: str, layout: Layout = _LLAMA, gguf: Layout | None = None, **more: Any) -> ModelFamily:
-    """A relative of Llama (`relatives.py`): where its weights lie, in folders and in GGUF files.
+    """Return a relative of Llama (`relatives.py`): where its weights lie, in folders and in GGUF files.
 
     Args:
         model_type: its row in `RELATIVES`.
@@ -326,7 +326,7 @@ FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in _ROW
 
 
 def of_gguf(values: Mapping[str, Any]) -> str | None:
-    """The family of a GGUF file: that of its architecture, `llama` with experts being Mixtral; `None` if none is known.
+    """Return the family of a GGUF file: that of its architecture, `llama` with experts being Mixtral; or `None`.
 
     Example:
         >>> of_gguf({"general.architecture": "gemma3"}), of_gguf({"general.architecture": "mamba"})

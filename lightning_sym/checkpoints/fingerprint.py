@@ -56,7 +56,7 @@ class Fingerprint(Result):
     digest: str
 
     def named(self) -> Iterator[tuple[str, Balls]]:
-        """Every list of numbers, by its place."""
+        """Yield every list of numbers, by its place."""
         yield from self.ends.items()
         for layer, (heads, marks) in enumerate(zip(self.heads, self.marks, strict=True)):
             yield f"layer {layer}, heads", heads
@@ -89,7 +89,7 @@ class Fingerprint(Result):
             yield [np.abs(balls.middle) for balls in marks.values() if balls.middle.size > 1]
 
     def lines(self) -> Lines:
-        """The largest numbers of each kind, in as many digits as are known, 8 at most."""
+        """Return the largest numbers of each kind, in as many digits as are known, 8 at most."""
         lines = [("checkpoint", self.name), ("network", form_line(self.form)), ("key", self.key)]
         lines += [(name, _some(balls)) for name, balls in self.ends.items()]
         for layer, (heads, marks) in enumerate(zip(self.heads, self.marks, strict=True)):
@@ -103,7 +103,7 @@ class Fingerprint(Result):
 def fingerprint(
     checkpoint: Checkpoint, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
 ) -> Fingerprint:
-    """Invariants of a checkpoint under every symmetry of docs/checkpoints.md, with error bounds.
+    """Return invariants of a checkpoint under every symmetry of docs/checkpoints.md, with error bounds.
 
     Args:
         checkpoint: of any family.
@@ -162,7 +162,7 @@ def _take(every: hashlib._Hash, pieces: Pieces) -> None:
 
 
 def _layer(block: Block, cuts: list[Cut], form: CheckpointForm, root: float) -> tuple[Balls, dict[str, Balls]]:
-    """The marks of the heads of a layer, and of its neurons and biases, part by part."""
+    """Return the marks of the heads of a layer, and of its neurons and biases, part by part."""
     heads, neurons, biases = list[Balls](), dict[str, list[Balls]](), dict[str, Near | None]()
     for cut in cuts:
         part, its_form = cut.of(block, form), cut.form(form)
@@ -193,13 +193,13 @@ def _head_marks(seen: SeenHeads, form: CheckpointForm, root: float) -> Balls:
 
 
 def seen_planes(maps: Near, planes: np.ndarray) -> Near:
-    """The two rows of each frequency, `(H, a / 2, 2, d)`."""
+    """Return the two rows of each frequency, `(H, a / 2, 2, d)`."""
     value = maps.value[:, planes]
     return Near(value, np.broadcast_to(maps.error[:, None], value.shape[:2]))
 
 
 def _padded(balls: Balls, size: int) -> Balls:
-    """Heads wider than the stream have zeros for the rest."""
+    """Return the rows of heads, with zeros where they are wider than the stream."""
     missing = ((0, 0), (0, size - balls.middle.shape[-1]))
     return Balls(np.pad(balls.middle, missing), np.pad(balls.radius, missing))
 
@@ -231,7 +231,7 @@ def _bias_marks(biases: dict[str, Near | None], root: float, *, parallel: bool) 
 
 
 def _marks_behind(block: Block, root: float) -> dict[str, Balls]:
-    """Sizes of the gains of the norms behind both halves, if there are any."""
+    """Return sizes of the gains of the norms behind both halves, if there are any."""
     gains = {"attention gain": block.behind1_gain, "MLP gain": block.behind2_gain}
     return {
         name: near(np.asarray(gain)[:, None, None]).norms().over(root).ordered()
@@ -262,7 +262,7 @@ def _end_marks(ends: Ends, form: CheckpointForm, root: float) -> dict[str, Balls
 
 
 def _mean(rows: Any, form: CheckpointForm) -> Near:
-    """The mean row of an embedding, `(1, d)`."""
+    """Return the mean row of an embedding, `(1, d)`."""
 
     def total(some: slice) -> Near:
         seen = written(rows[some], form)
@@ -275,13 +275,13 @@ def _mean(rows: Any, form: CheckpointForm) -> Near:
 
 
 def _less(rows: Near, row: Near) -> Near:
-    """Rows minus one row."""
+    """Return rows minus one row."""
     count = math.sqrt(len(rows.value)) * (1 + 1e-12)
     return rows + Near(np.broadcast_to(-row.value, rows.value.shape), np.asarray(count * row.error))
 
 
 def _gram(rows: Any, form: CheckpointForm, mean: Near | None, gain: Near | None) -> Near:
-    """`X^T X` for the rows as they are seen, some at a time."""
+    """Return `X^T X` for the rows as they are seen, computed from some at a time."""
 
     def seen(some: slice) -> Near:
         part = near(rows[some])
@@ -295,7 +295,7 @@ def _gram(rows: Any, form: CheckpointForm, mean: Near | None, gain: Near | None)
 
 
 def form_line(form: CheckpointForm) -> str:
-    """A network in one line.
+    """Return a network in one line.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -313,7 +313,7 @@ def form_line(form: CheckpointForm) -> str:
 
 
 def _largest(balls: Balls) -> Balls:
-    """All numbers of all rows, the largest first."""
+    """Return all numbers of all rows, the largest first."""
     return Balls(balls.middle.reshape(-1), balls.radius.reshape(-1)).ordered()
 
 
@@ -324,7 +324,7 @@ def _some(balls: Balls, count: int = 4) -> str:
 
 
 def shown_ball(middle: float, radius: float) -> str:
-    """A number with its radius, in the digits that are known, 8 at most.
+    """Return a number with its radius, in the digits that are known, 8 at most.
 
     Example:
         >>> shown_ball(3.14159265358979, 1e-12), shown_ball(1.0, 0.02)

@@ -45,7 +45,7 @@ class FingerprintComparison(Result):
         return bool(self.apart)
 
     def lines(self) -> Lines:
-        """The answer, where, and how far."""
+        """Return the answer, where, and how far."""
         lines = [("first", self.first), ("second", self.second)]
         if self.different:
             places = ", ".join(self.apart[:3]) + (f" and {len(self.apart) - 3} more" if len(self.apart) > 3 else "")
@@ -61,7 +61,7 @@ class FingerprintComparison(Result):
 
 
 def compare_fingerprints(first: Fingerprint, second: Fingerprint) -> FingerprintComparison:
-    """Whether two checkpoints could be the same one in disguise.
+    """Return whether two checkpoints could be the same one in disguise.
 
     Args:
         first, second: from `fingerprint`.
@@ -96,7 +96,7 @@ def compare_fingerprints(first: Fingerprint, second: Fingerprint) -> Fingerprint
 
 
 def _unlike(first: CheckpointForm, second: CheckpointForm) -> tuple[str, ...]:
-    """What networks with the same function have in common, and these have not."""
+    """Return what networks with the same function have in common, and these have not."""
     return tuple(
         f"{field.name} {getattr(first, field.name)} and {getattr(second, field.name)}"
         for field in fields(first)
@@ -111,7 +111,7 @@ def _share(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _heads(first: Balls, second: Balls, width: int) -> tuple[bool, float]:
-    """Whether no order of heads makes all balls of one meet those of the other; and how far the best order is."""
+    """Return whether no order of heads makes all balls of one meet those of the other; and how far the best is."""
     count = len(first.middle)
     fits = np.array([~first[i].apart(second).any(axis=1) for i in range(count)])
     sizes = np.maximum(np.abs(first.middle).max(axis=0), np.abs(second.middle).max(axis=0))
@@ -124,7 +124,7 @@ def _heads(first: Balls, second: Balls, width: int) -> tuple[bool, float]:
 
 
 def can_be_matched(fits: npt.NDArray[np.bool_]) -> bool:
-    """Whether every row can have a column of its own where it is true (augmenting paths, Kuhn).
+    """Return whether every row can have a column of its own where it is true (augmenting paths, Kuhn).
 
     Example:
         >>> can_be_matched(np.array([[True, True], [True, False]])), can_be_matched(np.array([[True, False]] * 2))

@@ -39,7 +39,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 def key_of(sizes: Iterable[int], parts: Iterable[list[Numbers]]) -> str:
-    """The line of a network of these sizes: layers, width, heads and their width, then two digits a part.
+    """Return the line of a network of these sizes: layers, width, heads and their width, then two digits a part.
 
     Example:
         >>> key_of((1, 8, 2, 4), [[np.array([3.0, 1.0])], [np.zeros(4)]])
@@ -73,7 +73,7 @@ def _signs(size: int, which: int) -> Numbers:
 
 
 def shared_parts(first: str, second: str) -> float:
-    """The share of the parts of two keys whose digits are equal or neighbours; 0 for networks of other sizes.
+    """Return the share of the parts of two keys whose digits are equal or neighbours; 0 for networks of other sizes.
 
     Raises:
         BadInput: one of them is no key.
@@ -94,7 +94,7 @@ def shared_parts(first: str, second: str) -> float:
 
 
 def _near(first: str, second: str) -> bool:
-    """Whether two digits are equal or neighbours, the last one and the first among them."""
+    """Return whether two digits are equal or neighbours, the last one and the first among them."""
     return (int(first, CELLS) - int(second, CELLS) + 1) % CELLS <= 2
 
 
@@ -130,7 +130,7 @@ class FingerprintSearch(Result):
     searched: int
 
     def lines(self) -> Lines:
-        """The key, and one line a fingerprint."""
+        """Return the key, and one line a fingerprint."""
         lines = [("checkpoint", self.checkpoint), ("key", self.key), ("searched", f"{self.searched:,} fingerprints")]
         lines += [("like", f"{each.share:.0%} of the parts: {each.checkpoint}, {each.file}") for each in self.found]
         return lines if self.found else [*lines, ("like", "none")]
@@ -162,7 +162,7 @@ def scan(checkpoint: str, key: str, folder: str | os.PathLike[str]) -> Fingerpri
 
 
 def keys_of(folder: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
-    """The file, the name and the key of each fingerprint of a folder.
+    """Return the file, the name and the key of each fingerprint of a folder.
 
     Raises:
         BadInput: as for `scan`.

@@ -34,7 +34,7 @@ ROUNDED = 2.0**-6
 
 
 def best_matrix(first: Floats, second: Floats, left: Floats, right: Floats, weights: tuple[float, float]) -> Floats:
-    """`g` with `second = g first` and `right = left g^-1`, as well as squares of residuals, weighted, can tell.
+    """Return `g` with `second = g first` and `right = left g^-1`, by weighted least squares.
 
     Args:
         first, second: `(a, k)`.
@@ -57,7 +57,7 @@ def best_matrix(first: Floats, second: Floats, left: Floats, right: Floats, weig
 
 
 def _sylvester(first: Floats, second: Floats, left: Floats, right: Floats, weights: tuple[float, float]) -> Floats:
-    """The `x` of least squares for `x first = second` and `left x = right`."""
+    """Return the `x` of least squares for `x first = second` and `left x = right`."""
     low, u = np.linalg.eigh(weights[1] * left.T @ left)
     high, v = np.linalg.eigh(weights[0] * first @ first.T)
     rhs = u.T @ (weights[0] * second @ first.T + weights[1] * left.T @ right) @ v
@@ -77,13 +77,13 @@ def gauge_matrix(
     rounds: int = ROUNDS,
     about: int = ABOUT,
 ) -> tuple[Floats, Ratio | None, Ratio | None]:
-    """The best `g`, and it and its inverse in nice numbers where a fit to all, or to the better half, has them."""
+    """Return the best `g`, and it and its inverse in nice numbers where a fit to all, or the better half, has them."""
     size = len(first)
     if first.shape == second.shape and np.array_equal(first, second) and np.array_equal(left, right):
         return np.eye(size), Ratio(np.eye(size), 1), Ratio(np.eye(size), 1)
 
     def off(g: Floats, inverse: Floats) -> tuple[Floats, Floats]:
-        """What columns of the one and rows of the other lack, over the largest entries of the tensors' rows."""
+        """Return what columns of the one and rows of the other lack, over the largest entries of the tensors' rows."""
         above = (np.abs(second - g @ first) / _sizes(second, 1)).max(axis=0, initial=0)
         below = (np.abs(right - left @ inverse) / _sizes(right, 1)).max(axis=1, initial=0)
         return above, below
@@ -118,7 +118,7 @@ def gauge_matrix(
 
 
 def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, number: int) -> tuple[Any, Any]:
-    """Columns less one of them, rows less one of their block: a wrong number spoils one of these, not the mean of all.
+    """Return columns less one of them, rows less one of their block: a wrong number spoils one, not the mean.
 
     And how much a difference is off, from how much both are.
     """
@@ -144,7 +144,7 @@ def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, numbe
 
 
 def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], most: float) -> Any:
-    """Short numbers near `g` and its inverse if they are off by no more than that."""
+    """Return short numbers near `g` and its inverse if they are off by at most `most`, or twice `None`."""
     guess = round_number(whole)
     inverse = None if guess is None else inverse_of(guess)
     if guess is None or inverse is None:
@@ -157,7 +157,7 @@ def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats
 
 
 def _one_a_row(g: Floats, first: Floats, second: Floats, left: Floats, right: Floats) -> Any:
-    """A matrix with one ratio of stored numbers in each row and column, and its inverse, if `g` is like that."""
+    """Return a matrix with one ratio of stored numbers in each row and column, and its inverse, if `g` is like that."""
     order = np.abs(g).argmax(axis=1)
     largest = g[np.arange(len(g)), order]
     rest = g.copy()
@@ -176,7 +176,7 @@ def _one_a_row(g: Floats, first: Floats, second: Floats, left: Floats, right: Fl
 
 
 def inverse_of(matrix: Floats) -> Floats | None:
-    """The inverse, `None` if floats see none."""
+    """Return the inverse, `None` if floats see none."""
     try:
         found = np.asarray(np.linalg.inv(matrix))
     except np.linalg.LinAlgError:
@@ -195,7 +195,7 @@ def nice_scales(
     stored: Callable[[], tuple[Any, Any] | None],
     about: int = ABOUT,
 ) -> Any:
-    """Scales: the first guess near nice numbers, or short numbers that fit as well, or the first.
+    """Return scales: the first guess near nice numbers, or short numbers that fit as well, or the first.
 
     Where that fits as well as floats can, the ratios of `stored` numbers come before short ones.
     """
@@ -218,7 +218,9 @@ def nice_scales(
 
 
 def row_factors(query: Any, new_query: Any, key: Any, new_key: Any, weights: tuple[float, float]) -> Any:
-    """`z` for each row with `new_query = z query` and `new_key = key / conj(z)`; rows may be real or complex.
+    """Return `z` for each row with `new_query = z query` and `new_key = key / conj(z)`.
+
+    Rows may be real or complex.
 
     Args:
         query, new_query, key, new_key: `(n, k)` each.
@@ -239,7 +241,7 @@ def row_factors(query: Any, new_query: Any, key: Any, new_key: Any, weights: tup
 
 
 def gain_factors(sizes: Sequence[Any], signs: Sequence[Sequence[int]]) -> list[list[Any]]:
-    """What gains of queries, and of keys, are multiplied with: `c` and `1/c`, with signs of their own.
+    """Return what gains of queries, and of keys, are multiplied with: `c` and `1/c`, with signs of their own.
 
     Args:
         sizes: `c`, one a frequency, which has two rows.
@@ -250,7 +252,7 @@ def gain_factors(sizes: Sequence[Any], signs: Sequence[Sequence[int]]) -> list[l
 
 
 def common_ratio(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """For each row the middle one of all ratios `new / old`, real and imaginary parts apart."""
+    """Return for each row the median of the ratios `new / old`, real and imaginary parts apart."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(old == 0, np.nan, new / np.where(old == 0, 1, old))
     ratio = np.where(np.isnan(ratio).all(axis=1, keepdims=True), 1, ratio)
@@ -259,7 +261,7 @@ def common_ratio(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[An
 
 
 def _middle(array: Floats) -> Floats:
-    """The lower median of what is a number in each row: one of the numbers themselves."""
+    """Return the lower median of what is a number in each row: one of the numbers themselves."""
     ordered = np.sort(array, axis=1)
     count = np.isfinite(ordered).sum(axis=1)
     return np.asarray(np.take_along_axis(ordered, np.maximum(count - 1, 0)[:, None] // 2, axis=1)[:, 0])
@@ -271,7 +273,7 @@ def _over(top: Any, bottom: Any) -> Any:
 
 
 def by_paths(cost: Floats) -> npt.NDArray[np.int64]:
-    """For each row the column that it goes to at the least cost in all, or -1: columns come in one after another.
+    """Return for each row the column that it goes to at the least cost in all, or -1: columns come in one by one.
 
     Each takes the shortest path over rows that others have, in costs less what rows and columns are worth so far.
 
@@ -302,7 +304,7 @@ def by_paths(cost: Floats) -> npt.NDArray[np.int64]:
 def gauge_fits(
     first: Any, form: CheckpointForm, inner: LayerSymmetry, names: Collection[str]
 ) -> Iterator[tuple[Any, Fitted | Measured]]:
-    """The gauges of a part that were fitted, and how well the weights of the first, in order, tell them."""
+    """Yield the gauges of a part that were fitted, and how well the weights of the first, in order, tell them."""
     if first.query is None:
         return
     a, width, turned = form.head_width, form.width, form.turned
@@ -317,7 +319,7 @@ def gauge_fits(
 
 
 def fitted_turns(turns: Any, queries: Measured, keys: Measured) -> Measured:
-    """Numbers `x + iy`, `(G, a / 2, 2)`, that were fitted to queries and keys, both `(G, a, n)`, with what that is off.
+    """Return numbers `x + iy`, `(G, a / 2, 2)`, fitted to queries and keys, both `(G, a, n)`, and what that is off.
 
     Each side tells a number the better, the longer its rows are; the two count by the squares of their lengths.
     """

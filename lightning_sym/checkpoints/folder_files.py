@@ -27,7 +27,7 @@ MOST_FILES, MOST_TENSORS = 1000, 50_000
 
 
 def read_safetensors_file(path: Path) -> dict[str, StoredTensor]:
-    """Where the tensors of one file lie.
+    """Return where the tensors of one file lie.
 
     Raises:
         FileFormatError: it is not of its documented form; nothing may overlap, and nothing be left over.
@@ -46,7 +46,7 @@ def read_sharded(
     ending: str = ".safetensors",
     read: Callable[[Path], dict[str, StoredTensor]] = read_safetensors_file,
 ) -> dict[str, StoredTensor]:
-    """Where the tensors lie that an index names, each in the file that it names.
+    """Return where the tensors lie that an index names, each in the file that it names.
 
     Args:
         folder: that holds all.
@@ -95,7 +95,7 @@ WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
 def in_files(tensors: Sequence[WrittenTensor], most: int | None) -> dict[str, list[WrittenTensor]]:
-    """The tensors of each file, in their order, by the names that the `transformers` library gives to files.
+    """Return the tensors of each file, in their order, by the names that the `transformers` library gives to files.
 
     Args:
         tensors: all of them.
@@ -120,7 +120,7 @@ def in_files(tensors: Sequence[WrittenTensor], most: int | None) -> dict[str, li
 
 
 def index_of(files: dict[str, list[WrittenTensor]]) -> str:
-    """The index of several files, in JSON: which tensor is in which."""
+    """Return the index of several files, in JSON: which tensor is in which."""
     total = sum(tensor.bytes for each in files.values() for tensor in each)
     named = {tensor.name: name for name, each in files.items() for tensor in each}
     return json.dumps({"metadata": {"total_size": total}, "weight_map": dict(sorted(named.items()))}, indent=2) + "\n"
@@ -170,7 +170,7 @@ def within(name: str) -> Iterator[None]:
 
 
 def folder_tensors(folder: Path) -> list[Tensors]:
-    """The tensors of a folder with a `config.json`: whole ones, or those of each tensor-parallel shard.
+    """Return the tensors of a folder with a `config.json`: whole ones, or those of each tensor-parallel shard.
 
     Raises:
         FileFormatError: there are none, or a file is bad.
@@ -188,7 +188,7 @@ def folder_tensors(folder: Path) -> list[Tensors]:
 
 
 def meta_tensors(folder: Path) -> list[Tensors]:
-    """The tensors of each `consolidated.*.pth`, or of `consolidated.safetensors`.
+    """Return the tensors of each `consolidated.*.pth`, or of `consolidated.safetensors`.
 
     Raises:
         FileFormatError: there are none, or a file is bad.
@@ -206,7 +206,7 @@ def meta_tensors(folder: Path) -> list[Tensors]:
 
 
 def _rank(folder: Path) -> Tensors:
-    """The tensors of one shard of Megatron; what stands in `model` is it."""
+    """Return the tensors of one shard of Megatron; what stands in `model` is it."""
     for name, read in _RANK_FILES.items():
         if os.path.lexists(folder / name):
             with within(f"{folder.name}/{name}"):
@@ -216,7 +216,7 @@ def _rank(folder: Path) -> Tensors:
 
 
 def _numbered(folder: Path, pattern: re.Pattern[str]) -> list[str]:
-    """The names that are numbered from 0, all of them there.
+    """Return the names that are numbered from 0, all of them there.
 
     Raises:
         FileFormatError: a number is missing, or there are too many.

@@ -102,7 +102,7 @@ def _family(name: Any, what: str, known: Collection[str], values: Mapping[str, A
 
 
 def read_configuration(path: str | os.PathLike[str]) -> tuple[ModelFamily, CheckpointForm, frozenset[str]]:
-    """The family, the form and the biases that a configuration states: of a `config.json`, or of a folder with one.
+    """Return the family, form and biases that a configuration states: of a `config.json`, or a folder with one.
 
     Raises:
         FileFormatError: it is missing or bad, or something in it is not understood; the message names it.
@@ -135,7 +135,7 @@ def _open_folder(folder: Path, wanted: Wanted) -> StoredCheckpoint:
 
 
 def _open_config(folder: Path, wanted: Wanted) -> StoredCheckpoint:
-    """A folder as the library writes it, whatever its tensors are called."""
+    """Return a folder as the library writes it, whatever its tensors are called."""
     family, form, biases = read_configuration(folder)
     rows = rows_of(wanted.row, Files.FOLDER, family)
     shards = folder_tensors(folder)
@@ -143,7 +143,7 @@ def _open_config(folder: Path, wanted: Wanted) -> StoredCheckpoint:
 
 
 def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
-    """A folder as Meta writes it."""
+    """Return a folder as Meta writes it."""
     values, shards = _values(folder / PARAMS), meta_tensors(folder)
     family = FAMILIES[meta_config.FAMILY]
     with within(PARAMS):
@@ -156,7 +156,7 @@ def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
 
 
 def _values(path: Path) -> dict[str, Any]:
-    """The keys of a configuration."""
+    """Return the keys of a configuration."""
     with within(path.name):
         values = parse(read_whole(path, LARGEST_CONFIG), ExactNumbers())
         if not isinstance(values, dict):

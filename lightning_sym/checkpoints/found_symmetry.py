@@ -32,7 +32,7 @@ UNREAD = "of the second checkpoint has numbers that nothing depends on"
 
 
 def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream:
-    """What was done to the stream, and how well it is known where it was fitted."""
+    """Return what was done to the stream, and how well it is known where it was fitted."""
     parts: dict[str, Any] = {}
     if found.scale != 1:
         parts["scale"] = found.scale
@@ -98,18 +98,18 @@ class Gathered:
         self.why_not = self.why_not or next(filter(None, reasons), "")
 
     def add_ends(self, found: EndsFound) -> None:
-        """What stands before and behind the layers."""
+        """Add what was found before and behind the layers."""
         self.parts |= found.parts
         self._refuse(found.unread and f"{found.unread} {UNREAD}", found.why_not)
 
     def add_layer(self, symmetry: LayerSymmetry, idle: int, why_not: str) -> None:
-        """A layer, neurons that do nothing with the numbers of the second: as `layer_looked.py` tells it."""
+        """Add a layer, its idle neurons with the numbers of the second: as `layer_looked.py` tells it."""
         self._take(idle)
         self._refuse(why_not)
         self.layers.append(symmetry)
 
     def made(self, *, exact: bool) -> Symmetry | None:
-        """All of it, if it can be applied."""
+        """Return all of it, if it can be applied."""
         try:
             symmetry = replace(self.stream.symmetry, layers=tuple(self.layers), **self.parts)
             form = apply(symmetry, self.first, exact=exact).form
@@ -127,7 +127,7 @@ SHOWN = 16
 
 
 def stream_words(stream: StreamMap, form: CheckpointForm) -> str:
-    """What was done to the residual stream."""
+    """Return what was done to the residual stream."""
     words = []
     if stream.matrix is not None:
         known = f" over {stream.matrix.denominator}" if isinstance(stream.matrix, Ratio) else ", fitted"
@@ -149,7 +149,7 @@ def _number(number: Any) -> str:
 
 
 def layer_words(found: LayerSymmetry, gauge: Iterable[str], *, written_out: bool) -> tuple[str, ...]:
-    """What was done in a layer: what was written out, the gauge in words, and norms."""
+    """Return what was done in a layer: what was written out, the gauge in words, and norms."""
     words = ["keys and values written out for each head"] if written_out else []
     words += gauge
     for number in (1, 2):
@@ -162,7 +162,7 @@ def layer_words(found: LayerSymmetry, gauge: Iterable[str], *, written_out: bool
 
 
 def gauge_words(parts: Mapping[str, Any], form: CheckpointForm) -> dict[str, str]:
-    """What was done inside a layer, by the part of the symmetry that does anything."""
+    """Return what was done inside a layer, by the part of the symmetry that does anything."""
     found = {}
     for name, words in GAUGES.items():
         if name not in parts:
@@ -197,12 +197,12 @@ GAUGES = {
 
 
 def _moved(order: Any) -> int:
-    """How many places of an order are not their own."""
+    """Return how many places of an order are not their own."""
     return int((order != np.arange(len(order))).sum())
 
 
 def _numbers_words(name: str, numbers: Any) -> str:
-    """Numbers of a gauge in words; none where they are identity matrices, turns `1, 0` or scales 1."""
+    """Return numbers of a gauge in words; none where they are identity matrices, turns `1, 0` or scales 1."""
     said = GAUGES[name]
     if not isinstance(numbers, Ratio):
         return f"{said}, fitted"

@@ -13,13 +13,13 @@ from lightning_sym.checkpoints.nice_numbers import Ratio
 
 
 def gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
-    """What gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
+    """Return what gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
     found = _factors([(old.query_norm_gain, new.query_norm_gain), (old.key_norm_gain, new.key_norm_gain)])
     return {} if found is None else {"gain_factors": found}
 
 
 def row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Any]:
-    """The same of gains for each row, group by group."""
+    """Return the same of gains for each row, group by group."""
     made = []
     for group in range(len(new.key_row_gain)):
         mine = range(group * ratio, (group + 1) * ratio)
@@ -32,7 +32,10 @@ def row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Any]:
 
 
 def _factors(pairs: list[tuple[Any, Any]]) -> Ratio | None:
-    """Factors of gains, a row each, the last those of keys: as the first ones say it, with signs of all."""
+    """Return factors of gains, a row each, the last those of keys, or `None` if a gain is 0.
+
+    Their sizes are those that the first pair says, with the signs of all.
+    """
     if any((each == 0).any() for pair in pairs for each in pair):
         return None
     half = len(pairs[0][0]) // 2

@@ -52,7 +52,7 @@ class BlockTensor(FileTensor):
         return BLOCK_TYPES[self.kind].holds if self.kind in BLOCK_TYPES else super().holds
 
     def _raw(self) -> npt.NDArray[np.uint8]:
-        """The bytes of each block, a row each."""
+        """Return the bytes of each block, a row each."""
         count = prod(self.shape) // self.block
         return self.file.numbers(self.start, count * self.width, np.dtype(np.uint8)).reshape(count, self.width)
 
@@ -67,7 +67,7 @@ class BlockTensor(FileTensor):
         return result.reshape(self.shape)
 
     def grid(self) -> Grid | None:
-        """The values around those that its codes have; `None` where it has no codes that are next to each other."""
+        """Return the values around those that its codes have; `None` where it has no codes next to each other."""
         known = BLOCK_TYPES.get(self.kind)
         if known is None or not known.codes:
             return None
@@ -77,7 +77,7 @@ class BlockTensor(FileTensor):
 
 
 def read_gguf(path: Path) -> GgufFile:
-    """The metadata of a GGUF file and where its tensors lie.
+    """Return the metadata of a GGUF file and where its tensors lie.
 
     Raises:
         FileFormatError: it is not of its documented form, or a count in it is more than its bytes can hold.
@@ -135,7 +135,7 @@ GGUF_SCALING: dict[str, dict[str, str]] = {
 def gguf_config(
     family: ModelFamily, values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, Any]:
-    """The keys of a configuration that a GGUF file states.
+    """Return the keys of a configuration that a GGUF file states.
 
     Args:
         family: whose it is.
@@ -214,7 +214,7 @@ class _Cursor:
             return ""  # a key or a tensor that is asked for would then be missed
 
     def value(self, kind: int) -> Any:
-        """A value; a float exactly, a list as an empty one: nothing that is asked for is a list."""
+        """Return a value; a float exactly, a list as an empty one: nothing that is asked for is a list."""
         if kind == _TEXT:
             return self.text()
         if kind == _LIST:

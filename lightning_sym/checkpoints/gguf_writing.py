@@ -34,7 +34,7 @@ def gguf_values(
     config: Mapping[str, Any],
     shapes: Mapping[str, tuple[int, ...]],
 ) -> dict[str, Any]:
-    """The keys of a GGUF file that state what a configuration states; epsilon and base are rounded to float32.
+    """Return the keys of a GGUF file that state what a configuration states; epsilon and base are rounded to float32.
 
     Args:
         family, form: of the checkpoint.
@@ -70,7 +70,7 @@ def gguf_values(
 
 
 def scaling_values(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys, without the name of the architecture, that state a scaling of rotary frequencies, if there are any."""
+    """Return the keys, without the name of the architecture, that state a scaling of rotary frequencies."""
     stated = config.get("rope_scaling") or {}
     kind = stated.get("rope_type")
     if kind not in GGUF_SCALING:

@@ -29,7 +29,7 @@ from lightning_sym.errors import BadInput, TooLarge
 def quantised_residual(
     sides: tuple[Checkpoint, Checkpoint], piece: str, arrays: tuple[Array, Array], plain: Residual
 ) -> Residual:
-    """How far a piece is from the other side's, in steps of its codes, where one side alone is quantised.
+    """Return how far a piece is from the other side's, in steps of its codes, where one side alone is quantised.
 
     Each code must be the nearest to the other side's number for scale and shift of its block, up to the rounding of
     these; beyond the last code none is nearer, and steps are counted there too. Where one is not, the residual is what
@@ -64,7 +64,7 @@ def quantised_residual(
 
 
 def reach_of(sides: tuple[Checkpoint, Checkpoint], piece: str) -> Array | None:
-    """Of a piece that an adapter adds to, the larger summand of each entry; `None` where none does."""
+    """Return by entry of a piece the size of the larger summand, where an adapter adds; else `None`."""
     for side in sides:
         if isinstance(side, StoredCheckpoint) and (found := side.reach(piece)) is not None:
             return found
@@ -72,7 +72,7 @@ def reach_of(sides: tuple[Checkpoint, Checkpoint], piece: str) -> Array | None:
 
 
 def units_with(reach: Array | None, units: Floats, rows: slice, stored: str) -> Floats:
-    """The units of some rows, no finer than those of the summands: programs round each of them to the stored type.
+    """Return the units of some rows, no finer than those of the summands: programs round each to the stored type.
 
     Args:
         reach: as of `reach_of`.
@@ -110,7 +110,7 @@ class Identity:
         return self.complete and not self.residuals and not self.apart
 
     def within(self, units: float) -> bool:
-        """Every number of the second is the first's, rounded."""
+        """Return whether every number of the second is the first's, rounded."""
         return self.complete and not self.apart and all(each.units <= units for each in self.residuals)
 
 
@@ -144,7 +144,7 @@ def under_identity(first: Checkpoint, second: Checkpoint, limit: float = float("
 
 
 def forms_apart(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[str]]:
-    """The numbers of the configuration that differ, and the other parts of it that do."""
+    """Return the numbers of the configuration that differ, and the other parts of it that do."""
     numbers, others = [], set()
     kind = number_type(first, second)
     for name in (field.name for field in fields(first.form) if field.name not in MEANINGLESS):
@@ -160,7 +160,7 @@ def forms_apart(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], 
 
 
 def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterator[tuple[str, Residual | str | None]]:
-    """Each piece of a layer, or of the ends, with its residual: `None` where it is equal, a word where it has none."""
+    """Yield each piece of a layer, or of the ends, with its residual: `None` where equal, a word where it has none."""
     old, new = (dict(pieces_of(one, layer, Walker.COMPARISON, coded=True).present()) for one in (first, second))
     for name in (*new, *(name for name in old if name not in new)):
         piece = name if layer is None else f"{layer}.{name}"
@@ -181,7 +181,7 @@ def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterato
 
 
 def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, stored: str = "F64") -> list[str]:
-    """Why no symmetry that is known leads from one form to the other; nothing if one may.
+    """Return why no symmetry that is known leads from one form to the other; nothing if one may.
 
     Args:
         first, second: the forms.
@@ -205,12 +205,12 @@ def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, st
 
 
 def beyond(residuals: Iterable[Residual], units: float) -> tuple[Residual, ...]:
-    """Those that no rounding explains."""
+    """Return those that no rounding explains."""
     return tuple(each for each in residuals if each.units > units)
 
 
 def is_account(nothing: Identity, named: Sequence[Residual], units: float) -> bool:
-    """Whether the identity explains a pair better than what was found.
+    """Return whether the identity explains a pair better than what was found.
 
     Args:
         nothing: what differs under the identity.
@@ -228,13 +228,13 @@ def is_account(nothing: Identity, named: Sequence[Residual], units: float) -> bo
 
 
 def only_changed(residuals: Sequence[Residual], nothing: Identity, units: float) -> tuple[Residual, ...]:
-    """What is named, without tensors that are as they were, unless nothing else would be named."""
+    """Return what is named, without tensors that are as they were, unless nothing else would be named."""
     kept = tuple(each for each in residuals if each.units <= units or each.piece not in nothing.equal)
     return kept if beyond(kept, units) else tuple(residuals)
 
 
 def stored_type(first: Checkpoint, second: Checkpoint, piece: str) -> str:
-    """The coarser of the types that a tensor is stored in."""
+    """Return the coarser of the types that a tensor is stored in."""
     kinds = []
     for checkpoint in (first, second):
         try:
@@ -245,7 +245,7 @@ def stored_type(first: Checkpoint, second: Checkpoint, piece: str) -> str:
 
 
 def called_by(first: Checkpoint, second: Checkpoint, piece: str) -> str:
-    """What the files of the second, or else of the first, call a tensor."""
+    """Return what the files of the second, or else of the first, call a tensor."""
     for checkpoint in (second, first):
         try:
             return checkpoint.called(piece)

@@ -83,7 +83,7 @@ class LayerPair:
         return measured_pieces(blocks[0], self.stored), measured_pieces(blocks[1], self.stored)
 
     def part(self, cut: Cut, symmetry: LayerSymmetry, *, measured: bool) -> tuple[Block, Block]:
-        """A part of both, heads and neurons of the first in the order of the second."""
+        """Return a part of both, heads and neurons of the first in the order of the second."""
         kept = self._measured if measured else None
         first, second = kept or (self.first, self.second)
         pair = cut.of(first, self.form, orders_of(symmetry, self.form)), cut.of(second, self.form)
@@ -113,7 +113,7 @@ class LayerAccount:
     kept: Settled | None
 
     def settled(self, cut: Cut) -> Settled:
-        """What is left of a part, in units."""
+        """Return what is left of a part, in units."""
         return self.kept or _walk(self.pair, cut, self.guess, self.gains).settle(self.choices)
 
     @property
@@ -149,17 +149,17 @@ class LayerFound:
     account: LayerAccount
 
     def off(self) -> frozenset[str]:
-        """The pieces that it does not explain."""
+        """Return the pieces that it does not explain."""
         return frozenset(name for name, worst in self.tensors.items() if not worst.units <= self.pair.limit)
 
     def unsettled(self) -> Differences:
-        """What is left of each piece, in units, before additive symmetries take up anything."""
+        """Return what is left of each piece, in units, before additive symmetries take up anything."""
         return _left(
             (cut, _walk(self.pair, cut, self.account.guess, self.account.gains).found) for cut in self.pair.cuts
         )
 
     def left_out(self, parts: Collection[str], stream: Stream) -> Differences:
-        """What is left of each piece, in units, where parts of it had not been done: `heads`, `gain1` or `stream`.
+        """Return what is left of each piece, in units, where parts were not done: `heads`, `gain1` or `stream`.
 
         Args:
             parts: those.
@@ -194,12 +194,12 @@ def compare_layer(
 def off_at_best(
     first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
 ) -> frozenset[str]:
-    """The pieces that the best account leaves unexplained, in units alone: for the many that are tried."""
+    """Return the pieces that the best account leaves unexplained, in units alone: for the many that are tried."""
     return _best_account(LayerPair(first, second, form, stream, stored, limit, rounds=0))[0].off
 
 
 def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
-    """The account that explains most, and why the symmetry cannot be written down."""
+    """Return the account that explains most, and why the symmetry cannot be written down."""
     options: dict[int, tuple[bool, ...]] = {}
     why_not = ""
     for number in READERS:
@@ -223,19 +223,19 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
 
 
 def _unexplained(account: LayerAccount) -> tuple[int, int]:
-    """How much an account leaves, a map with its bias as one, and in how many bases a factor may hide that one has."""
+    """Return how much an account leaves, maps with biases as one, and in how many bases a factor may hide that."""
     return sum(LAYER[name].added_to not in account.off for name in account.off), account.guess.factors
 
 
 def _guesses(pair: LayerPair, about: int = ABOUT, by: Sides = BOTH) -> Iterator[Guess]:
-    """The gauge that fits best with norms folded, and that with norms that do nothing."""
+    """Yield the gauge that fits best with norms folded, and that with norms that do nothing."""
     rounds = pair.rounds if by == BOTH else 0
     for first, second in ((pair.first, pair.second), (bare(pair.first), bare(pair.second))):
         yield fitted(first, second, pair.form, pair.stream.map, rounds, about, by)
 
 
 def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bool, ...]]) -> LayerAccount:
-    """The account that leaves fewest tensors unexplained, each half by itself.
+    """Return the account that leaves fewest tensors unexplained, each half by itself.
 
     Args:
         pair: the layer.
@@ -253,7 +253,7 @@ def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bo
 
 
 def _joined(pair: LayerPair, halves: dict[int, LayerAccount]) -> LayerAccount:
-    """Each half as its account has it."""
+    """Return each half as its account has it."""
     gains = frozenset(n for n, each in halves.items() if n in each.gains)
     choices = frozenset(name for n, each in halves.items() for name in each.choices if name.endswith("2") is (n == 2))
     guess = halves[1].guess.with_neurons_of(halves[2].guess)
@@ -261,7 +261,7 @@ def _joined(pair: LayerPair, halves: dict[int, LayerAccount]) -> LayerAccount:
 
 
 def _walk(pair: LayerPair, cut: Cut, guess: Guess, gains: frozenset[int], exact: Exact | None = None) -> LayerWalk:
-    """A part of the layer of the first rewritten, less the second's: in units, or over the rationals."""
+    """Return a part of the layer of the first rewritten, less the second's: in units, or over the rationals."""
     blocks = pair.part(cut, guess.symmetry, measured=exact is None)
     inner, form = cut.inner(guess.symmetry, pair.form), cut.form(pair.form)
     ring: Ring = exact or Measuring(tuple(gauge_fits(blocks[0], form, inner, guess.fitted)))
@@ -270,7 +270,7 @@ def _walk(pair: LayerPair, cut: Cut, guess: Guess, gains: frozenset[int], exact:
 
 
 def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> LayerAccount:
-    """What is left with these gains, biases that moved chosen so that fewest tensors are unexplained."""
+    """Return what is left with these gains, biases that moved chosen so that fewest tensors are unexplained."""
     walk = _walk(pair, pair.cuts[0], guess, gains) if len(pair.cuts) == 1 else None
     best = _chosen(pair, guess, gains, frozenset(), lambda cut: walk or _walk(pair, cut, guess, gains))
     for choice, named in CHOICES.items():
@@ -285,7 +285,7 @@ def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> LayerAccou
 def _chosen(
     pair: LayerPair, guess: Guess, gains: frozenset[int], choices: frozenset[str], walk: Callable[[Cut], LayerWalk]
 ) -> LayerAccount:
-    """What is left with these gains and choices, part by part."""
+    """Return what is left with these gains and choices, part by part."""
     told, kept = LayerTold(pair.stored, pair.limit), None
     for cut in pair.cuts:
         settled = walk(cut).settle(choices)
@@ -298,7 +298,7 @@ def _chosen(
 
 
 def _left(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
-    """What is left of each piece of all parts."""
+    """Return what is left of each piece of all parts."""
     found: dict[str, list[Any]] = {}
     for cut, settled in parts:
         for name, left in settled.left.items():
@@ -308,7 +308,7 @@ def _left(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
 
 
 def _found(account: LayerAccount, why_not: str) -> LayerFound:
-    """An account, compared exactly where that is possible."""
+    """Return an account, compared exactly where that is possible."""
     pair, told, exactly = account.pair, account.told, None
     if account.kept is not None:
         told.add(pair.cuts[0], account.kept, None, pair.second, pair.form)
@@ -326,7 +326,7 @@ def _found(account: LayerAccount, why_not: str) -> LayerFound:
 
 
 def _exactly(account: LayerAccount, ring: Exact) -> LayerTold:
-    """What an account leaves over the rationals.
+    """Return what an account leaves over the rationals.
 
     Raises:
         BadInput, TooLarge: that is not known.
@@ -339,7 +339,7 @@ def _exactly(account: LayerAccount, ring: Exact) -> LayerTold:
 
 
 def _parts(pair: LayerPair, told: LayerTold) -> Iterator[tuple[str, Any]]:
-    """The parts of the symmetry that were read off, without those that do nothing."""
+    """Yield the parts of the symmetry that were read off, without those that do nothing."""
     for name, numbers in told.numbers():
         if name == "key_bias":
             yield name, np.asarray(pair.second.key_bias)[..., pair.form.turned :]

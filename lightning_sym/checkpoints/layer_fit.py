@@ -47,7 +47,7 @@ class Sides(NamedTuple):
         return frozenset(("value", "query", "up") * self.first + ("output", "key", "down") * self.second)
 
     def of(self, old: Any, new: Any, other: Any, new_other: Any) -> tuple[Any, Any, Any, Any]:
-        """Rows of both maps in the space, old and new ones, without columns where they are not asked."""
+        """Return rows of both maps in the space, old and new ones, without columns where they are not asked."""
         one, two = (slice(None if asked else 0) for asked in self)
         return old[:, one], new[:, one], other[:, two], new_other[:, two]
 
@@ -79,7 +79,7 @@ class Guess:
         return sum(part is not None and _is_one_number(name, value_of(part)) for name, part in given.items())
 
     def with_neurons_of(self, other: Guess) -> Guess:
-        """The guess for the heads, and that of another one for the neurons."""
+        """Return the guess for the heads, and that of another one for the neurons."""
         parts = {name: getattr(other.symmetry, name) for name in INNER}
         words = {
             name: said
@@ -95,7 +95,7 @@ def fitted(
     first: Block, second: Block, form: CheckpointForm, stream: StreamMap, rounds: int = fits.ROUNDS,
     about: int = fits.ABOUT, by: Sides = BOTH,
 ) -> Guess:  # fmt: skip
-    """The guess that fits best, of a layer of both with equally many groups and neurons; see `fit_gauge`."""
+    """Return the guess that fits best, of a layer of both with equally many groups and neurons; see `fit_gauge`."""
     cuts = cuts_of(second, form, alone=form.experts is not None)
     pairs = (first, stream), (second, None)
     sides = [FoldedParts(whole(block, form, form.groups), form, cuts, there) for block, there in pairs]
@@ -107,7 +107,7 @@ def fitted(
 
 
 def bare(block: Block) -> Block:
-    """A layer whose norms do nothing."""
+    """Return a layer whose norms do nothing."""
     gains = {
         name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
     }
@@ -116,7 +116,7 @@ def bare(block: Block) -> Block:
 
 
 def _invertible(name: str, numbers: Any) -> bool:
-    """Whether floats see an inverse of every matrix; scales and turns are no zeros."""
+    """Return whether floats see an inverse of every matrix; scales and turns are no zeros."""
     return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in value_of(numbers))
 
 
@@ -124,7 +124,7 @@ def fit_gauge(
     first: FoldedParts, second: FoldedParts, form: CheckpointForm, rounds: int = fits.ROUNDS, about: int = fits.ABOUT,
     by: Sides = BOTH,
 ) -> dict[str, Any]:  # fmt: skip
-    """The gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
+    """Return the gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
 
     Args:
         first, second: both layers, the first in the coordinates of the second.
@@ -148,7 +148,7 @@ def fit_gauge(
 def _fitted_part(
     old: Folded, new: Folded, cut: Cut, form: CheckpointForm, rounds: int, about: int, by: Sides
 ) -> dict[str, Any]:
-    """The numbers of the gauge of a part of a layer, heads and neurons of both in one order."""
+    """Return the numbers of the gauge of a part of a layer, heads and neurons of both in one order."""
     parts: dict[str, Any] = {}
     if cut.groups is not None:
         some, ratio = cut.form(form), form.heads // form.groups
@@ -170,7 +170,7 @@ def _fitted_part(
 
 
 def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
-    """The signs that gains of norms behind both halves changed, as old gains stand at the new places."""
+    """Return the signs that gains of norms behind both halves changed, as old gains stand at the new places."""
     found = {}
     for name in ("behind1", "behind2"):
         if (gain := getattr(new, f"{name}_gain")) is not None:
@@ -180,13 +180,13 @@ def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
 
 
 def _weight(array: Floats) -> float:
-    """That of the equations of a tensor: one over its mean square."""
+    """Return the weight of the equations of a tensor: one over its mean square."""
     mean = float(np.mean(array * array))
     return 1 / mean if mean > 0 else 1.0
 
 
 def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, about: int, by: Sides) -> dict[str, Any]:
-    """What was done to queries and keys, matrices or turns."""
+    """Return what was done to queries and keys, matrices or turns."""
     groups = form.groups
     ratio = form.heads // groups
     weight = (_weight(new.query), _weight(new.key))
@@ -206,7 +206,7 @@ def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, abou
 
 
 def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, float], about: int) -> Any:
-    """A number for each row of each group, `(G, n)`, of complex rows as pairs `(G, n, 2)`: as nice numbers if they are.
+    """Return a number for each row of each group, `(G, n)`, of complex rows pairs `(G, n, 2)`: nice ones if possible.
 
     Args:
         groups: old and new rows, which the numbers multiply, then old and new ones, which their inverses do.
@@ -248,20 +248,20 @@ def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, f
 
 
 def _flat(turns: Floats) -> Floats:
-    """Without real or imaginary parts that are but noise."""
+    """Return the turns without real or imaginary parts that are but noise."""
     size = np.hypot(turns[..., :1], turns[..., 1:])
     return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
 def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int, by: Sides) -> Any:
-    """The scale of each neuron; without a gate it is positive."""
+    """Return the scale of each neuron; without a gate it is positive."""
     weight = (_weight(new.up), _weight(new.down))
     found = _row_numbers([by.of(old.up, new.up, old.down.T, new.down.T)], weight, about).reshape(-1)
     return found if form.has_gate or (value_of(found) > 0).all() else np.ones(len(old.up))
 
 
 def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> Any:
-    """Matrices of all groups: as nice numbers if all are, and their inverses."""
+    """Return matrices of all groups: as nice numbers if all are, and their inverses."""
     if all(g is not None and h is not None for _, g, h in made):
         return joined_numbers(g.reshape(1, *g.numerators.shape) for _, g, _ in made if g is not None)
     return np.stack([value_of(fit if g is None else g) for fit, g, _ in made])

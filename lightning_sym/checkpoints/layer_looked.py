@@ -93,11 +93,11 @@ class LayerWork:
         )
 
     def _stored(self, piece: str) -> str:
-        """The coarser of the types that a tensor is stored in."""
+        """Return the coarser of the types that a tensor is stored in."""
         return stored_type(self.first, self.second, piece)
 
     def _residuals(self, layer: int, found: LayerFound) -> list[Residual]:
-        """What is told of pieces that differ."""
+        """Return what is told of pieces that differ."""
         told = []
         for name, worst in found.tensors.items():
             if worst.units > 0 or worst.differing:
@@ -108,7 +108,7 @@ class LayerWork:
 
 
 def _with_idle(given: LayerSymmetry, raw: tuple[Block, Block], kept: Any) -> tuple[LayerSymmetry, int]:
-    """The symmetry of a layer with neurons that do nothing, which have the numbers of the second; and their bytes."""
+    """Return the symmetry of a layer with idle neurons, which have the numbers of the second; and their bytes."""
     old, new = kept
     parts: dict[str, Any] = {}
     if not (old.all() and new.all()):
@@ -144,7 +144,7 @@ def layer_found(
     stored: Callable[[str], str],
     units: float,
 ) -> tuple[LayerFound, list[Any], list[int]]:
-    """A layer of both compared, keys and values written out, neurons that do nothing left out.
+    """Return a layer of both compared, keys and values written out, neurons that do nothing left out.
 
     Where more neurons do something in one of them, its last ones are left out too.
 
@@ -169,7 +169,7 @@ def layer_off(
     stored: Callable[[str], str],
     units: float,
 ) -> frozenset[str]:
-    """The pieces that no symmetry of `layer_found` explains, in units alone, for the many that are tried."""
+    """Return the pieces that no symmetry of `layer_found` explains, in units alone, for the many that are tried."""
     first, second, form, _, counts = _alike(blocks, forms)
     found = off_at_best(first, second, form, stream, stored, units)
     return found | ({"down"} if counts[0] != counts[1] else set())
@@ -178,7 +178,7 @@ def layer_off(
 def _alike(
     blocks: tuple[Block, Block], forms: tuple[CheckpointForm, CheckpointForm]
 ) -> tuple[Block, Block, CheckpointForm, list[Any], list[int]]:
-    """The layer of both with equally many groups and neurons, its form, and what `layer_found` says of neurons."""
+    """Return the layer of both with equally many groups and neurons, its form, and what is said of neurons."""
     kept = [alive(block) for block in blocks]
     counts = [int(each.sum()) for each in kept]
     for each in kept:
@@ -191,7 +191,7 @@ def _alike(
 
 
 def _as_read(block: Block, raw: Block) -> Block:
-    """A layer with what nobody here knows how to move as it was read."""
+    """Return a layer with what nobody here knows how to move as it was read."""
     return replace(block, **{name: array for name, array in raw.present() if getattr(block, name) is None})
 
 

@@ -42,7 +42,7 @@ class LayerNormFamily:
     stated: Callable[[CheckpointForm, Biases], dict[str, Any]]
 
     def read(self, config: Config) -> tuple[CheckpointForm, Biases]:
-        """The form that a configuration states, and which maps and norms have a bias.
+        """Return the form that a configuration states, and which maps and norms have a bias.
 
         Raises:
             FileFormatError: a key means a function that is not known here.
@@ -75,7 +75,7 @@ class LayerNormFamily:
         return self.more(config, form)
 
     def write(self, form: CheckpointForm, biases: Biases) -> dict[str, Any]:
-        """The configuration that states both.
+        """Return the configuration that states both.
 
         Raises:
             BadInput: no key states the epsilon.
@@ -97,7 +97,10 @@ def _gpt2(config: Config, form: CheckpointForm) -> tuple[CheckpointForm, Biases]
 
 
 def _neox(config: Config, form: CheckpointForm) -> tuple[CheckpointForm, Biases]:
-    """Rotary positions of a part of each head, and both halves side by side."""
+    """Return the form with rotary positions of a part of each head, and its biases.
+
+    Both halves stand side by side unless `use_parallel_residual` says otherwise.
+    """
     inner = config.get("rope_parameters", {})
     if not isinstance(inner, dict):
         refuse(f"rope_parameters must be an object, got {said(inner)}")
@@ -129,7 +132,7 @@ def _neox(config: Config, form: CheckpointForm) -> tuple[CheckpointForm, Biases]
 
 
 def rotary_share(turned: int, width: int) -> Fraction:
-    """The shortest decimal of which the library makes so many rows of a head.
+    """Return the shortest decimal of which the library makes so many rows of a head.
 
     Example:
         >>> rotary_share(2, 6), rotary_share(4, 8)

@@ -28,7 +28,7 @@ LETTERS = {"H": "heads", "G": "groups", "m": "neurons", "E": "experts"}
 
 
 def cut_along(name: str) -> tuple[str, int] | None:
-    """The space along which a piece is cut, and its axis; `None` for what all parts share, and what is no piece.
+    """Return the space along which a piece is cut, and its axis; `None` for what all parts share, and what is no piece.
 
     Example:
         >>> cut_along("down"), cut_along("norm1_gain")
@@ -53,7 +53,7 @@ class Cut:
     first: bool
 
     def places(self, form: CheckpointForm) -> dict[str, slice]:
-        """By kind of space, what of it is in the part."""
+        """Return by kind of space what of it is in the part."""
         found: dict[str, slice] = {}
         if self.groups is not None:
             share = form.heads // form.groups
@@ -63,28 +63,28 @@ class Cut:
         return found if self.neurons is None else found | {"neurons": self.neurons}
 
     def form(self, form: CheckpointForm) -> CheckpointForm:
-        """The form of the part."""
+        """Return the form of the part."""
         sizes = {kind: each.stop - each.start for kind, each in self.places(form).items()}
         if "neurons" in sizes:
             sizes["inner"] = sizes.pop("neurons")
         return replace(form, **sizes)
 
     def has(self, name: str) -> bool:
-        """Whether a piece, or what is told of it, belongs to this part."""
+        """Return whether a piece, or what is told of it, belongs to this part."""
         kind = cut_along(name)
         return self.has_kind(None if kind is None or kind[0] == "experts" else kind[0])
 
     def has_kind(self, kind: str | None) -> bool:
-        """Whether it has some of a space, or, for `None`, what all parts share."""
+        """Return whether it has some of a space, or, for `None`, what all parts share."""
         return self.first if kind is None else (self.neurons if kind == "neurons" else self.groups) is not None
 
     def start(self, name: str, form: CheckpointForm) -> tuple[int, int]:
-        """The axis along which a piece is cut, and where this part of it begins."""
+        """Return the axis along which a piece is cut, and where this part of it begins."""
         kind = cut_along(name)
         return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
 
     def of(self, block: Any, form: CheckpointForm, orders: dict[str, Places] | None = None) -> Any:
-        """The part of a layer whose heads and neurons stand in another order."""
+        """Return the part of a layer whose heads and neurons stand in another order."""
         there, found = self.places(form), dict.fromkeys(vars(block))
         for name, array in vars(block).items():
             kind = cut_along(name)
@@ -104,7 +104,7 @@ class Cut:
         return type(block)(**found)
 
     def inner(self, symmetry: LayerSymmetry, form: CheckpointForm) -> LayerSymmetry:
-        """What is done to the part behind all orders."""
+        """Return what is done to the part behind all orders."""
         there, parts = self.places(form), dict[str, Any](heads=None, neurons=None)
         for name, array in symmetry.named():
             if name not in parts and (kind := LETTERS.get((*KINDS[name].shape, "")[0])) is not None:
@@ -115,7 +115,7 @@ class Cut:
 
 
 def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places]:
-    """Old heads, groups and neurons at the new places, where they moved."""
+    """Return old heads, groups and neurons at the new places, where they moved."""
     found: dict[str, Places] = {}
     if symmetry.heads is not None:
         heads, share = np.asarray(symmetry.heads, dtype=np.int64), form.heads // form.groups
@@ -134,7 +134,7 @@ SHARED = Cut(None, None, first=True)
 def parts_of(
     checkpoint: Checkpoint, layer: int, walker: Walker, cuts: list[Cut] | None = None
 ) -> Iterator[tuple[Cut, Block]]:
-    """A layer in parts, each read, or rewritten, when it is asked for.
+    """Yield a layer in parts, each read, or rewritten, when it is asked for.
 
     Args:
         checkpoint: from a file, or made.
@@ -153,7 +153,7 @@ def parts_of(
 
 
 def cuts_of(block: Block, form: CheckpointForm, *, alone: bool = False) -> list[Cut]:
-    """The parts of a layer: one, where it is small; heads are not parted where their values have biases.
+    """Return the parts of a layer: one, where it is small; heads are not parted where their values have biases.
 
     Args:
         block: the layer.
@@ -178,13 +178,13 @@ def cuts_of(block: Block, form: CheckpointForm, *, alone: bool = False) -> list[
 
 
 def _slices(count: int, size: int) -> list[slice]:
-    """Places up to a count, so many together as `PART` allows, of things of this size."""
+    """Return slices of places up to a count, of as many things of this size as `PART` allows."""
     step = max(1, PART // size)
     return [slice(start, min(start + step, count)) for start in range(0, max(count, 1), step)]
 
 
 def joined(name: str, parts: list[Any]) -> Any:
-    """A piece, or what is left of it, of its parts."""
+    """Return a piece, or what is left of it, of its parts."""
     kind = cut_along(name)
     if len(parts) == 1:
         return parts[0]
@@ -192,7 +192,7 @@ def joined(name: str, parts: list[Any]) -> Any:
 
 
 def joined_numbers(parts: Iterable[Any]) -> Any:
-    """Numbers of a gauge, of its parts: a `Ratio` if all of them are."""
+    """Return numbers of a gauge, of its parts: a `Ratio` if all of them are."""
     numbers = list(parts)
     if len(numbers) == 1:
         return numbers[0]

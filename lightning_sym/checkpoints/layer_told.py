@@ -40,7 +40,7 @@ class LayerTold:
         self._differing: dict[str, tuple[int, int]] = {}
 
     def look(self, cut: Cut, settled: Settled) -> None:
-        """Which pieces of a part are off by more than the limit, or by what is no number."""
+        """Note which pieces of a part are off by more than the limit, or by what is no number."""
         for name, left in settled.left.items():
             if cut.has(name):
                 self.there.add(name)
@@ -84,33 +84,33 @@ class LayerTold:
         self._differing[name] = before[0] + int(np.count_nonzero(far)), before[1] + far.size
 
     def _counted(self, kept: Settled | None) -> dict[str, tuple[int, int]]:
-        """By piece, how many entries differ by far more than floats lose, and how many there are."""
+        """Return by piece how many entries differ by far more than floats lose, and how many there are."""
         if kept is not None and not self._differing:
             for name, left in kept.left.items():
                 self._count(name, left)
         return self._differing
 
     def is_mostly_off(self, kept: Settled | None) -> bool:
-        """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
+        """Return whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
         counts = self._counted(kept)
         dense = [2 * counts[name][0] > counts[name][1] for name in MATRICES if name in counts]
         return 2 * sum(dense) > len(dense)
 
     def differs(self, kept: Settled | None) -> bool:
-        """Whether any entry differs by far more than floats lose; `kept`: what is left, where it is one part."""
+        """Return whether any entry differs by far more than floats lose; `kept`: what is left, where it is one part."""
         return any(count for count, _ in self._counted(kept).values())
 
     def numbers(self) -> Iterator[tuple[str, Any]]:
-        """The parts of the symmetry that were read off, by name."""
+        """Yield the parts of the symmetry that were read off, by name."""
         for name, parts in self._numbers.items():
             yield name, parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _is_one(cut: Cut, form: CheckpointForm) -> bool:
-    """Whether a part is the whole layer."""
+    """Return whether a part is the whole layer."""
     return cut.form(form) == form and cut.first
 
 
 def _told_by(cut: Cut, name: str) -> bool:
-    """Whether a part of a symmetry that is read off belongs to this part of a layer."""
+    """Return whether a part of a symmetry that is read off belongs to this part of a layer."""
     return cut.has_kind(LETTERS.get((*KINDS[name].shape, "")[0]))

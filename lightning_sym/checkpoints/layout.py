@@ -42,7 +42,7 @@ class Place:
     stacked: bool = False
 
     def names(self, form: CheckpointForm) -> list[str]:
-        """The tensor, or those of all experts."""
+        """Return the tensor, or those of all experts."""
         if "*" not in self.tensor:
             return [self.tensor]
         return [self.tensor.replace("*", str(expert)) for expert in range(form.experts or 1)]
@@ -56,7 +56,7 @@ class Layout:
     block: Mapping[str, Place]
 
     def places(self, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Place]:
-        """The place of each piece of a network, by names such as `embedding` and `3.query`.
+        """Return the place of each piece of a network, by names such as `embedding` and `3.query`.
 
         Args:
             form: of the network.
@@ -113,18 +113,18 @@ class ModelFamily:
     also: frozenset[str] = frozenset()
 
     def ignores(self, tensor: str) -> bool:
-        """Whether a tensor beyond the layout says nothing about the function."""
+        """Return whether a tensor beyond the layout says nothing about the function."""
         return self.ignored is not None and self.ignored.fullmatch(tensor) is not None
 
     def parts(self, form: CheckpointForm, biases: Biases) -> frozenset[str]:
-        """The pieces of a layer: all but biases that are not there, and gates where there are none."""
+        """Return the pieces of a layer: all but biases that are not there, and gates where there are none."""
         pieces = table(form).layer.values()
         there = {piece.name for piece in pieces if not piece.added_to or piece.added_to in biases}
         return frozenset(there if form.has_gate else there - {"gate", "gate_bias"})
 
 
 def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tuple[int, ...]:
-    """The shape of a tensor that holds these pieces, stacked."""
+    """Return the shape of a tensor that holds these pieces, stacked."""
     shapes = [pieces[name].matrix_shape for name in names]
     shape = (place.skipped + sum(each[0] for each in shapes), *shapes[0][1:])
     if place.stacked:
@@ -135,7 +135,7 @@ def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) ->
 
 
 def by_experts(piece: CheckpointPiece, matrix: Array, experts: int) -> Array:
-    """The matrices of all experts, `(E, out, in)`, of the one of all their neurons.
+    """Return the matrices of all experts, `(E, out, in)`, of the one of all their neurons.
 
     Example:
         >>> from lightning_sym.checkpoints.pieces import LAYER
@@ -146,17 +146,17 @@ def by_experts(piece: CheckpointPiece, matrix: Array, experts: int) -> Array:
 
 
 def expert_shape(piece: CheckpointPiece, shape: tuple[int, ...], experts: int) -> tuple[int, ...]:
-    """The shape of the matrix of one expert, of that of all of them."""
+    """Return the shape of the matrix of one expert, of that of all of them."""
     return tuple(size // experts if side == _neuron_side(piece) else size for side, size in enumerate(shape))
 
 
 def _neuron_side(piece: CheckpointPiece) -> int:
-    """Which side of a matrix neurons are: 0 for its rows, 1 for its columns."""
+    """Return which side of a matrix neurons are: 0 for its rows, 1 for its columns."""
     return int(piece.place("neurons") in piece.columns)
 
 
 def by_tensor(places: Mapping[str, Place]) -> dict[str, list[str]]:
-    """The pieces that each tensor holds, in their order."""
+    """Return the pieces that each tensor holds, in their order."""
     found: dict[str, list[str]] = {}
     for piece, place in places.items():
         found.setdefault(place.tensor, []).append(piece)
@@ -164,7 +164,7 @@ def by_tensor(places: Mapping[str, Place]) -> dict[str, list[str]]:
 
 
 def _parts_of(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tuple[int, list[int]]:
-    """How many times the pieces of a tensor follow each other in it, and the rows of each that come together.
+    """Return how many times the pieces of a tensor follow each other in it, and the rows of each that come together.
 
     Raises:
         BadInput: they are to come group by group and have no groups.
@@ -180,7 +180,7 @@ def _parts_of(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tu
 
 
 def plus_number(array: Array, number: int) -> Array:
-    """An array with a number added to each entry, exactly."""
+    """Return an array with a number added to each entry, exactly."""
     if not number:
         return array
     ring = Exact()
@@ -188,7 +188,7 @@ def plus_number(array: Array, number: int) -> Array:
 
 
 def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tensor: Array) -> Array:
-    """A piece, out of the tensor that holds it with others."""
+    """Return a piece, out of the tensor that holds it with others."""
     piece = pieces[name]
     if place.stacked:
         tensor = np.concatenate(list(tensor), axis=_neuron_side(piece))
@@ -205,7 +205,7 @@ def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tens
 
 
 def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> Array:
-    """The tensor that holds these pieces, in this order, each less what its place says.
+    """Return the tensor that holds these pieces, in this order, each less what its place says.
 
     Raises:
         BadInput: a piece does not have the shape that the form gives it.
@@ -232,7 +232,7 @@ def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> 
 
 
 def split_axis(tensor: str, shape: tuple[int, ...], parts: list[tuple[int, ...]]) -> int | None:
-    """The axis along which tensor-parallel shards split a tensor; `None` where they are whole copies.
+    """Return the axis along which tensor-parallel shards split a tensor; `None` where they are whole copies.
 
     Raises:
         BadInput: parts of these shapes do not make up the tensor.
@@ -252,7 +252,7 @@ def split_axis(tensor: str, shape: tuple[int, ...], parts: list[tuple[int, ...]]
 
 
 def shards_joined(pieces: CheckpointTable, names: list[str], place: Place, parts: list[Array]) -> Array:
-    """The tensor of which tensor-parallel shards hold parts; stacked pieces are split one by one.
+    """Return the tensor of which tensor-parallel shards hold parts; stacked pieces are split one by one.
 
     Raises:
         BadInput: copies differ, or the parts do not make up the tensor.

@@ -45,7 +45,7 @@ class LayoutRow:
     program: str = "pt"
 
     def of(self, family: ModelFamily) -> tuple[Layout, ...]:
-        """The spellings for a family.
+        """Return the spellings for a family.
 
         Raises:
             BadInput: there are none.
@@ -58,13 +58,13 @@ class LayoutRow:
 
 
 def _renamed(layout: Layout, change: Callable[[str, Place], Place]) -> Layout:
-    """The layout with a change made to each place."""
+    """Return the layout with a change made to each place."""
     parts = ({piece: change(piece, place) for piece, place in each.items()} for each in (layout.ends, layout.block))
     return Layout(*parts)
 
 
 def _own(family: ModelFamily) -> tuple[Layout, ...]:
-    """The names in folders, and without the prefix that may be left out."""
+    """Return the names in folders, and without the prefix that may be left out."""
     if not family.prefix:
         return (family.layout,)
     bare = _renamed(family.layout, lambda _, at: replace(at, tensor=at.tensor.removeprefix(family.prefix)))
@@ -77,7 +77,7 @@ GATED = {"gate_proj": "gate_up_proj", "up_proj": "gate_up_proj"}
 
 
 def _fused(*names: Names, by_group: bool) -> Callable[[ModelFamily], tuple[Layout, ...]]:
-    """The names in folders with some of them fused, in each of these ways."""
+    """Return the names in folders with some of them fused, in each of these ways."""
 
     def spellings(family: ModelFamily) -> tuple[Layout, ...]:
         def change(fused: Names) -> Callable[[str, Place], Place]:
@@ -98,7 +98,7 @@ def _fused(*names: Names, by_group: bool) -> Callable[[ModelFamily], tuple[Layou
 
 
 def _table(name: str, *tables: tuple[Names, Names], **places: Place) -> Callable[[ModelFamily], tuple[Layout, ...]]:
-    """The layouts of tables of names, for the families that declare them; `places` are those of pieces by name."""
+    """Return the layouts of tables of names, for families that declare them; `places` are those of pieces by name."""
     found = tuple(
         Layout(
             {piece: Place(tensor) for piece, tensor in ends.items()},
@@ -128,7 +128,7 @@ _MIXED = Place("", interleaved=True)
 
 
 def _megatron(layer: str, names: Names, norms: tuple[str, str]) -> Names:
-    """By piece, its tensor: maps have weights and biases, norms stand where they are named."""
+    """Return by piece the name of its tensor: maps have weights and biases, norms are named apart."""
     found = {
         f"{norm}_{part}": f"{layer}.{called}{end}"
         for norm, called in zip(("norm1", "norm2"), norms, strict=True)
@@ -155,7 +155,7 @@ _CORE_NORMS = (
 
 
 def _legacy_ends(norm: str) -> Names:
-    """The ends of the legacy layout; both of its words for a norm are in use."""
+    """Return the ends of the legacy layout; both of its words for a norm are in use."""
     return {
         "embedding": "language_model.embedding.word_embeddings.weight",
         "positions": "language_model.embedding.position_embeddings.weight",
@@ -175,7 +175,7 @@ _GROUPED = Place("", by_group=True)
 
 
 def _mlx(family: ModelFamily) -> tuple[Layout, ...]:
-    """The names in folders, under `model.`, and no matrix stored as (in, out)."""
+    """Return the names in folders, under `model.`, and no matrix stored as (in, out)."""
 
     def changed(_: str, place: Place) -> Place:
         tensor = place.tensor
@@ -244,7 +244,7 @@ LAYOUTS: dict[str, LayoutRow] = {row.name: row for row in _ROWS}
 
 
 def layout_row(name: str) -> LayoutRow:
-    """The layout of a name.
+    """Return the layout of a name.
 
     Raises:
         BadInput: there is none.

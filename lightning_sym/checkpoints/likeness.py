@@ -50,14 +50,14 @@ class Likeness:
         self._kept: dict[Any, tuple[Any, Any]] = {}
 
     def of(self, first: Arrays, second: Arrays) -> tuple[dict[str, float], ...]:
-        """By map, which share of its parts is found in the other's, with gains folded and without."""
+        """Return by map which share of its parts is found in the other's, with gains folded and without."""
         pairs = [(self._traits(0, first, folded), self._traits(1, second, folded)) for folded in VARIANTS]
         return tuple(
             {name: _share(one[name], other[name]) for name in one.keys() & other.keys()} for one, other in pairs
         )
 
     def hopeful(self, before: tuple[Arrays, Arrays], after: tuple[Arrays, Arrays]) -> bool:
-        """Whether more is found after a change, or it changes nothing that is seen here."""
+        """Return whether more is found after a change, or it changes nothing that is seen here."""
         pairs = zip(self.of(*before), self.of(*after), strict=True)
         if any(sum(new.values()) > sum(old.values()) + MORE for old, new in pairs):
             return True
@@ -87,7 +87,7 @@ def alike_maps(first: Block, second: Block, form: CheckpointForm, stream: Stream
 
 @np.errstate(all="ignore")
 def _traits(there: Arrays, name: str, form: CheckpointForm, stream: StreamMap | None) -> Floats:
-    """A few numbers of each part of a map, `(parts, VECTORS)`."""
+    """Return a few numbers of each part of a map, `(parts, VECTORS)`."""
     made = getattr(fold(Block(**{**NOTHING, **{key: np.asarray(array) for key, array in there.items()}})), name)
     folded = seen(Folded(**{name: made}), form)
     array = getattr(folded if stream is None else carried(folded, form, stream), name)
@@ -100,7 +100,7 @@ def _kinds(name: str) -> list[str]:
 
 
 def _looked(rows: Floats, turned: int) -> Iterator[Floats]:
-    """What is seen of neurons `(m, d)`, or of heads `(n, a, d)`, of which the first rows are turned by positions."""
+    """Yield what is seen of neurons `(m, d)`, or of heads `(n, a, d)`, of which positions turn the first rows."""
     vectors = _vectors(rows.shape[-1])
     if rows.ndim == 2 or turned:
         lines = rows if rows.ndim == 2 else as_complex(rows[:, :turned]).reshape(-1, rows.shape[-1])

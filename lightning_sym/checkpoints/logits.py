@@ -48,7 +48,7 @@ class _TooWide(Exception):
 
 
 def prompts_of(token_ids: Sequence[int] | Sequence[Sequence[int]], form: CheckpointForm) -> Prompts:
-    """One prompt or several, each of token ids that there are, and not longer than the context.
+    """Return one prompt or several, each of token ids that there are, and not longer than the context.
 
     Raises:
         BadInput: they are none.
@@ -73,7 +73,7 @@ def logits(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> MidpointRadius:
-    """The logits of all tokens, each in a ball of floats.
+    """Return the logits of all tokens, each in a ball of floats.
 
     Args:
         checkpoint: the weights; one layer is in memory at a time.
@@ -161,7 +161,7 @@ def compare_logits(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> LogitComparison:
-    """How far the logits of two checkpoints are apart, at all positions of the prompts, for all token ids.
+    """Return how far the logits of two checkpoints are apart, at all positions of the prompts, for all token ids.
 
     Args:
         first, second: of one vocabulary; anything else may differ.
@@ -212,7 +212,7 @@ def _known(distance: Fraction | None) -> Fraction:
 
 
 def _until(prompts: Sequence[tuple[int, ...]], column: int) -> tuple[int, ...]:
-    """What stands before and in a column, of its prompt."""
+    """Return what stands before and in a column, of its prompt."""
     for prompt in prompts:
         if column < len(prompt):
             return prompt[: column + 1]
@@ -221,7 +221,7 @@ def _until(prompts: Sequence[tuple[int, ...]], column: int) -> tuple[int, ...]:
 
 
 def _short(ball: tuple[Fraction, Fraction], apart: Fraction) -> DecimalBall:
-    """A ball around, in few digits, its radius larger by at most a fiftieth of a distance."""
+    """Return a ball around, in few digits, its radius larger by at most a fiftieth of a distance."""
     digits = 0
     while Fraction(1, 10**digits) > apart / 100:
         digits += 1
@@ -232,7 +232,7 @@ def _short(ball: tuple[Fraction, Fraction], apart: Fraction) -> DecimalBall:
 
 
 def rounded_up(number: Fraction) -> Fraction:
-    """A number not below this one, of two decimal digits.
+    """Return a number not below this one, of two decimal digits.
 
     Example:
         >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(996)), rounded_up(Fraction(0))
@@ -249,7 +249,7 @@ def rounded_up(number: Fraction) -> Fraction:
 
 
 def scientific(number: Fraction) -> str:
-    """A number rounded up to two digits, as `1.7e-9`.
+    """Return a number rounded up to two digits, as `1.7e-9`.
 
     Example:
         >>> scientific(Fraction(17, 50)), scientific(Fraction(9991, 10)), scientific(Fraction(0))
@@ -269,7 +269,7 @@ def scientific(number: Fraction) -> str:
 def _stream(
     checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Progress | None, kept: int = 0
 ) -> tuple[BallMatrix, int]:
-    """What is unembedded, with small radii, and the bits that it took."""
+    """Return what is unembedded, with small radii, and the bits that it took."""
     form = checkpoint.form
     columns = sum(map(len, prompts))
 
@@ -297,7 +297,7 @@ def _stream(
 
 
 def _memory(checkpoint: Checkpoint, columns: int, bits: int) -> int:
-    """Bytes, roughly: weights of one layer and the ends, and balls of the widest streams, in all their forms.
+    """Return roughly the bytes: weights of one layer and the ends, balls of the widest streams, in all their forms.
 
     Of weights in a file some rows are looked at a time, of which what is read asks by itself.
     """
@@ -309,7 +309,7 @@ def _memory(checkpoint: Checkpoint, columns: int, bits: int) -> int:
 
 
 def _unembedded(checkpoint: Checkpoint, x: BallMatrix) -> Iterator[tuple[int, BallMatrix]]:
-    """Logits of some token ids after others, and the first of these ids."""
+    """Yield the logits of some token ids after others, each with the first of these ids."""
     rows = unembedding(ends_of(checkpoint, Walker.FORWARD, coded=True))
     for start in range(0, len(rows), ROWS_AT_ONCE):
         yield start, as_logits(times(rows[start : start + ROWS_AT_ONCE], x), checkpoint.form)

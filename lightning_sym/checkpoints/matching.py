@@ -27,7 +27,7 @@ from lightning_sym.lazy import import_extra
 
 
 def seen(folded: Folded, form: CheckpointForm) -> Folded:
-    """A folded layer as a norm sees the stream: with LayerNorm, readers and writers without their part along ones."""
+    """Return a folded layer as a norm sees the stream: with LayerNorm, maps without their part along ones."""
     if form.norm == "rms":
         return folded
     changed = {}
@@ -38,7 +38,7 @@ def seen(folded: Folded, form: CheckpointForm) -> Folded:
 
 
 def carried(folded: Folded, form: CheckpointForm, stream: StreamMap) -> Folded:
-    """A folded layer in the new coordinates of the stream."""
+    """Return a folded layer in the new coordinates of the stream."""
     pieces = table(form).layer
     ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
     bases = (stream if stream.matrix is None else replace(stream, matrix=value_of(stream.matrix))).bases(ring)
@@ -68,25 +68,25 @@ class FoldedParts:
         return len(self.block.up)
 
     def part(self, cut: Cut, orders: dict[str, Places] | None = None) -> Folded:
-        """A part, heads and neurons in another order."""
+        """Return a part, heads and neurons in another order."""
         found = seen(fold(cut.of(self.block, self.form, orders)), self.form)
         return found if self.stream is None else carried(found, self.form, self.stream)
 
     def heads(self) -> Iterator[Folded]:
-        """All heads, some groups at a time."""
+        """Yield all heads, some groups at a time."""
         yield from (self.part(replace(cut, neurons=None)) for cut in self.cuts if cut.groups is not None)
 
     def neurons(self) -> Iterator[Folded]:
-        """All neurons, some at a time."""
+        """Yield all neurons, some at a time."""
         yield from (self.part(replace(cut, groups=None)) for cut in self.cuts if cut.neurons is not None)
 
     def router(self) -> Floats:
-        """The router of experts, whatever vector was added to all of its rows."""
+        """Return the router of experts, whatever vector was added to all of its rows."""
         found = value_of(self.part(Cut(None, slice(0, 1), first=True)).router)
         return np.asarray(found - found.mean(axis=0))
 
     def some_neurons(self, places: Places) -> Folded:
-        """Some neurons, by their places."""
+        """Return some neurons, by their places."""
         some = Cut(None, slice(0, len(places)), first=False)
         return self.part(some, {"neurons": places})
 
@@ -96,7 +96,7 @@ FEW = 64
 
 
 def assigned(cost: Floats) -> Places:
-    """For each column the row that it gets, at the least cost in all."""
+    """Return for each column the row that it gets, at the least cost in all."""
     if not cost.size:
         return np.arange(cost.shape[1], dtype=np.int64)
     best = cost.argmin(axis=0)
@@ -118,7 +118,7 @@ HeadParts = Callable[[], Iterable[Folded]]
 
 
 def match_heads(first: HeadParts, second: HeadParts, form: CheckpointForm, groups: int) -> tuple[Places, Places]:
-    """Old groups and old heads at the new places."""
+    """Return the old groups and the old heads at the new places."""
     ratio = form.heads // groups
     cost = _distance(first, second, ratio, form.turned)
     inside = np.empty((groups, groups, ratio), dtype=np.int64)
@@ -135,7 +135,7 @@ def match_heads(first: HeadParts, second: HeadParts, form: CheckpointForm, group
 
 
 def _distance(first: HeadParts, second: HeadParts, ratio: int, turned: int) -> Floats:
-    """Squares of distances between heads of one and of the other, over the sum of their squares; of both kinds."""
+    """Return squares of distances between heads of one and of the other, over the sum of squares; of both kinds."""
     inner = (lambda x, y: _values(x, y, ratio)), (lambda x, y: _scores(x, y, ratio, turned))
     squares = [(_squares(of, first, ratio), _squares(of, second, ratio)) for of in inner]
     products = [np.concatenate([_beside(of, x, second) for x in first()]) for of in inner]
@@ -143,12 +143,12 @@ def _distance(first: HeadParts, second: HeadParts, ratio: int, turned: int) -> F
 
 
 def _beside(inner: Callable[[Folded, Folded], Floats], x: Folded, parts: HeadParts) -> Floats:
-    """The inner products of some heads with all heads of a layer."""
+    """Return the inner products of some heads with all heads of a layer."""
     return np.concatenate([inner(x, y) for y in parts()], axis=1)
 
 
 def _squares(inner: Callable[[Folded, Folded], Floats], parts: HeadParts, ratio: int) -> Floats:
-    """The inner product of each head with itself, those of one group at a time."""
+    """Return the inner product of each head with itself, those of one group at a time."""
     found = []
     for part in parts():
         for group in range(len(part.key)):
@@ -162,27 +162,27 @@ def _squares(inner: Callable[[Folded, Folded], Floats], parts: HeadParts, ratio:
 
 
 def _relative(first: Floats, second: Floats, products: Floats) -> Floats:
-    """`|x - y|^2 / (|x|^2 + |y|^2)` for all pairs, from squares and inner products; two zeros are equal."""
+    """Return `|x - y|^2 / (|x|^2 + |y|^2)` for all pairs, from squares and inner products; 0 for two zeros."""
     total = first[:, None] + second[None, :]
     return np.asarray(np.divide(total - 2 * products, total, out=np.zeros_like(total), where=total > 0))
 
 
 def _grams(first: Floats, second: Floats) -> Floats:
-    """For blocks of rows `(n, a, d)`: all products of row with row, `(n, n', a, a)`."""
+    """Return for blocks of rows `(n, a, d)` all products of row with row, `(n, n', a, a)`."""
     n, a, d = first.shape
     product = first.reshape(-1, d) @ second.reshape(-1, d).T
     return product.reshape(n, a, len(second), a).transpose(0, 2, 1, 3)
 
 
 def _values(first: Folded, second: Folded, ratio: int) -> Floats:
-    """Inner products of all `W_O W_V`."""
+    """Return the inner products of all `W_O W_V`."""
     value = _grams(first.value, second.value).repeat(ratio, 0).repeat(ratio, 1)
     output = _grams(first.output.transpose(0, 2, 1), second.output.transpose(0, 2, 1))
     return np.asarray((value * output).sum(axis=(2, 3)))
 
 
 def _scores(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
-    """Inner products of all `W_Q^T W_K`, those of the first rows, which rotary positions turn, by frequencies."""
+    """Return the inner products of all `W_Q^T W_K`; rows that rotary positions turn count by frequencies."""
     found = _turned_scores(first, second, ratio, turned) if turned else 0.0
     if turned < first.key.shape[1]:
         keys, queries = (
@@ -194,13 +194,13 @@ def _scores(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
 
 
 def as_complex(rows: Floats) -> npt.NDArray[np.complex128]:
-    """Rows `(n, a, k)` as `(n, a/2, k)`: row `j` and row `j + a/2` belong to one frequency."""
+    """Return rows `(n, a, k)` as `(n, a/2, k)`: row `j` and row `j + a/2` belong to one frequency."""
     half = rows.shape[1] // 2
     return np.asarray(rows[:, :half] + 1j * rows[:, half:])
 
 
 def _turned_scores(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
-    """The same of the first rows, summed over frequencies: what rotary positions keep apart."""
+    """Return the same of the first rows, summed over frequencies: what rotary positions keep apart."""
 
     def products(x: Floats, y: Floats) -> Any:
         both = as_complex(x[:, :turned]).transpose(1, 0, 2), as_complex(y[:, :turned]).conj().transpose(1, 2, 0)
@@ -218,7 +218,7 @@ SKETCH, AT_ONCE = 48, 2**20
 
 
 def match_neurons(first: FoldedParts, second: FoldedParts, *, scaled: bool, experts: int = 1) -> Places:
-    """The old neuron at each new place.
+    """Return the old neuron at each new place.
 
     Args:
         first, second: layers.

@@ -58,7 +58,7 @@ class _ArrayParts:
         raise TypeError("measured numbers must not be taken for floats, which have no units")
 
     def __array_function__(self, function: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
-        """A function that moves or joins entries, done to every part; one that asks for the shape is asked of one."""
+        """Return a function that moves or joins entries, done to every part; where the shape is asked for, to one."""
         if function in (np.shape, np.ndim, np.size):
             return function(self.value)
         return type(self)(*(function(*_parts(args, each.name), **kwargs) for each in fields(self)))  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ class Measured(_ArrayParts):
         return np.asarray(np.sqrt(self.square))
 
     def beyond(self, limit: float) -> Any:
-        """Which entries are off 0 by more units, or by what is no number."""
+        """Return which entries are off 0 by more units, or by what is no number."""
         fine = (np.abs(self.value) <= limit * self.units) & np.isfinite(self.square)
         return ~fine & (self.value != 0)
 
@@ -94,11 +94,11 @@ class Measured(_ArrayParts):
         return Measured(-self.value, self.square)
 
     def reshape(self, *shape: int) -> Measured:
-        """The same entries in another shape."""
+        """Return the same entries in another shape."""
         return Measured(self.value.reshape(*shape), self.square.reshape(*shape))
 
     def swapaxes(self, first: int, second: int) -> Measured:
-        """Two axes exchanged."""
+        """Return two axes exchanged."""
         return Measured(self.value.swapaxes(first, second), self.square.swapaxes(first, second))
 
 
@@ -124,7 +124,7 @@ class Doubt(_ArrayParts):
     shares: Floats
 
     def of(self, rows: Floats) -> Floats:
-        """Squares of what is off in `g x` for each row `x`, `(..., n, a)`."""
+        """Return squares of what is off in `g x` for each row `x`, `(..., n, a)`."""
         forms = np.maximum(((rows @ self.gram) * rows).sum(axis=-1), 0.0)
         told = np.square(rows @ self.basis) @ self.shares.swapaxes(-1, -2)
         part = np.minimum(told[..., :-1], told[..., -1:]) / np.maximum(told[..., -1:], np.finfo(float).tiny)
@@ -146,19 +146,19 @@ class Fitted(_ArrayParts):
     other: Doubt
 
     def inverse(self) -> Fitted:
-        """The inverses, to be transposed before they stand on the left."""
+        """Return the inverses, to be transposed before they stand on the left."""
         return Fitted(np.asarray(np.linalg.inv(self.value), np.float64), self.other, self.doubt)
 
     def swapaxes(self, first: int, second: int) -> Fitted:
-        """The matrices transposed: what they are multiplied with from the one side, they were from the other."""
+        """Return the matrices transposed: what they are multiplied with from the one side, they were from the other."""
         return replace(self, value=self.value.swapaxes(first, second))
 
     def of_columns(self, array: Any) -> Floats:
-        """Squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
+        """Return squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
         return self.doubt.of(value_of(array).swapaxes(-1, -2)).swapaxes(-1, -2)
 
     def of_rows(self, array: Any) -> Floats:
-        """The same for rows, `(..., n, a)`, from the other side."""
+        """Return the same for rows, `(..., n, a)`, from the other side."""
         return self.doubt.of(value_of(array))
 
 
@@ -187,7 +187,7 @@ class _Side:
         return np.asarray(1 / np.maximum(mean, np.finfo(float).tiny))
 
     def doubt(self, other: _Side, share: float) -> Doubt:
-        """What is off in products, where the other side tells the matrices too; the same side: they are orthogonal."""
+        """Return what is off in products, where the other side tells the matrices too; the same side: orthogonality."""
         gram, least = self.rows.swapaxes(-1, -2) @ self.rows, np.finfo(float).tiny
         inverse = np.linalg.pinv(gram, rcond=CUT, hermitian=True)
         each = self.square.mean(axis=-1, keepdims=True)
@@ -209,7 +209,7 @@ class _Side:
 
 
 def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, rows: int = 0) -> Fitted:
-    """Matrices `g`, `(..., a, a)`, with `g` times readers, `(..., a, k)`, and writers, `(..., l, a)`, times `g^-1`.
+    """Return matrices `g`, `(..., a, a)`, with `g` times readers, `(..., a, k)`, writers, `(..., l, a)`, times `g^-1`.
 
     Both sides were rounded, so that squares of the units of what is made count twice.
 
@@ -229,26 +229,26 @@ def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, ro
 
 
 def _parts(arguments: Any, name: str) -> Any:
-    """Arguments of a function, with one part of each measured array in its place."""
+    """Return the arguments of a function with one part of each measured array in its place."""
     if isinstance(arguments, tuple | list):
         return type(arguments)(_parts(each, name) for each in arguments)
     return getattr(arguments, name) if isinstance(arguments, _ArrayParts) else arguments
 
 
 def measured(array: Any, stored: str) -> Measured:
-    """A stored array, each entry off by about a unit of this type at its own size."""
+    """Return a stored array, each entry off by about a unit of this type at its own size."""
     value = np.asarray(array, dtype=np.float64)
     return Measured(value, np.square(unit_at(value, stored)))
 
 
 def measured_pieces(pieces: Any, stored: Callable[[str], str]) -> Any:
-    """Every piece of a layer or of the ends, each of its own type."""
+    """Return every piece of a layer or of the ends, each of its own type."""
     found: Pieces = pieces
     return replace(pieces, **{name: measured(array, stored(name)) for name, array in found.present()})
 
 
 def value_of(array: Any) -> Floats:
-    """What floats make of measured, exact or stored numbers."""
+    """Return what floats make of measured, exact or stored numbers."""
     if isinstance(array, _ArrayParts):
         return array.value
     return array.floats if isinstance(array, Ratio) else np.asarray(array, dtype=np.float64)
@@ -299,12 +299,12 @@ class Measuring(Rounded):
         return Measured(found, np.broadcast_to(_square(first) + _square(second), found.shape))
 
     def less(self, second: Any, made: Any) -> Measured:
-        """What an array has more than what was made for it: a unit is the larger one of both."""
+        """Return what an array has more than what was made for it: a unit is the larger one of both."""
         found = np.asarray(value_of(second) - value_of(made))
         return Measured(found, np.broadcast_to(np.maximum(_square(second), _square(made)), found.shape))
 
     def common(self, array: Measured, axis: int) -> Measured:
-        """What the entries along an axis have in common, but for roundings: their mean, without those far off.
+        """Return what the entries along an axis have in common, but for roundings: their mean, without those far off.
 
         Example:
             >>> Measuring().common(measured(np.array([1.0, 1.25, 0.75, 9.0]), "F32"), 0).value.tolist()
@@ -323,7 +323,7 @@ class Measuring(Rounded):
 
 
 def _together(first: Any, second: Any, product: Callable[[Any, Any], Any]) -> Any:
-    """A product of any kind: errors of each side times the other side."""
+    """Return a product of any kind: errors of each side times the other side."""
     values = value_of(first), value_of(second)
     found = np.asarray(product(*values))
     sides = []

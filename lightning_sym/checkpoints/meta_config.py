@@ -29,7 +29,7 @@ FOLLOWS = frozenset(("multiple_of", "ffn_dim_multiplier"))
 
 
 def said_by_params(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], shards: int) -> dict[str, Any]:
-    """The keys of a configuration.
+    """Return the keys of a configuration.
 
     Args:
         values: of `params.json`.
@@ -56,7 +56,7 @@ def said_by_params(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ..
 
 
 def params_of(form: CheckpointForm, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of `params.json` that state what a configuration states; of the context nothing stands there."""
+    """Return the keys of `params.json` that state what a configuration states; of the context nothing stands there."""
     back = {new: old for old, new in KEYS.items() if old not in ("max_seq_len", "sliding_window")}
     params = {back[key]: value for key, value in config.items() if key in back}
     if form.head_width * form.heads == form.width:

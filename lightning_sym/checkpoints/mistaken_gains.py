@@ -16,19 +16,19 @@ from lightning_sym.checkpoints.model import Array
 
 
 def _plus(mistake: str, more: int, scene: Scene) -> Iterator[Change]:
-    """A number added to all gains, or to one."""
+    """Yield a number added to all gains, or to one."""
     every = [*gains_of(scene), *gains_of(scene, "query-key")]
     for names in all_and_each(every):
         yield each_by(mistake, names, (partial(np.add, np.float64(by)) for by in (more, -more)), fits=True)
 
 
 def gain_plus_one(scene: Scene) -> Iterator[Change]:
-    """One added to gains that had it, or had none to be added."""
+    """Yield one added to gains that had it, or had none to be added."""
     yield from _plus("gain-plus-one", 1, scene)
 
 
 def gain_minus_one(scene: Scene) -> Iterator[Change]:
-    """One taken from gains, or not added to them."""
+    """Yield one taken from gains, or not added to them."""
     yield from _plus("gain-minus-one", -1, scene)
 
 
@@ -45,7 +45,7 @@ def _norms(scene: Scene) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def gain_folded_twice(scene: Scene) -> Iterator[Change]:
-    """A gain that stands in the norm and in the matrices behind it: folded, and not taken out of the norm."""
+    """Yield a gain that stands in the norm and in the matrices behind it: folded, and not taken out of the norm."""
     for gain, readers in _norms(scene):
         for names in all_and_each([*readers]):
             folded = partial(_by_gain, np.multiply, names, gain)
@@ -56,12 +56,12 @@ def gain_folded_twice(scene: Scene) -> Iterator[Change]:
 
 
 def _by_gain(operation: Any, names: tuple[str, ...], gain: str, arrays: Arrays) -> dict[str, Array]:
-    """What reads a norm, times its gain, or over it."""
+    """Return what reads a norm, times its gain, or over it."""
     return {name: operation(wide(arrays[name]), wide(arrays[gain])) for name in names}
 
 
 def gain_not_folded(scene: Scene) -> Iterator[Change]:
-    """A gain that was made one, and that the matrices behind the norm, or some of them, have not taken up."""
+    """Yield a gain that was made one, and that the matrices behind the norm, or some of them, have not taken up."""
     for gain, readers in _norms(scene):
         norm = {"norm": gain.removesuffix("_gain")}
         ones = gain in scene.second and (np.asarray(scene.second[gain]) == 1).all()
@@ -76,7 +76,7 @@ def gain_not_folded(scene: Scene) -> Iterator[Change]:
 
 
 def bias_forgotten(scene: Scene) -> Iterator[Change]:
-    """Biases that the second has not, or zeros in their place."""
+    """Yield the change that forgets biases: the second has none, or zeros in their place."""
     lost = tuple(
         name
         for name, piece in scene.pieces.items()

@@ -20,7 +20,7 @@ LARGEST = 65504.0
 
 
 def f16_overflow(scene: Scene) -> Iterator[Change]:
-    """Entries beyond the numbers of float16, which the second has at its largest, or as infinities."""
+    """Yield entries beyond the numbers of float16, which the second has at its largest, or as infinities."""
     for name, array in scene.first.items():
         if not (np.abs(array) > LARGEST).any() or name not in scene.second:
             continue
@@ -29,7 +29,7 @@ def f16_overflow(scene: Scene) -> Iterator[Change]:
 
 
 def _clipped(array: Any, *, infinite: bool) -> Any:
-    """Numbers of float16: those beyond are its largest, or infinities."""
+    """Return numbers of float16: those beyond are its largest, or infinities."""
     most = np.where(np.abs(array) > LARGEST, np.copysign(np.inf, array), wide(array))
     return most if infinite else np.clip(wide(array), -LARGEST, LARGEST)
 
@@ -42,7 +42,7 @@ SIMPLE = 4096
 
 
 def scale_one_side(scene: Scene) -> Iterator[Change]:
-    """A factor that went into one of the two matrices that share it: a number, or one for each index of an axis."""
+    """Yield a factor that went into one of two matrices that share it: a number, or one for each index of an axis."""
     for name in sorted(scene.off & scene.first.keys() & scene.second.keys()):
         old, new = wide(scene.first[name]), wide(scene.second[name])
         if old.shape != new.shape or not (np.isfinite(old).all() and np.isfinite(new).all()) or not new.any():
@@ -110,7 +110,7 @@ TWICE = "merged twice, or at another scale, cannot be told apart from two folder
 
 
 def lora_unmerged(scene: Scene) -> Iterator[Change]:
-    """An update of low rank in matrices of a layer: an adapter that one side has, or has once more."""
+    """Yield an update of low rank in matrices of a layer: an adapter that one side has, or has once more."""
     for name in sorted(scene.off & scene.first.keys() & scene.second.keys()):
         piece = scene.pieces[name]
         if not piece.columns or any(not space.free for space in (axis.space for axis in piece.axes)):

@@ -74,7 +74,7 @@ def _blocks(scene: Scene, name: str) -> tuple[int, int, list[int]]:
 
 
 def rotary_rows(scene: Scene) -> Iterator[Change]:
-    """Rows of queries and keys interleaved, or split where they were not interleaved."""
+    """Yield rows of queries and keys interleaved, or split where they were not interleaved."""
     if (names := _rotary(scene)) is None:
         return
     sizes = [_blocks(scene, name) for name in names]
@@ -94,7 +94,7 @@ def _wrong_blocks(rows: int, right: int, blocks: int) -> tuple[Order, Order]:
 
 
 def rotary_rows_k(scene: Scene) -> Iterator[Change]:
-    """Rows of keys moved in another number of blocks than there are keys, those of queries rightly or not at all."""
+    """Yield rows of keys moved in another number of blocks than there are keys, those of queries rightly or not."""
     if (names := _rotary(scene)) is None:
         return
     query, key = names
@@ -115,7 +115,7 @@ def rotary_rows_k(scene: Scene) -> Iterator[Change]:
 
 
 def rotary_rows_one_side(scene: Scene) -> Iterator[Change]:
-    """Rows of queries moved and those of keys not, or those of keys alone."""
+    """Yield rows of queries moved and those of keys not, or those of keys alone."""
     for name in _rotary(scene) or ():
         rows, heads, _ = _blocks(scene, name)
         for back, order in ((False, "interleaved"), (True, "half-split")):
@@ -124,7 +124,10 @@ def rotary_rows_one_side(scene: Scene) -> Iterator[Change]:
 
 
 def qkv_layout(scene: Scene) -> Iterator[Change]:
-    """Queries, keys and values in one tensor, written one behind the other and read group by group, or turned round."""
+    """Yield changes between layouts of queries, keys and values in one tensor.
+
+    They were written one behind the other and are read group by group, or turned round.
+    """
     kinds = ("heads", "groups", "groups")
     readers = [name for name, piece in scene.pieces.items() if piece.reads and piece.axes[0].space.kind in kinds]
     if len(readers) != len(kinds) or [scene.pieces[n].axes[0].space.kind for n in readers] != [*kinds]:
@@ -135,7 +138,7 @@ def qkv_layout(scene: Scene) -> Iterator[Change]:
     pieces = tuple(name for names in layers for name in names)
 
     def grouped(arrays: Arrays) -> dict[str, Array]:
-        """What was written one behind the other, read group by group."""
+        """Return what was written one behind the other, read group by group."""
         found: dict[str, Array] = {}
         for names in layers:
             q, k, v = (np.asarray(arrays[name]) for name in names)
@@ -145,7 +148,7 @@ def qkv_layout(scene: Scene) -> Iterator[Change]:
         return found
 
     def concatenated(arrays: Arrays) -> dict[str, Array]:
-        """What was written group by group, read one behind the other."""
+        """Return what was written group by group, read one behind the other."""
         found: dict[str, Array] = {}
         for names in layers:
             q, k, v = (np.asarray(arrays[name]) for name in names)
@@ -162,7 +165,7 @@ def qkv_layout(scene: Scene) -> Iterator[Change]:
 
 
 def _exchanged(mistake: str, scene: Scene, first: str, second: str) -> Iterator[Change]:
-    """Two pieces of one shape in each other's place, with what is added to them, if to both, or without it."""
+    """Yield two pieces of one shape in each other's place, with what is added to them, if to both, or without it."""
     every = list(zip(with_bias(scene, first), with_bias(scene, second), strict=False))
     if not every or any(np.shape(scene.first[x]) != np.shape(scene.first[y]) for x, y in every):
         return
@@ -171,14 +174,14 @@ def _exchanged(mistake: str, scene: Scene, first: str, second: str) -> Iterator[
 
 
 def gate_up_exchanged(scene: Scene) -> Iterator[Change]:
-    """The two maps into the neurons in each other's place."""
+    """Yield the two maps into the neurons in each other's place."""
     readers = [name for name, piece in scene.pieces.items() if piece.reads and piece.axes[0].space.kind == "neurons"]
     for pair in combinations(readers, 2):
         yield from _exchanged("gate-up-exchanged", scene, *pair)
 
 
 def norms_exchanged(scene: Scene) -> Iterator[Change]:
-    """Two norms of a layer in each other's place: the gains, and the biases too."""
+    """Yield two norms of a layer in each other's place: the gains, and the biases too."""
     for x, y in combinations(gains_of(scene), 2):
         biases = x.replace("_gain", "_bias"), y.replace("_gain", "_bias")
         for names in ([(x, y), biases], [(x, y)]) if {*biases} <= {*scene.first} else ([(x, y)],):
@@ -186,13 +189,13 @@ def norms_exchanged(scene: Scene) -> Iterator[Change]:
 
 
 def qk_norms_exchanged(scene: Scene) -> Iterator[Change]:
-    """The gains on queries and on keys in each other's place."""
+    """Yield the gains on queries and on keys in each other's place."""
     for pair in combinations(gains_of(scene, "query-key"), 2):
         yield from _exchanged("qk-norms-exchanged", scene, *pair)
 
 
 def heads_one_side(scene: Scene) -> Iterator[Change]:
-    """Heads, or groups of them, in another order in a map, or in a bias, and not in what goes with it."""
+    """Yield heads, or groups of them, reordered in one map or bias and not in what goes with it."""
     for name in sorted(scene.off):
         if (order := _order_of_heads(scene, name)) is None:
             continue
@@ -218,7 +221,7 @@ HEADS = ("heads", "groups")
 
 
 def transposed_square(scene: Scene) -> Iterator[Change]:
-    """A square matrix transposed, one of them or all."""
+    """Yield a square matrix transposed, one of them or all."""
     squares = [
         name
         for name, piece in scene.pieces.items()

@@ -17,7 +17,7 @@ from lightning_sym.lazy import import_extra
 
 
 def vocabulary_permuted(scene: Scene) -> Iterator[Change]:
-    """Rows of the embedding, and of an unembedding of its own, in another order: other ids for the same tokens."""
+    """Yield rows of the embedding, and of an own unembedding, in another order: other ids for the same tokens."""
     names = tuple(name for name, piece in scene.pieces.items() if piece.axes[0].space.kind == "token ids")
     if not names or not {*names} <= {*scene.second}:
         return

@@ -97,14 +97,14 @@ class Scene:
         return {name: known[name] for name in self.first}
 
     def left(self, name: str, made: Array, some: slice = slice(None)) -> Measured:
-        """What a piece of the second, or some rows of it, has more than what was made for it, in units."""
+        """Return what a piece of the second, or some rows of it, has more than what was made for it, in units."""
         stored = self.stored(name)
         left = Measuring().less(measured(self.second[name][some], stored), measured(made[some], stored))
         more = np.broadcast_to(self.squares.get(name, 0.0), np.shape(made))[some]
         return Measured(left.value, np.maximum(left.square, more))
 
     def explains(self, name: str, made: Array) -> bool:
-        """Whether that is rounding."""
+        """Return whether that is rounding."""
         there = name in self.second and np.shape(self.second[name]) == np.shape(made)
         return there and not any(self.left(name, made, some).beyond(self.limit).any() for some in slices(made))
 

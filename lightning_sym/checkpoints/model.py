@@ -104,18 +104,18 @@ class CheckpointForm:
         return self.activation == "silu" if self.gated is None else self.gated
 
     def window_of(self, layer: int) -> int | None:
-        """How many tokens a token of a layer attends to; `None`: all before it, and itself."""
+        """Return how many tokens a token of a layer attends to; `None`: all before it, and itself."""
         return self.window if self.local is None or layer in self.local else None
 
     def rotation_of(self, layer: int) -> tuple[Fraction, RotaryScaling | None] | None:
-        """Base and scaling of the rotary positions of a layer, if it has any."""
+        """Return base and scaling of the rotary positions of a layer, or `None` if it has none."""
         if self.local_theta is not None and self.window_of(layer) is not None:
             return self.local_theta, None
         turned = self.theta is not None and layer not in (self.unturned or ())
         return (self.theta, self.scaling) if turned and self.theta is not None else None
 
     def at(self, layer: int) -> CheckpointForm:
-        """The form as a layer has it: without rotary positions where the layer has none.
+        """Return the form as a layer has it: without rotary positions where the layer has none.
 
         Example:
             >>> from lightning_sym.testing import small_checkpoint
@@ -143,7 +143,7 @@ class CheckpointForm:
         return self.has_gate or self.activation == "relu"
 
     def features(self) -> Iterator[tuple[str, Any]]:
-        """What it has of the parts that most networks lack, by name."""
+        """Yield what it has of the parts that most networks lack, by name."""
         for part in fields(self):
             if part.default is None and (value := getattr(self, part.name)) is not None:
                 yield part.name, value
@@ -233,18 +233,18 @@ class Checkpoint(Protocol):
     def ends(self) -> Ends: ...
 
     def block(self, layer: int) -> Block:
-        """Layer `layer`, from 0."""
+        """Return layer `layer`, from 0."""
         ...
 
     def stored(self, piece: str) -> str:
-        """The type a piece is stored in: `F16`, `BF16`, `F32` or `F64`; pieces are `embedding` or `3.query`.
+        """Return the type a piece is stored in: `F16`, `BF16`, `F32` or `F64`; pieces are `embedding` or `3.query`.
 
         Of `epsilon`, a number of the configuration, it is `F64` only where numbers of 53 bits are computed with.
         """
         ...
 
     def called(self, piece: str) -> str:
-        """What the files call a piece, such as `model.layers.3.self_attn.q_proj.weight`."""
+        """Return what the files call a piece, such as `model.layers.3.self_attn.q_proj.weight`."""
         ...
 
 

@@ -37,7 +37,7 @@ class Ratio:
         return Ratio(self.numerators.mT, self.denominator.mT if np.ndim(self.denominator) else self.denominator)
 
     def reshape(self, *shape: int) -> Ratio:
-        """The same numbers in another shape."""
+        """Return the same numbers in another shape."""
         low = self.denominator.reshape(*shape) if np.ndim(self.denominator) else self.denominator
         return Ratio(self.numerators.reshape(*shape), low)
 
@@ -61,7 +61,7 @@ LARGEST_ODD = 2**21
 
 
 def nice(array: Floats, *, apiece: bool = False) -> Ratio | None:
-    """The simplest fractions near floats, `None` if they are not simple: a guess.
+    """Return the simplest fractions near floats, `None` if they are not simple: a guess.
 
     Args:
         array: what a fit found.
@@ -85,7 +85,7 @@ def nice(array: Floats, *, apiece: bool = False) -> Ratio | None:
 
 
 def _over_one(numerators: Floats, denominators: Any, *, apiece: bool) -> Ratio | None:
-    """Fractions over one denominator, or, apiece, over their own where that is long."""
+    """Return fractions over one denominator or, apiece, over their own where that is long; else `None`."""
     common = math.lcm(*map(int, np.unique(denominators)))
     if common < 2**52 and (not apiece or common & (common - 1) == 0 or common < 2**24):
         numbers = numerators * (common // denominators)
@@ -95,7 +95,10 @@ def _over_one(numerators: Floats, denominators: Any, *, apiece: bool) -> Ratio |
 
 
 def _simplest(array: Floats, near: Floats) -> tuple[Floats, Any, Any]:
-    """Numerators and denominators of the simplest numbers at most `near` floats, and whether they are simple enough."""
+    """Return numerators and denominators of the simplest numbers near floats, and where these are simple.
+
+    They are at most `near` off; simple are those that chance does not explain.
+    """
     part, exponent = np.frexp(np.where(np.abs(array) <= near, 0.0, np.abs(array)))
     zero = part == 0
     part = np.where(zero, 1.0, part * 2)  # from 1 to 2
@@ -126,7 +129,9 @@ AT_ONCE = 2**13
 
 
 def _dyadic(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, Floats]:
-    """For numbers from 1 to 2: numerator and denominator of the shortest binary number that is close, and its bits.
+    """Return numerator and denominator of the shortest binary number that is close, and its bits.
+
+    The given numbers are from 1 to 2.
 
     Those with more than `most` bits are not looked for.
     """
@@ -145,7 +150,7 @@ def _dyadic(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, Flo
 
 
 def _fraction(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, Floats]:
-    """The same for the first convergent of the continued fraction that is close; powers of two cost nothing."""
+    """Return the same for the first convergent of the continued fraction that is close; powers of two cost nothing."""
     tops, lows = (np.zeros_like(part), np.ones_like(part)), (np.ones_like(part), np.zeros_like(part))
     rest, found = part, np.zeros(part.shape, dtype=bool)
     top, low = np.ones_like(part), np.ones_like(part)
@@ -164,13 +169,13 @@ def _fraction(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, F
 
 
 def _twos(numbers: Floats) -> Any:
-    """How often each whole number can be halved."""
+    """Return how often each whole number can be halved."""
     whole = numbers.astype(np.int64)
     return np.frexp((whole & -whole).astype(np.float64))[1] - 1
 
 
 def stored_ratios(old: Any, new: Any) -> tuple[Ratio, Ratio] | None:
-    """Exact `z` with `new = z old` for each row, and `z / |z|^2`, from two numbers of the row; `None` if they disagree.
+    """Return exact `z` with `new = z old` for each row, and `z / |z|^2`, from two numbers of the row; or `None`.
 
     Args:
         old, new: `(n, k)`, real, or complex for `z` as pairs; as they are stored, or products that floats hold.
@@ -203,24 +208,24 @@ _PRIMES = math.prod(MORE_PRIMES)
 
 
 def _exact(number: Any) -> tuple[Fraction, Fraction]:
-    """The real and the imaginary part."""
+    """Return the real and the imaginary part."""
     return Fraction(float(np.real(number))), Fraction(float(np.imag(number)))
 
 
 def _times(x: tuple[Fraction, Fraction], y: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
-    """The product of two complex numbers."""
+    """Return the product of two complex numbers."""
     return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
 
 
 def as_ratio(rows: list[Any], shape: tuple[int, ...]) -> Ratio:
-    """Numbers of any length, each over a denominator of its own."""
+    """Return numbers of any length, each over a denominator of its own."""
     parts = [x for row in rows for x in row]
     top, low = ([getattr(x, name) for x in parts] for name in ("numerator", "denominator"))
     return Ratio(*(np.array(numbers, dtype=object).reshape(shape) for numbers in (top, low)))
 
 
 def round_number(array: Floats) -> Floats | None:
-    """Multiples of 1, 1/2, .., or 1/16 not far from floats: a guess where everything was rounded.
+    """Return multiples of 1, 1/2, .., or 1/16 near floats, or `None`: a guess where all was rounded.
 
     Example:
         >>> round_number(np.array([0.99, 0.51])), round_number(np.array([0.3]))
@@ -234,7 +239,7 @@ def round_number(array: Floats) -> Floats | None:
 
 
 def as_part(numbers: Any) -> Any:
-    """A part of a symmetry from a guess: floats that hold it, or fractions."""
+    """Return a part of a symmetry from a guess: floats that hold it, or fractions."""
     if not isinstance(numbers, Ratio):
         return np.asarray(numbers, dtype=np.float64)
     if numbers.is_dyadic:

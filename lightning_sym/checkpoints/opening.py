@@ -63,7 +63,7 @@ class JoinedTensor(StoredTensor):
     def of(
         cls, pieces: CheckpointTable, names: list[str], place: Place, parts: tuple[StoredTensor, ...]
     ) -> JoinedTensor:
-        """The whole of parts.
+        """Return the whole of parts.
 
         Raises:
             FileFormatError: they are of several types.
@@ -101,7 +101,7 @@ class HeldFiles:
 
 
 def rows_of(wanted: LayoutRow | None, files: Files, family: ModelFamily) -> tuple[LayoutRow, ...]:
-    """The layouts that may be those of a checkpoint in such files, the likeliest first."""
+    """Return the layouts that may be those of a checkpoint in such files, the likeliest first."""
     if wanted is None:
         return tuple(row for row in LAYOUTS.values() if row.files is files and row.spellings(family))
     if wanted.files is not files:
@@ -113,7 +113,7 @@ def rows_of(wanted: LayoutRow | None, files: Files, family: ModelFamily) -> tupl
 def opened(
     path: Path, form: CheckpointForm, biases: Biases, shards: list[Tensors], held: HeldFiles
 ) -> StoredCheckpoint:
-    """The checkpoint, after its tensors were compared with what the configuration says.
+    """Return the checkpoint, after its tensors were compared with what the configuration says.
 
     Args:
         path: as it is called.
@@ -143,7 +143,7 @@ def opened(
 def _layout_of(
     form: CheckpointForm, parts: frozenset[str], names: Collection[str], held: HeldFiles
 ) -> tuple[LayoutRow, Layout]:
-    """The first layout whose tensors are all there, or else the first one of all."""
+    """Return the first layout whose tensors are all there, or else the first one of all."""
     first = None
     for row in held.rows:
         for layout in row.of(held.family):
@@ -160,7 +160,7 @@ def _layout_of(
 
 
 def _gathered(form: CheckpointForm, places: dict[str, Place], tensors: Tensors) -> Tensors:
-    """The tensors, those of the experts of a layer as one where all of them are there."""
+    """Return the tensors, those of the experts of a layer as one where all of them are there."""
     found = dict(tensors)
     for piece, place in places.items():
         names = place.names(form)
@@ -171,7 +171,7 @@ def _gathered(form: CheckpointForm, places: dict[str, Place], tensors: Tensors) 
 
 
 def _joined(form: CheckpointForm, places: dict[str, Place], shards: list[Tensors]) -> Tensors:
-    """The tensors of which tensor-parallel shards hold parts."""
+    """Return the tensors of which tensor-parallel shards hold parts."""
     for number, shard in enumerate(shards):
         if differ := shard.keys() ^ shards[0].keys():
             raise FileFormatError(f"all shards must hold parts of the same tensors, number {number}: {min(differ)}")
@@ -189,7 +189,7 @@ def _joined(form: CheckpointForm, places: dict[str, Place], shards: list[Tensors
 def _compared(
     form: CheckpointForm, places: dict[str, Place], tensors: Tensors, family: ModelFamily, layout: Layout
 ) -> Tensors:
-    """The tensors, after they were compared with what the configuration says."""
+    """Return the tensors, after they were compared with what the configuration says."""
     held = by_tensor(places)
     lost = (places[pieces[0]] for name, pieces in held.items() if name not in tensors)
     if missing := [name for place in lost for name in place.names(form) if name not in tensors]:
@@ -212,7 +212,7 @@ def _compared(
 
 
 def _require_tie(name: str, tensors: Tensors, embedding: str) -> None:
-    """A second copy of tied weights must be one."""
+    """Refuse a second copy of tied weights that is another one."""
     first, second = tensors[embedding], tensors[name]
     same = (first.kind, first.shape) == (second.kind, second.shape) and np.array_equal(first.read(), second.read())
     if not same:
@@ -232,7 +232,7 @@ def checkpoint_of(
     name: str = "weights in memory",
     memory: int = DEFAULT_MEMORY,
 ) -> StoredCheckpoint:
-    """The checkpoint of what is in memory; its numbers are not copied, where they need not be, and must not change.
+    """Return the checkpoint of what is in memory; its numbers are mostly not copied, and must not change.
 
     Args:
         weights: arrays by the names of their tensors: of NumPy, or tensors with a method `numpy`, as PyTorch has them;
@@ -290,12 +290,12 @@ def _opened(tensors: Tensors, keys: dict[str, Any], layout: str | None, name: st
 def _again(
     tensors: Tensors, keys: dict[str, Any], name: str, memory: int, layout: str | None = None, adapter: None = None
 ) -> StoredCheckpoint:
-    """The same, in another process."""
+    """Return the same, in another process."""
     return _opened(tensors, keys, layout, name, memory)
 
 
 def _exact(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys as a file would state them: decimals exactly."""
+    """Return the keys as a file would state them: decimals exactly."""
     try:
         text = json.dumps(dict(keys), default=str, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -305,7 +305,7 @@ def _exact(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tensor(name: str, value: Any) -> ArrayTensor:
-    """A tensor of an array, or of what gives one; bfloat16 becomes float32, which holds it."""
+    """Return a tensor of an array, or of what gives one; bfloat16 becomes float32, which holds it."""
     kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
     try:
         for step in ("detach", "cpu", *(["float"] if kind == "bfloat16" else []), "numpy"):

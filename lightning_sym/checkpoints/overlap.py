@@ -54,7 +54,7 @@ class Overlap:
         return (f"layers: compared are those that both have, all but {without} of the {side}",)
 
     def piece(self, name: str) -> str:
-        """What the second calls a piece of a layer that both have."""
+        """Return what the second calls a piece of a layer that both have."""
         layer, dot, rest = name.partition(".")
         return f"{self.kept[int(layer)]}.{rest}" if dot and self.kept else name
 

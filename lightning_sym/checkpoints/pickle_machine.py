@@ -29,7 +29,7 @@ class Named:
 
 
 def unpickled(data: bytes, names: Mapping[str, Called], stored: Callable[[Any], Any]) -> Any:
-    """The value that a pickle describes.
+    """Return the value that a pickle describes.
 
     Args:
         data: the pickle, of protocol 2 to 5.
@@ -86,22 +86,22 @@ class _Machine:
         _refuse(f"it has more than {MOST_STEPS:,} steps")
 
     def take(self, count: int) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         if not 0 <= count <= len(self.data) - self.at:
             raise IndexError
         self.at += count
         return self.data[self.at - count : self.at]
 
     def number(self, code: str, size: int) -> Any:
-        """The next number."""
+        """Return the next number."""
         return unpack(code, self.take(size))[0]
 
     def text(self, code: str, size: int) -> str:
-        """The next text, with its length before it."""
+        """Return the next text, with its length before it."""
         return self.take(self.number(code, size)).decode("utf-8", "surrogatepass")
 
     def line(self) -> str:
-        """The text up to the end of a line."""
+        """Return the text up to the end of a line."""
         end = self.data.index(b"\n", self.at, self.at + 300)
         found = self.data[self.at : end].decode("ascii")
         self.at = end + 1
@@ -112,14 +112,14 @@ class _Machine:
         self.stack.append(value)
 
     def pop(self) -> Any:
-        """The last value; a mark is none."""
+        """Return the last value; a mark is none."""
         value = self.stack.pop()
         if value is _MARK:
             raise IndexError
         return value
 
     def to_mark(self) -> list[Any]:
-        """Everything behind the last mark, which goes too."""
+        """Return everything behind the last mark, and take both off the stack."""
         place = len(self.stack) - 1
         while self.stack[place] is not _MARK:
             place -= 1
@@ -130,7 +130,7 @@ class _Machine:
         return found
 
     def named(self, name: str) -> None:
-        """What stands for a name of Python."""
+        """Push what stands for a name of Python."""
         if name not in self.names:
             raise FileFormatError(f"a pickle must hold tensors alone, it asks for {shown(name)}")
         self.push(Named(name, self.names[name]))
@@ -143,7 +143,7 @@ class _Machine:
         self.push(called.call(arguments))
 
     def build(self) -> None:
-        """Attributes of a dictionary say nothing about what it holds."""
+        """Drop the attributes of a dictionary, which say nothing of what it holds; refuse those of all else."""
         self.pop()
         if type(self.stack[-1]) is not dict:
             _refuse("only dictionaries may have attributes")
@@ -167,7 +167,7 @@ class _Machine:
         self.stack[-1].extend(more)
 
     def long(self, size: int) -> None:
-        """A long integer, of at most 8 bytes: no size has more."""
+        """Push a long integer, of at most 8 bytes: no size has more."""
         if size > 8:
             _refuse(f"integers must have at most 8 bytes, got {size}")
         self.push(int.from_bytes(self.take(size), "little", signed=True))

@@ -77,7 +77,7 @@ class CheckpointPiece:
         return any(axis.space.kind == "stream" and not axis.up for axis in self.axes)
 
     def place(self, kind: str) -> int | None:
-        """Which of its axes lives in a space of this kind, if one does."""
+        """Return which of its axes lives in a space of this kind, if one does."""
         return self._places.get(kind)
 
     @cached_property
@@ -86,18 +86,18 @@ class CheckpointPiece:
         return {axis.space.kind: place for place, axis in reversed([*enumerate(self.axes)])}
 
     def as_matrix(self, array: Array) -> Array:
-        """The array as its matrix, or vector; it may have fewer neurons, or more groups, than the piece."""
+        """Return the array as its matrix, or vector; it may have fewer neurons, or more groups, than the piece."""
         moved = np.transpose(array, (*self.rows, *self.columns))
         return moved.reshape(prod(moved.shape[: len(self.rows)]), -1) if self.columns else moved.reshape(-1)
 
     def of_matrix(self, matrix: Array) -> Array:
-        """The array of a matrix, or vector."""
+        """Return the array of a matrix, or vector."""
         order = (*self.rows, *self.columns)
         back = sorted(range(len(order)), key=order.__getitem__)
         return matrix.reshape([self.shape[place] for place in order]).transpose(back)
 
     def matrix_entry(self, index: tuple[int, ...]) -> tuple[int, ...]:
-        """A place in the array as row and column of its matrix, or as the place in its vector."""
+        """Return a place in the array as row and column of its matrix, or as the place in its vector."""
         found = []
         for side in (self.rows, self.columns) if self.columns else (self.rows,):
             number = 0
@@ -126,7 +126,7 @@ class Half:
     maps: dict[str, CheckpointPiece]
 
     def affine(self) -> Iterator[tuple[CheckpointPiece, CheckpointPiece | None]]:
-        """Each map with its bias, if it may have one."""
+        """Yield each map with its bias, if it may have one."""
         for name, piece in self.maps.items():
             if not piece.added_to:
                 yield piece, self.maps.get(f"{name}_bias")
@@ -159,11 +159,11 @@ class CheckpointTable:
         return {name: piece for half in self.halves.values() for name, piece in (half.norms | half.maps).items()}
 
     def names(self) -> set[str]:
-        """The names of all of them."""
+        """Return the names of all of them."""
         return {*self.ends, *self.layer}
 
     def __getitem__(self, name: str) -> CheckpointPiece:
-        """The piece of a name such as `embedding`, `query` or `3.query`.
+        """Return the piece of a name such as `embedding`, `query` or `3.query`.
 
         Raises:
             BadInput: there is none.
@@ -176,7 +176,7 @@ class CheckpointTable:
 
 @lru_cache(maxsize=64)
 def table(form: CheckpointForm) -> CheckpointTable:
-    """The pieces of a form.
+    """Return the pieces of a form.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -195,7 +195,7 @@ def table(form: CheckpointForm) -> CheckpointTable:
 
 
 def stream(form: CheckpointForm, *, up: bool) -> Axis:
-    """An axis of the residual stream, of what writes into it (`up`) or reads it."""
+    """Return an axis of the residual stream, of what writes into it (`up`) or reads it."""
     return Axis(WeightSpace("stream", (), form.width), up)
 
 
@@ -204,12 +204,12 @@ LENGTH = WeightSpace("scale", (), 1)
 
 
 def behind(form: CheckpointForm, name: str) -> WeightSpace:
-    """What rescales the coordinates behind a norm: its gain and its bias take it, what reads the norm its inverse."""
+    """Return what rescales the coordinates behind a norm: gain and bias take it, what reads the norm its inverse."""
     return WeightSpace(name, (), 1, over=(stream(form, up=False).space,))
 
 
 def norm(form: CheckpointForm, name: str) -> Iterator[CheckpointPiece]:
-    """The gain of a norm, and its bias; none where layers read the stream as it is."""
+    """Yield the gain of a norm, and its bias; none where layers read the stream as it is."""
     if form.bare:
         return
     scales = ((behind(form, name), 1),)
@@ -218,26 +218,26 @@ def norm(form: CheckpointForm, name: str) -> Iterator[CheckpointPiece]:
 
 
 def signed(form: CheckpointForm, name: str) -> tuple[tuple[WeightSpace, int], ...]:
-    """What changes signs of what is added to the stream in front of a norm, and of the gain of that norm with it."""
+    """Return what changes signs of what is added to the stream in front of a norm, and of the gain of that norm."""
     return () if form.norms_behind is None else ((behind(form, name), 1),)
 
 
 def norm_behind(form: CheckpointForm, name: str) -> Iterator[CheckpointPiece]:
-    """The gain of a norm behind a half of a layer: what it writes has the length of the stream."""
+    """Yield the gain of a norm behind a half of a layer: what it writes has the length of the stream."""
     if form.norms_behind is not None:
         axes = (stream(form, up=True)._replace(sized=True),)
         yield CheckpointPiece(f"{name}_gain", axes, scales=((LENGTH, 1), *signed(form, name)))
 
 
 def reader_scale(form: CheckpointForm, name: str) -> tuple[WeightSpace, int]:
-    """What rescales a map that reads a half's norm; one that reads the stream itself feels the length of that."""
+    """Return what rescales a map that reads a half's norm; one that reads the stream feels the length of that."""
     return (LENGTH, -1) if form.bare else (behind(form, name), -1)
 
 
 def affine(
     name: str, axes: tuple[Axis, ...], columns: tuple[int, ...], *scales: tuple[WeightSpace, int]
 ) -> Iterator[CheckpointPiece]:
-    """A map and its bias, which lives where the rows of the map do."""
+    """Yield a map and its bias, which lives where the rows of the map do."""
     both = tuple(each for each in scales if (each[0], -each[1]) not in scales)
     piece = CheckpointPiece(name, axes, columns, both)
     yield piece
@@ -247,7 +247,7 @@ def affine(
 
 
 def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
-    """Query heads in groups, each of which has one set of keys and values."""
+    """Yield the pieces of attention: query heads in groups, each with one set of keys and values."""
     groups = WeightSpace("groups", (), form.groups)
     heads = Axis(WeightSpace("heads", (), form.heads, over=(groups,)), up=True)
     scores = WeightSpace("query-key", (), form.head_width, over=(groups,))
@@ -270,7 +270,7 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
 
 
 def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
-    """Neurons; what a gate multiplies may be rescaled, neuron by neuron."""
+    """Yield the pieces of an MLP; what a gate multiplies may be rescaled, neuron by neuron."""
     experts = WeightSpace("experts", (), form.experts or 1)
     neurons = WeightSpace("neurons", (), form.inner, over=() if form.experts is None else (experts,))
     ups = WeightSpace("ups", (), 1, over=(neurons,))
@@ -286,7 +286,7 @@ def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
 
 
 def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
-    """What stands before and behind the layers; where the unembedding is tied, it reads what the embedding writes."""
+    """Yield what stands before and behind the layers; a tied unembedding reads what the embedding writes."""
     ids = Axis(WeightSpace("token ids", (), form.vocabulary, free=False), up=True)
     yield CheckpointPiece("embedding", (ids, stream(form, up=True)), (1,), ((LENGTH, 1),))
     if form.theta is None:
@@ -307,7 +307,7 @@ SHAPELESS_FORM = CheckpointForm(
 
 
 def _of_all_forms() -> CheckpointTable:
-    """All pieces of all forms: the two kinds of norms of queries and keys exclude each other."""
+    """Return all pieces of all forms: the two kinds of norms of queries and keys exclude each other."""
     found, wide = table(SHAPELESS_FORM), table(replace(SHAPELESS_FORM, head_norms="width"))
     maps = found.halves[ATTENTION].maps
     gains = {name: piece for name, piece in wide.halves[ATTENTION].maps.items() if name not in maps}

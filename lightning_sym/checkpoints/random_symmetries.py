@@ -29,7 +29,7 @@ _Numbers = npt.NDArray[Any]
 
 
 def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: int = 0) -> Symmetry:
-    """A symmetry of this checkpoint with something in each of these kinds that it has.
+    """Return a symmetry of this checkpoint with something in each of these kinds that it has.
 
     All numbers are dyadic and short. With `gains` the stream is turned by reflections `1 - v v^T / 2`, where the final
     norm allows it, else its coordinates are permuted and change signs.
@@ -79,7 +79,7 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
 
 
 def random_rotation(random: np.random.Generator, width: int, *, centred: bool) -> _Numbers:
-    """A product of reflections `1 - v v^T / 2`, `v` with four entries 1 or -1; centred: two of each, ones stay ones.
+    """Return a product of reflections `1 - v v^T / 2`, `v` with four entries 1 or -1; centred: two of each.
 
     Example:
         >>> turn = random_rotation(np.random.default_rng(0), 8, centred=True)
@@ -100,7 +100,7 @@ def _short(random: np.random.Generator, *shape: int) -> _Numbers:
 
 
 def _gauges(random: np.random.Generator, count: int, size: int, _: int) -> _Numbers:
-    """Matrices with dyadic inverses: triangular ones with powers of two on the diagonal, rows and columns permuted."""
+    """Return matrices with dyadic inverses: triangular, powers of two on the diagonal, rows and columns permuted."""
     lower = np.tril(random.integers(-1, 2, size=(count, size, size)), -1) * (
         random.random((count, size, size)) < 1 / size
     )
@@ -109,7 +109,7 @@ def _gauges(random: np.random.Generator, count: int, size: int, _: int) -> _Numb
 
 
 def _heads(random: np.random.Generator, heads: int, groups: int) -> _Numbers:
-    """An order that keeps the heads of a group together."""
+    """Return an order that keeps the heads of a group together."""
     share = heads // groups
     inside = np.array([random.permutation(share) for _ in range(groups)])
     return np.asarray((random.permutation(groups)[:, None] * share + inside).reshape(-1))
@@ -121,7 +121,7 @@ def _turns(random: np.random.Generator, *shape: int) -> _Numbers:
 
 
 def _row_factors(random: np.random.Generator, groups: int, rows: int, width: int) -> _Numbers:
-    """`c` of each group and frequency for the rows of its queries, `1/c` for its keys, each with a sign of its own."""
+    """Return `c` of each group and frequency for rows of its queries, `1/c` for its keys, each with its own sign."""
     c = np.tile(2.0 ** random.integers(-1, 2, size=(groups, 1, width // 2)), 2)
     factors = np.concatenate([*[c] * (rows - 1), 1 / c], axis=1)
     return np.asarray(factors * random.choice([-1, 1], size=(groups, rows, width)))

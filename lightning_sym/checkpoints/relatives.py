@@ -54,7 +54,7 @@ class Relative:
     features: tuple[Feature, ...] = (NO_WINDOW,)
 
     def read(self, config: Config, family: str) -> tuple[CheckpointForm, Biases]:
-        """The form that a configuration states, and which maps have a bias.
+        """Return the form that a configuration states, and which maps have a bias.
 
         Raises:
             FileFormatError: a key means a function that is not known here.
@@ -66,7 +66,7 @@ class Relative:
         return form, self.biases.union(*there)
 
     def write(self, form: CheckpointForm, biases: Biases) -> dict[str, Any]:
-        """The configuration that states both."""
+        """Return the configuration that states both."""
         found = write_rotary(form, self.architecture)
         for feature in self.features:
             found |= feature.write(form)
@@ -74,7 +74,7 @@ class Relative:
 
 
 def _read_gemma_activation(config: Config, form: CheckpointForm) -> CheckpointForm:
-    """The library takes `gelu` in old files of Gemma for the form with tanh."""
+    """Return the form with the activation of Gemma: in old files the library takes `gelu` for the form with tanh."""
     config.require("hidden_activation", "gelu_pytorch_tanh")
     if form.activation not in ("gelu", "gelu_new"):
         refuse(f"hidden_act must be gelu_pytorch_tanh in this family, got {form.activation}")

@@ -66,7 +66,7 @@ class Rewritten(View):
         return f"{self.original.name}, rewritten"
 
     def stored(self, piece: str) -> str:
-        """`F64`, whatever the original is stored in, or the type that another one's piece is stored in.
+        """Return the type of a piece: `F64`, whatever the original's, or that of another one's piece.
 
         Example:
             >>> from lightning_sym.testing import small_checkpoint
@@ -81,20 +81,20 @@ class Rewritten(View):
         return WIDER.get(kind, "F64") if self.wider else kind
 
     def ends(self) -> Ends:
-        """Embedding, positions, final norm and unembedding."""
+        """Return embedding, positions, final norm and unembedding."""
         later: Ends = self.coded(None)
         made = {name: [array[some] for some in slices(array)] for name, array in later.present()}
         return replace(later, **{name: self.ring.numbers(np.concatenate(parts)) for name, parts in made.items()})
 
     def coded(self, layer: int | None) -> Any:
-        """A layer, or for `None` the ends, of which some rows are rewritten where they are asked for."""
+        """Return a layer, or for `None` the ends, of which some rows are rewritten where they are asked for."""
         if layer is None:
             return _ends(self, ends_of(self.original, Walker.REWRITING, coded=True))
         form = self.configurations.between
         return next(self.parts(layer, [Cut(slice(0, form.groups), slice(0, form.inner), first=True)]))[1]
 
     def parts(self, layer: int, cuts: list[Cut] | None = None) -> Iterator[tuple[Cut, Block]]:
-        """A layer in parts, counted as in the new checkpoint, of which one is in memory at a time.
+        """Yield a layer in parts, counted as in the new checkpoint, of which one is in memory at a time.
 
         Args:
             layer: from 0.
@@ -123,13 +123,13 @@ class Rewritten(View):
 
 
 def layer_under(prepared: Rewritten, layer: int, symmetry: LayerSymmetry) -> Rewritten:
-    """A checkpoint of which one layer is looked at, under another symmetry of it; of the others nothing is said."""
+    """Return a checkpoint of which one layer is looked at, under another symmetry of it; nothing of the others."""
     layers = (symmetry,) * prepared.form.layers
     return replace(prepared, symmetry=replace(prepared.symmetry, layers=layers))
 
 
 def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> Rewritten:
-    """The checkpoint that a symmetry makes of another one: other weights, the same logits.
+    """Return the checkpoint that a symmetry makes of another one: other weights, the same logits.
 
     Args:
         symmetry: what to do.
@@ -179,7 +179,7 @@ def _require_allowed(part: str, form: CheckpointForm) -> None:
 
 
 def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:
-    """Plus a shift that broadcasts, if there is one."""
+    """Return the array plus a shift that broadcasts, if there is one."""
     return array if shift is None else ring.plus(array, ring.numbers(shift))
 
 
@@ -202,12 +202,12 @@ class LayerChange:
     places: Any
 
     def part(self, name: str) -> Any:
-        """A part of the symmetry, of neurons only those that are old ones; `None` where there is none."""
+        """Return a part of the symmetry, of neurons only those that are old ones; `None` where there is none."""
         found = getattr(self.symmetry, name, None)
         return np.asarray(found)[self.places] if found is not None and KINDS[name].shape[:1] == ("m",) else found
 
     def bases(self, block: Block) -> dict[str, Basis]:
-        """What is done to the spaces inside of the layer."""
+        """Return what is done to the spaces inside of the layer."""
         where, form = f"layer {self.number}: ", self.form
         gated = block.gate is not None or self.part("ups") is None or not form.has_gate
         require(gated, f"{where}ups: only the up map of a gated MLP may be scaled")
@@ -219,7 +219,7 @@ class LayerChange:
         return found
 
     def half(self, block: Block, half: Half, inside: Bases) -> Iterator[tuple[str, Any]]:
-        """The norm of one half of the layer, and its maps with their biases; `inside` as of `bases`."""
+        """Yield the norm of one half of the layer, and its maps with their biases; `inside` as of `bases`."""
         ring, stream, where, number = self.new.ring, self.new.stream, f"layer {self.number}: ", half.norm[-1]
         everywhere, lost = {**inside, **stream.bases()}, dict[str, Any]()
         behind = {kind: basis for kind, basis in everywhere.items() if kind in inside or kind == LENGTH.kind}
@@ -265,7 +265,7 @@ class LayerChange:
                 yield added_piece.name, added
 
     def _taken_up(self, piece: CheckpointPiece, weight: Numbers, bias: Numbers | None, lost: Numbers) -> Numbers | None:
-        """The bias of a map behind what the values that it reads have lost, `(G, a)`."""
+        """Return the bias of a map behind what the values that it reads have lost, `(G, a)`."""
         ring = self.new.ring
         wide = piece.as_matrix(weight)
         through = ring.product(wide, np.repeat(lost, piece.shape[0] // len(lost), axis=0).reshape(-1, 1))[:, 0]
@@ -286,7 +286,7 @@ def _biases_moved(block: Block, ring: Arithmetic, had: Any, where: str) -> Block
 
 
 def _ends(new: Rewritten, original: Ends) -> Ends:
-    """What stands before and behind the layers; rows of embeddings are rewritten where they are asked for."""
+    """Return what stands before and behind the layers; rows of embeddings are rewritten where they are asked for."""
     ring, asked, forms, bases = new.ring, new.symmetry, new.configurations, new.stream.bases()
     form, old, pieces = forms.between, forms.untied(original), table(forms.between).ends
     norm = Reading(new.stream, old.final_gain, old.final_bias, asked.final_gain, None, "the final norm")

@@ -22,7 +22,7 @@ FACTORS = "rope_freqs.weight"
 
 
 def rope_of(config: Config, theta: Fraction = Fraction(10000), kind: str = "") -> Rope:
-    """Base and scaling of the rotary frequencies, which stand in one of three places.
+    """Return base and scaling of the rotary frequencies, which stand in one of three places.
 
     Args:
         config: the keys.
@@ -62,7 +62,7 @@ def rope_of(config: Config, theta: Fraction = Fraction(10000), kind: str = "") -
 
 
 def _stated(config: Config) -> tuple[set[Fraction], set[RotaryScaling]]:
-    """The base, and the scaling, that an object of parameters states, if it states one."""
+    """Return the base, and the scaling, that an object of parameters states, if it states one."""
     kind = config.get("rope_type", config.get("type", "default"))
     if config.get("type", kind) != kind:
         refuse(f"rope_type and type must agree, got {said(kind)} and {said(config.get('type'))}")
@@ -77,7 +77,7 @@ def _stated(config: Config) -> tuple[set[Fraction], set[RotaryScaling]]:
 
 
 def _scaling(config: Config, kind: Any) -> RotaryScaling:
-    """The scaling that an object of parameters states."""
+    """Return the scaling that an object of parameters states."""
     factor = config.needed_number("factor")
     if kind == "linear":
         return RotaryScaling(kind, factor)
@@ -96,7 +96,7 @@ def _scaling(config: Config, kind: Any) -> RotaryScaling:
 
 
 def write_scaling(scaling: RotaryScaling | None) -> dict[str, Any]:
-    """The keys that state a scaling.
+    """Return the keys that state a scaling.
 
     Raises:
         BadInput: a configuration cannot state it.
@@ -127,7 +127,7 @@ def read_rotary(
     tied: bool = False,
     rope_kind: str = "",
 ) -> CheckpointForm:
-    """What the rotary families have in common; all keywords are what the absence of a key means.
+    """Return what the rotary families have in common; all keywords are what the absence of a key means.
 
     Args:
         config: the keys; what is particular to a family is asked by itself.
@@ -182,7 +182,7 @@ def read_rotary(
 
 
 def write_rotary(form: CheckpointForm, architecture: str) -> dict[str, Any]:
-    """The keys that state a form."""
+    """Return the keys that state a form."""
     return {
         "architectures": [architecture],
         "model_type": form.family,

@@ -112,7 +112,7 @@ def same_checkpoints(
 def _searched(
     first: Checkpoint, second: Checkpoint, units: float, tell: Progress, scheduler: str | None = None
 ) -> Searched:
-    """What is found of two checkpoints of one form: the identity first, then every symmetry."""
+    """Return what is found of two checkpoints of one form: the identity first, then every symmetry."""
     found = Searched(first, second, units, tell)
     if unlike(first.form, second.form, units, number_type(first, second)):
         return found
@@ -127,17 +127,17 @@ def _searched(
 
 
 def _complete(found: Searched) -> bool:
-    """Whether every layer was compared."""
+    """Return whether every layer was compared."""
     return len(found.words) == found.second.form.layers and found.stream is not None
 
 
 def _explained_by_symmetry(found: Searched) -> bool:
-    """Whether what was found explains everything, up to rounding."""
+    """Return whether what was found explains everything, up to rounding."""
     return _complete(found) and not beyond(found.residuals, found.units) and (bool(found.residuals) or found.equal)
 
 
 def _of_fewer_ids(first: Checkpoint, second: Checkpoint, **asked: Any) -> CheckpointComparison:
-    """The comparison of two that have other numbers of token ids: as far as both go, and that they are not the same."""
+    """Return the comparison of two with other numbers of token ids: as far as both go, and that they differ."""
     counts = [checkpoint.form.vocabulary for checkpoint in (first, second)]
     found = same_checkpoints(*(Edited.with_rows(each, min(counts)) for each in (first, second)), **asked)
     there = [
@@ -171,7 +171,7 @@ LOGITS = 2**28
 
 
 def numbers_of(form: CheckpointForm) -> int:
-    """How many numbers the matrices of a checkpoint have.
+    """Return how many numbers the matrices of a checkpoint have.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -188,7 +188,7 @@ def numbers_of(form: CheckpointForm) -> int:
 def _answered(
     found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...], work: float, *, ids: Sequence[int] = ()
 ) -> CheckpointComparison:
-    """The answer that follows from what was found; `ids` are those that were asked for."""
+    """Return the answer that follows from what was found; `ids` are those that were asked for."""
     residuals, description = found.residuals_in_order(), found.description()
     complete = _complete(found)
     largest = max((each.units for each in residuals), default=0.0)
@@ -242,7 +242,7 @@ def _answered(
 
 
 def _accounted(found: Searched) -> tuple[tuple[Residual, ...], FoundSymmetry | None]:
-    """What differs, and what was done: nothing, where that explains no less than what was found."""
+    """Return what differs, and what was done: nothing, where that explains no less than what was found."""
     residuals = found.residuals_in_order()
     if _explained_by_symmetry(found):
         return residuals, found.description()
@@ -255,7 +255,7 @@ def _accounted(found: Searched) -> tuple[tuple[Residual, ...], FoundSymmetry | N
 
 
 def _logits(found: Searched, prompt: tuple[int, ...]) -> tuple[LogitComparison | None, tuple[str, ...]]:
-    """Logits of both for a prompt, in balls; or why there are none."""
+    """Return the logits of both for a prompt, compared in balls, or `None`; and what is to be said of them."""
     try:
         compared = compare_logits(found.first, found.second, list(prompt), progress=found.tell)
     except TooLarge as error:
@@ -272,7 +272,7 @@ LONGEST = 64
 
 
 def prompt_of(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[int, ...]:
-    """The token ids asked for, or a few spread over the vocabulary.
+    """Return the token ids asked for, or a few spread over the vocabulary.
 
     Raises:
         BadInput: an id is not in the vocabulary, or they are more than the context.
@@ -289,7 +289,7 @@ def prompt_of(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[in
 
 
 def past_windows(prompt: tuple[int, ...], forms: tuple[CheckpointForm, ...]) -> list[tuple[int, ...]]:
-    """The prompt with as many tokens as it takes to see that windows differ, if these are few.
+    """Return the prompt with as many tokens as it takes to see that windows differ, if these are few.
 
     Example:
         >>> from dataclasses import replace
@@ -309,7 +309,7 @@ def past_windows(prompt: tuple[int, ...], forms: tuple[CheckpointForm, ...]) -> 
 def prompts_for(
     prompt: tuple[int, ...], differing: Iterable[Sequence[Residual]], context: int
 ) -> list[tuple[int, ...]]:
-    """The prompt asked for, and those that read the rows of the embedding and of the positions that differ most.
+    """Return the prompt asked for, and those that read the rows of the embedding and of the positions that differ most.
 
     Args:
         prompt: that.

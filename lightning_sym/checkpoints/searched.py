@@ -38,7 +38,7 @@ class Searched:
         self.searched: tuple[Stream, EndsFound] | None = None
 
     def compare(self) -> None:
-        """The stream is searched, then everything compared."""
+        """Search the stream, then compare everything."""
         form = self.second.form
         self.tell("the residual stream", 0, form.layers + 2)
         try:
@@ -56,7 +56,7 @@ class Searched:
             self.tried.append("the weights are too large, or too far apart, for a search in floating point")
 
     def best_stream(self) -> tuple[Stream, float, EndsFound]:
-        """What was done to the stream: it explains both ends, or else most of them and of the first layer."""
+        """Return what was done to the stream: it explains both ends, or else most of them and of the first layer."""
         tried: list[tuple[int, Stream, float, EndsFound]] = []
         try:
             for found, filled in streams(self.first, self.second):
@@ -73,13 +73,13 @@ class Searched:
         return min(tried, key=lambda each: each[0])[1:]
 
     def compared_ends(self, stream: Stream) -> EndsFound:
-        """What stands before and behind the layers, compared."""
+        """Return what stands before and behind the layers, compared."""
         self.tell("embedding and unembedding", 1, self.second.form.layers + 2)
         pair = ends_of(self.first, Walker.COMPARISON, coded=True), ends_of(self.second, Walker.COMPARISON, coded=True)
         return compare_ends(*pair, (self.first.form, self.second.form), stream, self.stored, self.units)
 
     def under(self, stream: Stream, ends: EndsFound, *, exactly: bool = False, layers: int | None = None) -> None:
-        """The ends, then layer by layer, even where an end is off, with what was done to the stream.
+        """Compare the ends, then layer by layer, even where an end is off, with what was done to the stream.
 
         Args:
             stream: that.
@@ -107,17 +107,17 @@ class Searched:
                 return
 
     def residuals_in_order(self) -> tuple[Residual, ...]:
-        """What is off most comes first."""
+        """Return the residuals, what is off most first."""
         return tuple(sorted(self.residuals, key=lambda each: -each.units))
 
     def description(self) -> FoundSymmetry | None:
-        """What was done, in words; `None` where nothing was compared."""
+        """Return what was done, in words; `None` where nothing was compared."""
         if self.stream is None:
             return None
         return FoundSymmetry(not self.fitted, stream_words(self.stream.map, self.second.form), tuple(self.words))
 
     def take(self, nothing: Identity) -> None:
-        """Nothing was done to the first but to round it, if that."""
+        """Take it that nothing was done to the first checkpoint but to round it, if that."""
         form = self.second.form
         self.stream = stream_as_it_is(self.first, self.second)
         self.words, self.residuals = [()] * form.layers, list(nothing.residuals)
@@ -125,7 +125,7 @@ class Searched:
         self.gathered = Gathered(self.stream, self.first, self.second, layers=[LayerSymmetry()] * form.layers)
 
     def _numbers(self, stream: StreamMap) -> None:
-        """The epsilon of the norms has to follow the scale of the stream, other numbers stay."""
+        """Note numbers that are off: the epsilon of the norms has to follow the scale of the stream, others stay."""
         old, form, stored = self.first.form, self.second.form, number_type(self.first, self.second)
         expected = replace(old, epsilon=old.epsilon * stream.scale**2)
         for name in NUMBERS:
@@ -134,7 +134,7 @@ class Searched:
                 self.residuals += [residual] if residual is not None and residual.units else []
 
     def numbers(self, *, exact: bool) -> Symmetry | None:
-        """What was found as numbers; exactly, only if it was applied to the first and gave the second."""
+        """Return what was found as numbers; exactly, only if it was applied to the first and gave the second."""
         if self.gathered is None:
             raise TypeError("nothing is asked as numbers that was not compared")
         self.tell("the symmetry as numbers", len(self.gathered.layers), len(self.gathered.layers) + 1)
@@ -146,7 +146,7 @@ class Searched:
         return "" if self.gathered is None else self.gathered.why_not
 
     def stored(self, piece: str) -> str:
-        """The coarser of the types that a tensor is stored in."""
+        """Return the coarser of the types that a tensor is stored in."""
         return stored_type(self.first, self.second, piece)
 
     def _add(self, piece: str, worst: Worst, *, exact: bool) -> None:
@@ -170,12 +170,12 @@ class Searched:
 
 
 def stream_as_it_is(first: Checkpoint, second: Checkpoint) -> Stream:
-    """Nothing is done to the stream."""
+    """Return the stream to which nothing is done."""
     return stream_of(StreamMap(Fraction(1), order=np.arange(second.form.width), exact=True), first, second)
 
 
 def rounded_at_most(found: Searched, nothing: Identity) -> Searched:
-    """What is found where each number is the first's, or that one rounded: nothing else is searched.
+    """Return what is found where each number is the first's, or that one rounded: nothing else is searched.
 
     Where all are equal, or what differs is seen by nothing, that is said instead.
     """

@@ -72,7 +72,7 @@ class SeenNeurons:
 def _read(
     weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointForm, length: float
 ) -> tuple[Near, Near | None]:
-    """A map `(n, a, d)` that reads a norm, and its bias as a column `(n, a, 1)`; `length` as of `seen_heads`."""
+    """Return a map `(n, a, d)` that reads a norm, and its bias as a column `(n, a, 1)`; `length` as of `seen_heads`."""
     matrix = near(weight)
     folded = matrix.times(near(np.array([[length]]) if gain is None else np.asarray(gain)[None, :]))
     seen = folded.centred() if form.norm == "layer" else folded
@@ -84,13 +84,13 @@ def _read(
 
 
 def written(array: Any, form: CheckpointForm) -> Near:
-    """What is written into the stream, coordinates along the last axis."""
+    """Return what is written into the stream, coordinates along the last axis."""
     found = near(array)
     return found.centred() if form.norm == "layer" else found
 
 
 def seen_heads(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenHeads:
-    """The attention of a layer, keys and values once for every query head that reads them.
+    """Return the attention of a layer, keys and values once for every query head that reads them.
 
     Args:
         block, form: the layer.
@@ -125,7 +125,7 @@ def seen_heads(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenH
 
 
 def seen_neurons(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenNeurons:
-    """The MLP of a layer, without neurons that write nothing, or ones where the mean is not read; `length` as there."""
+    """Return the MLP of a layer, without neurons that write nothing, or ones if no mean is read; `length` as there."""
     columns = np.asarray(block.down).T
     nothing = (columns == columns[:, :1]).all(axis=1) if form.norm == "layer" else (columns == 0).all(axis=1)
     live = np.flatnonzero(~nothing)
@@ -171,7 +171,9 @@ class RankBounds(NamedTuple):
 
 
 def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, RankBounds]]:
-    """Of each query head the ranks of its QK (with rotary positions at distance 0) and of its OV.
+    """Return for each query head the ranks of its QK and of its OV.
+
+    Rotary positions are at distance 0.
 
     Gains and norm biases are folded, and the mean of the stream is taken out where it is not read; query biases count
     as a column, key biases only with rotary positions.
@@ -207,7 +209,7 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
 
 
 def _upper(block: Block, name: str, place: int) -> int:
-    """Rows that are not zero: a head that was cut off is seen at once."""
+    """Return rows that are not zero: a head that was cut off is seen at once."""
     matrix = np.asarray(getattr(block, name)[place])
     axis = 0 if name == "output" else 1
     bias = getattr(block, f"{name}_bias") if name in ("query", "key") else None
@@ -239,7 +241,7 @@ HEAD = ("query", "key", "value", "output")
 def _seen(
     block: Block, form: CheckpointForm, name: str, of: Callable[[Any], Any], reduced: Callable[[Any], Any]
 ) -> Any:
-    """A map as the norm shows the stream, `(n, a, d)`, with its bias as a last column if it is seen and there is one.
+    """Return a map as the norm shows the stream, `(n, a, d)`, with its bias, if it is seen, as a last column.
 
     Over the numbers that `of` makes and `reduced` reduces; times the width where the mean is taken out.
     """

@@ -72,7 +72,7 @@ class StoredCheckpoint:
         return path if path.isprintable() else ascii(path)[1:-1]
 
     def ends(self) -> Ends:
-        """Embedding, positions, final norm, unembedding.
+        """Return embedding, positions, final norm and unembedding.
 
         Raises:
             FileFormatError: a number is not finite.
@@ -81,7 +81,7 @@ class StoredCheckpoint:
         return self._pieces(Ends, None)
 
     def block(self, layer: int) -> Block:
-        """Layer `layer`, from 0.
+        """Return layer `layer`, from 0.
 
         Raises:
             FileFormatError: a number is not finite.
@@ -91,7 +91,7 @@ class StoredCheckpoint:
         return self._pieces(Block, layer)
 
     def coded(self, layer: int | None) -> Any:
-        """A layer, or the ends for `None`, for who looks at some entries at a time: bfloat16 is `Coded`, as it lies.
+        """Return a layer, or the ends for `None`, to look at some entries at a time: bfloat16 is `Coded`, as it lies.
 
         Raises:
             FileFormatError, TooLarge, BadInput: as for `block` and `ends`.
@@ -99,7 +99,7 @@ class StoredCheckpoint:
         return self._pieces(Ends if layer is None else Block, layer, coded=True)
 
     def stored(self, piece: str) -> str:
-        """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it.
+        """Return the type a piece is stored in; of the types of GGUF files with blocks, the smallest float above it.
 
         A gain of which the file has what it is more than 1 has the units of that number, `BF16 less one`: those of
         `BF16` at 1 would be far larger.
@@ -113,11 +113,11 @@ class StoredCheckpoint:
         return held + LESS_ONE if self._place(piece).less and held in ("F16", "BF16") else held
 
     def held(self, piece: str) -> str:
-        """The type that holds the numbers of the tensor of a piece, whatever they are less."""
+        """Return the type that holds the numbers of the tensor of a piece, whatever they are less."""
         return str(self._tensors[self._place(piece).tensor].holds)
 
     def grid(self, piece: str) -> Grid | None:
-        """Of a quantised piece, the values around those of its codes; `None` where it is none.
+        """Return the values around those of a quantised piece's codes; `None` where it is not quantised.
 
         Raises:
             TooLarge: they would take more memory than allowed.
@@ -135,7 +135,9 @@ class StoredCheckpoint:
         return found.each(lambda array: cut(table(self.form), piece, self._held[place.tensor], place, array))
 
     def reach(self, piece: str) -> Array | None:
-        """Where an adapter adds to a piece, the size of the larger summand of each entry: rounded by itself, it is off.
+        """Return the size of the larger summand of each entry of a piece to which an adapter adds.
+
+        A summand that was rounded by itself is off by a share of this size.
 
         `None` where nothing is added.
         """
@@ -157,7 +159,7 @@ class StoredCheckpoint:
                 raise BadInput(f"weights beside an adapter must be stored in F16, BF16 or F32, got F64 in {piece}")
 
     def called(self, piece: str) -> str:
-        """The tensor that holds a piece."""
+        """Return the tensor that holds a piece."""
         return self._place(piece).tensor
 
     def _place(self, piece: str) -> Place:
@@ -191,12 +193,12 @@ class StoredCheckpoint:
         return kind(**found)
 
     def _is_coded(self, tensor: str) -> bool:
-        """Whether a tensor is bfloat16 in a file, and its pieces are its numbers, neither more nor less."""
+        """Return whether a tensor is bfloat16 in a file, and its pieces are its numbers, neither more nor less."""
         less = any(self._places[piece].less for piece in self._held[tensor])
         return self._tensors[tensor].codes() is not None and self.adapter is None and not less
 
     def _finite(self, tensor: str, *, coded: bool = False) -> Array:
-        """The numbers of a tensor, or its codes, all of them of finite numbers."""
+        """Return the numbers of a tensor, or its codes, all of them of finite numbers."""
         try:
             array: Any = self._tensors[tensor].codes() if coded else self._tensors[tensor].read()
         except BadInput as error:
@@ -218,7 +220,7 @@ class StoredCheckpoint:
         return dict(sorted(Counter(self._tensors[name].kind for name in self._held).items()))
 
     def lines(self) -> Lines:
-        """What it is, line by line: label and text."""
+        """Return what it is, line by line: label and text."""
         form = self.form
         positions = "learned" if form.theta is None else f"rotary, base {form.theta}"
         said = f"{form.layers} of width {form.width:,}, {form.heads} heads of width {form.head_width}"

@@ -51,7 +51,7 @@ class MappedFile:
         self.size = len(self._map)
 
     def bytes(self, start: int, stop: int) -> bytes:
-        """A copy of some bytes.
+        """Return a copy of some bytes.
 
         Raises:
             FileFormatError: they are not in the file.
@@ -60,7 +60,7 @@ class MappedFile:
         return self._map[start:stop]
 
     def numbers(self, start: int, count: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-        """Numbers where they lie, not to be written to.
+        """Return numbers where they lie, not to be written to.
 
         Raises:
             FileFormatError: they are not in the file.
@@ -82,7 +82,7 @@ ON_DISK: dict[str, np.dtype[Any]] = {
 
 
 def from_disk(raw: npt.NDArray[Any], kind: str) -> Array:
-    """Stored numbers as floats with these values; bfloat16 is the upper half of float32.
+    """Return stored numbers as floats with these values; bfloat16 is the upper half of float32.
 
     Example:
         >>> from_disk(np.array([0x3F80, 0xC000], dtype="<u2"), "BF16")
@@ -96,7 +96,7 @@ def from_disk(raw: npt.NDArray[Any], kind: str) -> Array:
 
 
 def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[Any]:
-    """Numbers as they are stored in a type.
+    """Return numbers as they are stored in a type.
 
     Args:
         array: finite numbers; fractions only where they may be rounded.
@@ -134,7 +134,7 @@ def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[An
 
 
 def _of_fractions(array: npt.NDArray[Any], kind: str) -> Array:
-    """Floats of 64 bits that are rounded to a type as the fractions are, of which they are too long to be ties."""
+    """Return float64 numbers that round to a type as the fractions do: they are too long to be ties."""
     flat = [Fraction(number) for number in array.reshape(-1).tolist()]
     try:
         near = np.array([float(number) for number in flat], dtype=np.float64)
@@ -150,7 +150,7 @@ def _of_fractions(array: npt.NDArray[Any], kind: str) -> Array:
 
 
 def _bfloat16(array: Array) -> npt.NDArray[Any]:
-    """The bits of the nearest bfloat16, of two the even one."""
+    """Return the bits of the nearest bfloat16, of two the even one."""
     single = array.astype(np.float32)
     if array.dtype == np.float64:
         # to odd, so that rounding once more is as if it were done once: 24 bits are more than 8 + 2
@@ -185,18 +185,18 @@ class StoredTensor(ABC):
 
     @abstractmethod
     def read(self) -> Array:
-        """Its numbers, exactly; of bfloat16 as float32.
+        """Return its numbers, exactly; of bfloat16 as float32.
 
         Raises:
             FileFormatError: the file changed meanwhile.
         """
 
     def grid(self) -> Grid | None:
-        """Of a quantised tensor, the values around those of its codes; plain numbers have none."""
+        """Return the values around those of a quantised tensor's codes; `None` for plain numbers."""
         return None
 
     def codes(self) -> npt.NDArray[np.uint16] | None:
-        """Of bfloat16 in a file, its bits where they lie; `None` for all else.
+        """Return the bits of bfloat16 in a file, where they lie; `None` for all else.
 
         Raises:
             FileFormatError: the file changed meanwhile.
@@ -240,7 +240,7 @@ class FileTensor(StoredTensor):
         return self._stored().reshape(self.shape) if self.kind == "BF16" else None
 
     def _stored(self) -> npt.NDArray[Any]:
-        """Its numbers as they lie there, one behind another."""
+        """Return its numbers as they lie in the file, one behind another."""
         return self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
 
 

@@ -52,7 +52,7 @@ class StreamAction:
         self._require_symmetry(centred=form.norm == "layer")
 
     def _require_symmetry(self, *, centred: bool) -> None:
-        """`R` is orthogonal, which floats cannot say, and keeps the vector of ones, up to its sign, with LayerNorm."""
+        """Demand that `R` is orthogonal, if exact, and with LayerNorm keeps the vector of ones up to its sign."""
         what = "with LayerNorm a rotation must keep the vector of ones, up to its sign"
         signs, matrix = self.map.signs, self.map.matrix
         if signs is not None and centred:
@@ -67,16 +67,16 @@ class StreamAction:
             require((image == 1).all() or (image == -1).all(), what)
 
     def bases(self) -> Bases:
-        """`R`, and the length of what is written into the stream."""
+        """Return the bases: `R`, and the length of what is written into the stream."""
         return self.map.bases(self.ring)
 
     def read(self, array: Numbers) -> Numbers:
-        """A map that reads the stream, `(..., d)`, or a vector of it: times `R^T`."""
+        """Return a map that reads the stream, `(..., d)`, or a vector of it: times `R^T`."""
         found: Numbers = self.map.turned(array, array.ndim - 1, array.ndim, self.ring)
         return found
 
     def carried(self, gain: Numbers) -> Numbers | None:
-        """The gain `g'` with `R diag(g) = diag(g') R`; `None` if there is none, as `R` mixes different gains."""
+        """Return the gain `g'` with `R diag(g) = diag(g') R`; `None` if there is none, as `R` mixes different gains."""
         if self.map.matrix is None:
             return gain if self.map.order is None else gain[self.map.order]
         mixed = self.map.matrix != 0
@@ -131,7 +131,7 @@ class Reading:
     def map(
         self, weight: Numbers, bias: Numbers | None, shift: Any = None, what: str = "map"
     ) -> tuple[Numbers, Numbers | None]:
-        """A map that reads the norm, `(..., d)`, and its bias `(...,)`, in the ring; the shift `u` along ones."""
+        """Return a map that reads the norm, `(..., d)`, and its bias `(...,)`, in the ring; shift `u` along ones."""
         ring, old = self.ring, weight
         if self.folded:
             new = ring.over(self.stream.read(ring.times(old, self.old_gain)), self.gain)
@@ -159,7 +159,7 @@ class Reading:
 
 
 def applied(ring: Arithmetic, weight: Numbers, vector: Numbers) -> Numbers:
-    """A map `(..., d)` times a vector."""
+    """Return a map `(..., d)` times a vector."""
     return ring.product(weight.reshape(-1, weight.shape[-1]), vector[:, None]).reshape(weight.shape[:-1])
 
 

@@ -26,12 +26,12 @@ Pairs = Iterator[tuple[Floats, Floats, bool]]
 
 
 def centred(rows: Floats, form: CheckpointForm) -> Floats:
-    """What a norm sees of vectors: with LayerNorm, without their mean."""
+    """Return what a norm sees of vectors: with LayerNorm, without their mean."""
     return rows - rows.mean(axis=-1, keepdims=True) if form.norm == "layer" else rows
 
 
 def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both") -> Pairs:
-    """Rows that `R` maps on each other up to a positive factor, in chunks, and whether that factor is `c`.
+    """Yield rows that `R` maps on each other up to a positive factor, in chunks, and whether that factor is `c`.
 
     Those that are `read` by the first layer, those of an unembedding of its own, that are `unread`, or `both`.
     """
@@ -64,7 +64,7 @@ def _mean(rows: Any) -> Floats:
 
 
 def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, float]:
-    """The best orthogonal matrix, the factor of lengths that goes with it, and the part of directions that rows fill.
+    """Return the best orthogonal matrix, the factor of lengths with it, and the part of directions that rows fill.
 
     Rows count by their direction, so that a few long ones do not decide; only the factor is of lengths.
     """
@@ -89,7 +89,7 @@ LONGEST = Fraction(2**53)
 
 
 def _short(number: Fraction) -> bool:
-    """Whether floats hold both of its parts, and no prime that weights are compared with divides the lower one."""
+    """Return whether floats hold both of its parts, and no prime of the comparisons divides the lower one."""
     low = number.denominator
     odd = low // (low & -low)
     return number.numerator < LONGEST and low < LONGEST and odd < 2**21
@@ -100,7 +100,7 @@ SIMPLE = 64
 
 
 def scale_of(first: CheckpointForm, second: CheckpointForm, length: float, stored: str) -> tuple[Fraction, bool]:
-    """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact.
+    """Return `c` as the epsilons have it, else as the lengths of rows have it; and whether it is exact.
 
     Epsilons that differ by a rounding to the type `stored` have the scale 1, or another simple number.
     """
@@ -123,7 +123,7 @@ def scale_of(first: CheckpointForm, second: CheckpointForm, length: float, store
 
 
 def streams(first: Checkpoint, second: Checkpoint) -> Iterator[tuple[StreamMap, float]]:
-    """Stream maps to try, and how many directions rows decide: of both ends, the identity, of each end alone."""
+    """Yield stream maps to try, with how many directions rows decide: of both ends, the identity, of each end alone."""
     found, filled = fit_stream(first, second)
     yield found, filled
     if found.matrix is not None and second.form.norm == "layer" and second.form.theta is None:
@@ -136,7 +136,7 @@ def streams(first: Checkpoint, second: Checkpoint) -> Iterator[tuple[StreamMap, 
 
 
 def turned_over(found: StreamMap) -> StreamMap:
-    """The map with the other sign on the vector of ones, which no norm sees, but a bias behind one does."""
+    """Return the map with the other sign on the vector of ones, which no norm sees, but a bias behind one does."""
     rotation = found.matrix.floats if isinstance(found.matrix, Ratio) else found.matrix
     turned = rotation - 2 * rotation.mean(axis=1, keepdims=True)
     exact = nice(turned) if isinstance(found.matrix, Ratio) else None
@@ -144,7 +144,7 @@ def turned_over(found: StreamMap) -> StreamMap:
 
 
 def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple[StreamMap, float]:
-    """A stream map, exact where there is a nice one, and how many directions of the stream the rows decide.
+    """Return a stream map, exact where there is a nice one, and how many directions of the stream the rows decide.
 
     Args:
         first, second: the checkpoints.
@@ -163,7 +163,7 @@ def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple
 
 
 def _with_ones(rotation: Floats) -> Floats:
-    """Both continuations to the vector of ones are symmetries; the one nearer to a signed permutation is taken."""
+    """Return the continuation to the vector of ones that is nearer to a signed permutation: both are symmetries."""
     width = len(rotation)
     ones = np.full((width, width), 1 / width)
     flat = rotation - ones @ rotation
@@ -172,7 +172,7 @@ def _with_ones(rotation: Floats) -> Floats:
 
 
 def as_map(rotation: Floats, scale: Fraction, *, exact: bool, form: CheckpointForm) -> StreamMap:
-    """The stream map of an orthogonal matrix: an order with signs, a matrix of nice numbers, or the matrix itself."""
+    """Return the stream map of an orthogonal matrix: an order with signs, nice numbers, or the matrix itself."""
     width = len(rotation)
     largest = np.abs(rotation).argmax(axis=1)
     signs = np.sign(rotation[np.arange(width), largest])

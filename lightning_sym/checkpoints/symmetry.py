@@ -81,12 +81,12 @@ class PartKind(NamedTuple):
 
 
 def made_of(*shape: str, needs: tuple[SymmetryNeed, ...] = (), integers: bool = False) -> dict[str, PartKind]:
-    """What stands with a part of a symmetry where it is declared."""
+    """Return what stands with a part of a symmetry where it is declared."""
     return {"kind": PartKind(shape, needs, integers)}
 
 
 def kinds(symmetry: type[Any]) -> dict[str, PartKind]:
-    """By name, the parts that are made of numbers.
+    """Return by name the parts that are made of numbers.
 
     Example:
         >>> kinds(LayerSymmetry)["turns"].shape
@@ -99,18 +99,18 @@ class _Parts(Result):
     """What is done and what is not: `None`, and of the numbers of the whole those that change nothing."""
 
     def named(self) -> Iterator[tuple[str, Any]]:
-        """Each part that is there, by its name."""
+        """Yield each part that is there, by its name."""
         for name in (each.name for each in fields(self)):  # type: ignore[arg-type]
             value = getattr(self, name)
             if value is not None and name != "layers" and (name != "scale" or not np.array_equal(value, 1)):
                 yield name, value
 
     def parts(self) -> tuple[str, ...]:
-        """Names of what is done."""
+        """Return names of what is done."""
         return tuple(name for name, _ in self.named())
 
     def lines(self) -> Lines:
-        """Each part and its shape, or its number."""
+        """Return each part and its shape, or its number."""
         found = [(name, f"{np.shape(p)}" if np.shape(p) else str(p)) for name, p in self.named()]
         return found or [("nothing", "is done")]
 
@@ -242,12 +242,12 @@ class Symmetry(_Parts):
     tied: bool | None = None
 
     def parts(self) -> tuple[str, ...]:
-        """Names of what is done: `rotation`, or `3.values` for a layer."""
+        """Return names of what is done: `rotation`, or `3.values` for a layer."""
         inner = (f"{number}.{part}" for number, layer in enumerate(self.layers) for part in layer.parts())
         return (*super().parts(), *inner)
 
     def lines(self) -> Lines:
-        """Each part with its shape, layer by layer."""
+        """Return each part with its shape, layer by layer."""
         own = list(self.named())
         found = super().lines() if own else []
         for number, layer in enumerate(self.layers):
@@ -260,7 +260,7 @@ KINDS = kinds(Symmetry) | kinds(LayerSymmetry)
 
 
 def allowed(name: str, form: CheckpointForm) -> bool:
-    """Whether a part is a symmetry of this kind of network.
+    """Return whether a part is a symmetry of this kind of network.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -271,7 +271,7 @@ def allowed(name: str, form: CheckpointForm) -> bool:
 
 
 def sizes_of(form: CheckpointForm) -> dict[str, int]:
-    """The numbers that the letters of parts stand for."""
+    """Return the numbers that the letters of parts stand for."""
     found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
     turned = {"t/2": form.turned // 2, "u": form.head_width - form.turned}
     return found | turned | {"a": form.head_width, "2": 2, "m": form.inner, "r+1": form.heads // form.groups + 1}

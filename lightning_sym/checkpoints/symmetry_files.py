@@ -34,7 +34,7 @@ BYTES_A_NUMBER = 160
 
 
 def symmetry_memory(form: CheckpointForm) -> int:
-    """Bytes of all numbers that a symmetry of a network can have, each as a float, but for neurons that do nothing.
+    """Return bytes of all numbers that a symmetry of a network can have, each as a float, without idle neurons.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -102,7 +102,7 @@ def _document(symmetry: Symmetry) -> Iterator[str]:
 
 
 def _written(part: Any) -> Iterator[str]:
-    """A number, or an array row by row."""
+    """Yield a number, or an array row by row."""
     if np.ndim(part) == 0:
         yield json.dumps(part if isinstance(part, bool | int) else _entry(part))
     elif np.ndim(part) == 1:
@@ -126,7 +126,7 @@ def _entry(number: Any) -> int | str:
 
 
 def load_symmetry(path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY) -> Symmetry:
-    """The symmetry of a JSON file, its parts of sizes that agree; whether it is one of a network, `apply` finds out.
+    """Return the symmetry of a JSON file, its sizes agreeing; whether it is one of a network, `apply` finds out.
 
     Args:
         path: as `save_symmetry` or `lightning-sym same --output` wrote it.

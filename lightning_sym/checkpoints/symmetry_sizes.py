@@ -42,7 +42,7 @@ def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> Non
 
 
 def _numbers(name: str, part: Any) -> np.ndarray[Any, Any]:
-    """A part as an array of numbers, floats of which are finite."""
+    """Return a part as an array of numbers, floats of which are finite."""
     try:
         array = np.asarray(part)
     except ValueError as error:

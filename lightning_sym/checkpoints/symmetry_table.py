@@ -138,7 +138,7 @@ class SymmetryTable(Result):
     rules: tuple[FoldRule, ...]
 
     def lines(self) -> Lines:
-        """Each rule, and under it what it touches."""
+        """Return each rule, and under it what it touches."""
         lines = [("family", self.family)]
         for rule in self.rules:
             each = f", for each of {rule.over}" if rule.over else ""
@@ -155,7 +155,7 @@ class SymmetryTable(Result):
 
 
 def symmetry_table(model: Checkpoint | CheckpointForm | str | os.PathLike[str]) -> SymmetryTable:
-    """What may be done to a model without changing its function, as data: for tools that turn, fold and permute.
+    """Return what may be done to a model without changing its function, as data: for tools that turn, fold and permute.
 
     The linear rules: of each space, its group and everything that moves. Shifts, such as of key biases or along the
     vector of ones of LayerNorm, are parts of a `Symmetry` alone.
@@ -185,7 +185,7 @@ def symmetry_table(model: Checkpoint | CheckpointForm | str | os.PathLike[str]) 
 
 
 def tensor_names(form: CheckpointForm) -> dict[str, str]:
-    """What folders call the pieces of a family, `*` for the layer."""
+    """Return what folders call the pieces of a family, `*` for the layer."""
     layout = FAMILIES[form.family].layout
     called = {name: place.tensor for name, place in layout.ends.items()}
     return called | {name: place.tensor.replace("{}", "*") for name, place in layout.block.items()}

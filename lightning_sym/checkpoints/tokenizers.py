@@ -64,7 +64,7 @@ class IdOrder(Result):
         return str(self.moved)
 
     def read(self, second: Checkpoint) -> Checkpoint:
-        """The second checkpoint with its rows of token ids in the order of the first."""
+        """Return the second checkpoint with its rows of token ids in the order of the first."""
         ends, pieces = ends_of(second, Walker.COMPARISON), table(second.form).ends
         rows = {name for name, piece in pieces.items() if piece.axes[0].space.kind == "token ids"}
         moved: dict[str, Any] = {name: array[self.order] for name, array in ends.present() if name in rows}

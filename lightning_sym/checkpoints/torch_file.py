@@ -75,7 +75,7 @@ def _refuse(reason: str) -> NoReturn:
 
 
 def read_torch_file(path: Path) -> dict[str, StoredTensor]:
-    """Where the tensors of a file lie, by their names; dictionaries in it give `outer.inner`.
+    """Return where the tensors of a file lie, by their names; dictionaries in it give `outer.inner`.
 
     Raises:
         FileFormatError: it is no such file, asks for code, or holds something that is no tensor.
@@ -125,7 +125,7 @@ class _Bounded(FileIO):
     """A file of which nobody reads much at once: a table of contents is short."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """The next bytes.
+        """Return the next bytes.
 
         Raises:
             FileFormatError: more than a table of contents may have is asked for.
@@ -137,7 +137,7 @@ class _Bounded(FileIO):
 
 
 def _entries(path: Path, file: MappedFile) -> dict[str, tuple[int, int]]:
-    """Where the entries of the zip lie; none is compressed, and no two share bytes."""
+    """Return where the entries of the zip lie; none may be compressed, and no two share bytes."""
     try:
         with _Bounded(path) as handle, ZipFile(handle) as archive:
             infos = archive.infolist()
@@ -166,7 +166,7 @@ def _entries(path: Path, file: MappedFile) -> dict[str, tuple[int, int]]:
 
 
 def _local_header(file: MappedFile, info: ZipInfo) -> int:
-    """The bytes in front of the numbers of an entry."""
+    """Return the bytes in front of the numbers of an entry."""
     if info.header_offset < 0 or info.header_offset + 30 > file.size:
         _refuse(f"{shown(info.filename)} begins behind the file")
     header = file.bytes(info.header_offset, info.header_offset + 30)
@@ -176,7 +176,7 @@ def _local_header(file: MappedFile, info: ZipInfo) -> int:
 
 
 def _names(file: MappedFile) -> Mapping[str, Called]:
-    """The names of Python that a pickle of tensors may ask for, and what they stand for."""
+    """Return the names of Python that a pickle of tensors may ask for, and what they stand for."""
 
     def tensor(arguments: tuple[Any, ...]) -> StridedTensor:
         storage, offset, shape, strides = arguments[:4]
@@ -226,7 +226,7 @@ def _require_places(storage: _Storage, offset: int, shape: tuple[int, ...], stri
 
 
 def _flat(value: Any) -> Iterator[tuple[str, StoredTensor]]:
-    """Every tensor by its name, in order; one dictionary may stand in several."""
+    """Yield every tensor by its name, in order; one dictionary may stand in several."""
     waiting, seen = [("", value)], 0
     while waiting:
         name, here = waiting.pop()
@@ -269,7 +269,7 @@ def write_torch(stream: BinaryIO, tensors: Sequence[WrittenTensor], numbers: Num
 
 
 def pickle_of(tensors: Sequence[WrittenTensor]) -> bytes:
-    """The pickle of protocol 2 that says which tensors there are; the storage of each is called by its number.
+    """Return the pickle of protocol 2 that says which tensors there are; the storage of each is called by its number.
 
     Example:
         >>> import pickletools

@@ -44,7 +44,10 @@ class RotaryTables(NamedTuple):
 
     @classmethod
     def of(cls, rotation: Rotation, width: int, turned: int, positions: Sequence[int], like: Any) -> RotaryTables:
-        """Over the ring of `like`; rotate-half: of the first `turned` rows, `k` and `k + turned/2` turn together."""
+        """Return the tables over the ring of `like`, for the rotate-half convention.
+
+        Of the first `turned` rows, `k` and `k + turned/2` turn together.
+        """
         half, rest = np.eye(turned // 2, dtype=int), width - turned
         twice = np.concatenate([half, half, np.zeros((rest, turned // 2), dtype=int)]).astype(object)
         turn = np.pad(np.block([[0 * half, -half], [half, 0 * half]]), (0, rest)).astype(object)
@@ -74,7 +77,7 @@ class Rotated:
 
 
 def over_root(x: Any, square: Fraction) -> Any:
-    """`x` divided by the root of a number: rational where it is a square, else by the ring's reciprocal root."""
+    """Return `x` over the root of a number: rational where it is a square, else by the ring's `rsqrt`."""
     rows, columns = x.shape[-2:]
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root**2 == square:
@@ -84,12 +87,12 @@ def over_root(x: Any, square: Fraction) -> Any:
 
 
 def times_number(x: Any, number: Fraction | None) -> Any:
-    """`x` times a number, if there is one."""
+    """Return `x` times a number, if there is one."""
     return x if number is None else x * everywhere(number, x, *x.shape[-2:])
 
 
 def capped(x: Any, cap: Fraction | None) -> Any:
-    """`cap tanh(x / cap)`, if there is a cap."""
+    """Return `cap tanh(x / cap)`, if there is a cap, else `x`."""
     if cap is None:
         return x
     return times_number(operation(times_number(x, 1 / cap), "elementary", "a cap")("tanh"), cap)
@@ -136,7 +139,7 @@ class Tokens:
         self._tables: dict[Rotation | None, RotaryTables | None] = {None: None}
 
     def sight(self, layer: int) -> Sight:
-        """What a layer knows of positions; layers with the same have it in common."""
+        """Return what a layer knows of positions; layers with the same have it in common."""
         window, rotation = self.form.window_of(layer), self.form.rotation_of(layer)
         if window not in self._masks:
             places = np.array(self.positions)
@@ -152,7 +155,7 @@ class Tokens:
 
 
 def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
-    r"""$g\,x / \sqrt{|x|^2/d + \epsilon} + b$ of each column, with LayerNorm of the column less its mean."""
+    r"""Return $g\,x / \sqrt{|x|^2/d + \epsilon} + b$ of each column, with LayerNorm of it less its mean."""
     d, t = x.shape[-2:]
     average = everywhere(Fraction(1, d), x, 1, d)
     if form.norm == "layer":
@@ -191,7 +194,7 @@ class RowsOfOneHead:
 
 
 def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
-    """`down act(up x)`, gated `down (act(gate x) * up x)`, each with its bias."""
+    """Return `down act(up x)`, gated `down (act(gate x) * up x)`, each with its bias."""
     up = Affine(block.up, block.up_bias) @ x
     if block.gate is None:
         inner = operation(up, "elementary", "an MLP")(form.activation)
@@ -205,7 +208,7 @@ def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
 
 
 def routed(scores: Any, form: CheckpointForm) -> Any:
-    """The weights of all experts, `E x t`, from what the router says of them: 0 of those that a token does not read."""
+    """Return the weights of all experts, `E x t`, from what the router says: 0 of those that a token does not read."""
     chosen = operation(scores, "largest", "a choice of experts")(form.chosen)
     if form.normed_choice:
         return normalized(scores, normalization=SOFTMAX, mask=chosen)
@@ -213,7 +216,7 @@ def routed(scores: Any, form: CheckpointForm) -> Any:
 
 
 def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> Iterator[Layer]:
-    """The heads as the attention layer takes them: factors that multiply the stream behind the norm."""
+    """Yield the heads as the attention layer takes them: factors that multiply the stream behind the norm."""
 
     def positioned(part: Any, gain: Array | None) -> Any:
         part = part if gain is None else Normed(part, form, gain)
@@ -245,12 +248,12 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> It
 
 
 def _flat(array: Array | None) -> Any:
-    """All heads of a map, or of its bias, one below the other."""
+    """Return all heads of a map, or of its bias, one below the other."""
     return None if array is None else array.reshape(-1, *array.shape[2:])
 
 
 def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any:
-    """The stream behind a layer."""
+    """Return the stream behind a layer."""
 
     def pattern(scores: Any) -> Any:
         return normalized(capped(scores, form.score_cap), normalization=SOFTMAX, mask=sight.mask)
@@ -266,12 +269,12 @@ def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any
 
 
 def normed(x: Any, form: CheckpointForm, gain: Array | None, bias: Array | None = None) -> Any:
-    """What a half reads of the stream, or adds to it, behind a norm of its own if it has one there."""
+    """Return what a half reads of the stream, or adds to it, behind a norm of its own if it has one there."""
     return x if gain is None else norm(x, form, gain, bias)
 
 
 def first_stream(ends: Ends, tokens: Tokens, like: Any) -> Any:
-    """What the first layer reads: embeddings, and positions where they are learned."""
+    """Return what the first layer reads: embeddings, and positions where they are learned."""
     x = constants(like, np.ascontiguousarray(ends.embedding[list(tokens.ids)].T), "an embedding")
     if tokens.form.embedding_square is not None:
         x = over_root(x, 1 / tokens.form.embedding_square)
@@ -283,7 +286,7 @@ def first_stream(ends: Ends, tokens: Tokens, like: Any) -> Any:
 def last_stream(
     checkpoint: Checkpoint, prompts: Prompts, like: Any, told: Callable[[int, Any], None] = lambda layer, x: None
 ) -> Any:
-    """What the unembedding is multiplied with, `d x t`, behind the final norm; one layer is in memory at a time.
+    """Return what the unembedding is multiplied with, `d x t`, behind the final norm; one layer is in memory at a time.
 
     Args:
         checkpoint: the weights.
@@ -303,10 +306,10 @@ def last_stream(
 
 
 def as_logits(x: Any, form: CheckpointForm) -> Any:
-    """What the unembedding makes, divided and capped as the form says."""
+    """Return what the unembedding makes, divided and capped as the form says."""
     return capped(times_number(x, None if form.logit_divisor is None else 1 / form.logit_divisor), form.logit_cap)
 
 
 def unembedding(ends: Ends) -> Array:
-    """`n x d`: that of its own, or the embedding where it is tied."""
+    """Return the unembedding, `n x d`: one of its own, or the embedding where it is tied."""
     return ends.embedding if ends.unembedding is None else ends.unembedding

@@ -111,7 +111,7 @@ def require_whole(form: CheckpointForm, memory: int, what: str) -> None:
 
 
 def ends_of(checkpoint: Checkpoint, walker: Walker, *, coded: bool = False) -> Ends:
-    """What stands before and behind the layers, all of it known to a walker.
+    """Return what stands before and behind the layers, all of it known to a walker.
 
     Raises:
         BadInput: as for `pieces_of`.
@@ -121,7 +121,7 @@ def ends_of(checkpoint: Checkpoint, walker: Walker, *, coded: bool = False) -> E
 
 
 def block_of(checkpoint: Checkpoint, layer: int, walker: Walker, *, coded: bool = False) -> Block:
-    """A layer, all of it known to a walker.
+    """Return a layer, all of it known to a walker.
 
     Raises:
         BadInput: as for `pieces_of`.
@@ -131,7 +131,7 @@ def block_of(checkpoint: Checkpoint, layer: int, walker: Walker, *, coded: bool 
 
 
 def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, coded: bool = False) -> Any:
-    """The ends for `None`, else a layer.
+    """Return the ends for `None`, else a layer.
 
     Args:
         checkpoint: from a file, or made.
@@ -148,14 +148,14 @@ def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, code
 
 
 def unchecked_pieces(checkpoint: Checkpoint, layer: int | None, *, coded: bool) -> Any:
-    """The same, whatever they are."""
+    """Return the same, whatever they are."""
     if coded and (read := getattr(checkpoint, "coded", None)) is not None:
         return read(layer)
     return checkpoint.ends() if layer is None else checkpoint.block(layer)
 
 
 def knows_all(form: CheckpointForm, walker: Walker) -> bool:
-    """Whether a walker knows every part of a form, and every piece that such models have."""
+    """Return whether a walker knows every part of a form, and every piece that such models have."""
     parts = (FEATURES.get(name, ("", ()))[1] for name, _ in form.features())
     pieces = (NAMED.get(name, ()) for name in table(form).names())
     return walker in FOLLOWS or all(walker in walkers for walkers in (*parts, *pieces))

@@ -38,7 +38,7 @@ two units. The checkpoint it is compared with may have been rounded as well, whi
 
 
 def coarsest(*kinds: str) -> str:
-    """The type with the fewest digits.
+    """Return the type with the fewest digits.
 
     Example:
         >>> coarsest("F32", "BF16", "F64"), coarsest("F64")
@@ -48,12 +48,12 @@ def coarsest(*kinds: str) -> str:
 
 
 def digits_of(stored: str) -> tuple[int, int]:
-    """What `DIGITS` says of a type, less one or not."""
+    """Return what `DIGITS` says of a type, less one or not."""
     return DIGITS[stored.removesuffix(LESS_ONE)]
 
 
 def unit_at(size: Any, stored: str) -> Floats:
-    """The unit in the last place of a type at numbers of this size.
+    """Return the unit in the last place of a type at numbers of this size.
 
     Example:
         >>> unit_at([1.0, 1.5, 0.0], "BF16").tolist() == [2.0**-7, 2.0**-7, 2.0**-133]
@@ -98,7 +98,7 @@ class Residual:
     blocks: str = field(default="", repr=False, compare=False)
 
     def said(self) -> str:
-        """The tensor, how far off, and where."""
+        """Return the tensor, how far off, and where."""
         where = "" if self.entry is None else f" at [{', '.join(map(str, self.entry))}]"
         count = (
             "" if self.differing is None else f", {self.differing:,} {'entry' if self.differing == 1 else 'entries'}"
@@ -119,7 +119,7 @@ class Worst:
     value: float = 0.0
 
     def residual(self, piece: str, called: str, stored: str, form: CheckpointForm, *, exact: bool) -> Residual:
-        """The residual of the whole tensor; entries that differ are counted where they were compared exactly."""
+        """Return the residual of the whole tensor; entries that differ are counted where they were compared exactly."""
         count = self.differing if exact else None
         entry = None if self.entry is None else entry_of(piece.rpartition(".")[2], self.entry, form)
         own = None
@@ -153,7 +153,7 @@ NUMBERS = {
 
 
 def number_type(first: Checkpoint, second: Checkpoint) -> str:
-    """The type whose units numbers of the configurations have: never a coarser one than float32.
+    """Return the type whose units numbers of the configurations have: never a coarser one than float32.
 
     It is float32 where a side stores such tensors or narrower ones, for which nobody computes with more digits, or is a
     GGUF file, which holds no others.
@@ -162,7 +162,7 @@ def number_type(first: Checkpoint, second: Checkpoint) -> str:
 
 
 def number_residual(name: str, expected: Fraction, given: Fraction, stored: str) -> Residual:
-    """How far a positive number of the second configuration is from the expected one.
+    """Return how far a positive number of the second configuration is from the expected one.
 
     Example:
         >>> from fractions import Fraction
@@ -179,7 +179,7 @@ def number_residual(name: str, expected: Fraction, given: Fraction, stored: str)
 
 
 def form_residual(name: str, first: CheckpointForm, second: CheckpointForm, stored: str) -> Residual | None:
-    """How far a part of two forms is apart that is a number, or a scaling of frequencies; `None` where it is neither.
+    """Return how far a part of two forms, a number or a scaling of frequencies, is apart; `None` for others.
 
     Example:
         >>> from dataclasses import replace
@@ -205,7 +205,7 @@ def form_residual(name: str, first: CheckpointForm, second: CheckpointForm, stor
 
 
 def _float(number: Fraction) -> float:
-    """The nearest float, infinite where there is none."""
+    """Return the nearest float, infinite where there is none."""
     try:
         return float(number)
     except OverflowError:
@@ -213,7 +213,7 @@ def _float(number: Fraction) -> float:
 
 
 def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[int, ...]:
-    """A place in a piece as row and column of the matrix `(out, in)`, or as the place in a vector.
+    """Return a place in a piece as row and column of the matrix `(out, in)`, or as the place in a vector.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -224,12 +224,12 @@ def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[
 
 
 def off(tensors: Mapping[str, Worst], limit: float) -> int:
-    """How many pieces are off by more than the limit."""
+    """Return how many pieces are off by more than the limit."""
     return sum(not worst.units <= limit for worst in tensors.values())
 
 
 def exact_is_told(exactly: Mapping[str, Worst], units: Mapping[str, Worst], limit: float) -> bool:
-    """Whether what is left exactly explains as much as what is left in units: never the best of both is told.
+    """Return whether what is left exactly explains as much as what is left in units: never the best of both is told.
 
     Multiples of ones that three entries tell exactly are off by more than a mean where everything was rounded.
     """

@@ -72,7 +72,7 @@ class Stream:
     fits: tuple[tuple[Any, Fitted], ...] = ()
 
     def __reduce__(self) -> Any:
-        """What another process needs of it; what it does in the rings of this one is made anew there."""
+        """Return what another process needs of it; what it does in the rings of this one is made anew there."""
         return type(self), (self.symmetry, self.form, self.map, self.fits)
 
     @property
@@ -114,13 +114,13 @@ class Settled:
 
 
 def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Arithmetic, symmetry: Symmetry) -> Rewritten:
-    """A layer, or ends, rewritten in a ring; nothing is asked of the numbers of the symmetry."""
+    """Return a layer, or ends, rewritten in a ring; nothing is asked of the numbers of the symmetry."""
     forms = Configurations(part.form, part.form, part.form)
     return Rewritten(part, part.form, symmetry, ring, stream, forms)
 
 
 def differences(ring: Ring, made: Any, second: Any) -> Differences:
-    """Each piece of the second, less what was made."""
+    """Return each piece of the second, less what was made."""
     old = dict(made.present())
     found = {}
     for name, array in second.present():
@@ -130,7 +130,7 @@ def differences(ring: Ring, made: Any, second: Any) -> Differences:
 
 
 def common(ring: Ring, array: Any, axis: int) -> Any:
-    """What the entries along an axis have in common; exactly, of three of them the one that two of them are.
+    """Return what the entries along an axis have in common; exactly, of three of them the one that two of them are.
 
     Example:
         >>> common(Exact(), np.array([1.0, 2.0, 1.0, 5.0]), 0).tolist()
@@ -173,7 +173,7 @@ class LayerWalk:
         self.found = Settled(differences(ring, self.made, second), had)
 
     def settle(self, choices: frozenset[str]) -> Settled:
-        """Differences behind all additive symmetries.
+        """Return the differences behind all additive symmetries.
 
         Args:
             choices: which of `bias1`, `bias2`, `value_bias` were moved, and whether biases tell how far what reads a
@@ -202,13 +202,13 @@ class LayerWalk:
         return found
 
     def _shift_writers(self, found: Settled, *, biases: bool) -> None:
-        """A LayerNorm does not see multiples of ones in what is written."""
+        """Take out multiples of ones in what is written, which a LayerNorm does not see."""
         for name, axis in WRITERS.items():
             if bool(LAYER[name].added_to) is biases and name in found.left:
                 shift_writer(self.ring, found, name, axis)
 
     def _move_norm_bias(self, found: Settled, number: int, readers: list[str]) -> None:
-        """The norm has the bias of the second: what it lost is in the biases of its readers."""
+        """Give the norm the bias of the second: what it lost is in the biases of its readers."""
         bias = f"norm{number}_bias"
         lost = found.left[bias]
         for name in readers:
@@ -217,20 +217,20 @@ class LayerWalk:
         found.parts[f"bias{number}"] = getattr(self.second, bias)
 
     def _add_to_bias(self, found: Settled, name: str, more: Any) -> None:
-        """A difference that a map's bias takes up, or, where it has none, that is told of the map."""
+        """Add a difference to a map's bias, or, where it has none, tell it of the map."""
         bias = f"{name}_bias"
         if bias in found.parts:  # of keys, seen in rows alone that rotary positions turn
             more = with_zeros(more, np.arange(more.shape[-1]) >= self.form.turned)
         found.left[bias] = self.ring.plus(found.left[bias], more) if bias in found.left else more
 
     def _norm(self, found: Settled, number: int) -> tuple[Any, Any]:
-        """Gain and bias of a norm as it is made, which of them is told as a difference or not."""
+        """Return gain and bias of a norm as it is made, whether these are told as differences or not."""
         bias = f"bias{number}"
         made = getattr(self.made, f"norm{number}_bias")
         return getattr(self.made, f"norm{number}_gain"), found.parts.get(bias, made)
 
     def _settle_readers(self, found: Settled, number: int, readers: list[str], *, by_biases: bool) -> None:
-        """What reads a norm, without columns behind gains of 0, and without what a LayerNorm does not see."""
+        """Settle what reads a norm, without columns behind gains of 0, and without what a LayerNorm does not see."""
         gain, bias = self._norm(found, number)
         if gain is None:
             return
@@ -247,7 +247,7 @@ class LayerWalk:
                 self._add_to_bias(found, name, self.ring.times(shift, total))
 
     def _move_values(self, found: Settled) -> None:
-        """The values have the bias of the second: what they lost goes through the outputs into their bias."""
+        """Give the values the bias of the second: what they lost goes through the outputs into their bias."""
         share = self.form.heads // self.form.groups
         lost = np.repeat(found.left["value_bias"], share, axis=0)
         wide = self.made.output.swapaxes(0, 1).reshape(self.form.width, -1)
@@ -273,7 +273,7 @@ def shift_reader(ring: Ring, found: Settled, name: str, gain: Any, moved: Any = 
 
 
 def sum_of_quotients(ring: Ring, bias: Any, gain: Any) -> Any:
-    """The sum of a norm's biases over its gains, `(1,)`: what a bias loses where a map moves along ones."""
+    """Return the sum of a norm's biases over its gains, `(1,)`: what a bias loses where a map moves along ones."""
     return ring.product(ring.over(ring.numbers(bias), gain)[None], np.ones((len(gain), 1)))[:, 0]
 
 
@@ -286,7 +286,7 @@ def drop_unread(found: Settled, readers: Iterable[str], *norms: Any) -> None:
 
 
 def gain_ways(stream: StreamAction, old: Any, new: Any, limit: float, what: str) -> tuple[tuple[bool, ...], str]:
-    """Whether a norm has the gains of the second, what is likelier first; and why it cannot, in one line.
+    """Return whether a norm has the gains of the second, what is likelier first; and why it cannot, in one line.
 
     Args:
         stream: what is done to the stream, in units.
@@ -306,14 +306,14 @@ def gain_ways(stream: StreamAction, old: Any, new: Any, limit: float, what: str)
 
 
 def gain_to_be_had(gain: Any) -> Any:
-    """A gain of the second, with 1 in place of 0, which no other gain becomes."""
+    """Return a gain of the second, with 1 in place of 0, which no other gain becomes."""
     if isinstance(gain, Measured):
         return Measured(gain_to_be_had(gain.value), gain.square)
     return np.where(gain == 0, 1, gain)
 
 
 def with_zeros(array: Any, places: Any) -> Any:
-    """Differences with none at some places.
+    """Return the differences with none at some places.
 
     Example:
         >>> with_zeros(np.array([2.0, 3.0]), np.array([True, False])).tolist()
@@ -329,7 +329,7 @@ NOISE = 1e-10
 
 
 def differing(left: Measured, stored: str) -> Any:
-    """Where a piece of this type differs by far more than floats lose, so that it is not equal exactly."""
+    """Return where a piece of this type differs by far more than floats lose: it is not equal exactly."""
     return left.beyond(NOISE * 2.0 ** digits_of(stored)[0])
 
 

@@ -141,7 +141,7 @@ class _Plan:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, row: LayoutRow, stored: str | None) -> _Plan:
-        """What a layout makes of a checkpoint.
+        """Return what a layout makes of a checkpoint.
 
         Raises:
             BadInput: family or layout cannot say what it is.
@@ -183,7 +183,7 @@ def _write_folder(target: Path, plan: _Plan, numbers: Numbers, shard_size: int |
 
 @contextmanager
 def _folder(folder: Path, mine: set[str]) -> Iterator[None]:
-    """A folder to write into; one that was made is taken away again if nothing is written.
+    """Yield a folder to write into; one that was made is taken away again if nothing is written.
 
     Raises:
         BadInput: it holds weights beside those that are written, or a configuration that would be read in their place.
@@ -205,7 +205,7 @@ def _folder(folder: Path, mine: set[str]) -> Iterator[None]:
 
 
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
-    """The pieces of a block, by the first one."""
+    """Return the pieces of a block, by the first one."""
     there = frozenset(name for name, _ in unchecked_pieces(checkpoint, None, coded=True).present())
     if differ := there ^ table(checkpoint.form).ends.keys():
         raise BadInput(f"the form must say which pieces there are, they differ in {min(differ)}")
@@ -238,7 +238,7 @@ def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
 def _tensors(
     checkpoint: Checkpoint, places: dict[str, Place], stored: str | None, row: LayoutRow
 ) -> list[WrittenTensor]:
-    """What is to be written, in the order of the places, which is by layer."""
+    """Return what is to be written, in the order of the places, which is by layer."""
     found: list[WrittenTensor] = []
     for tensor, pieces in by_tensor(places).items():
         kinds = {stored or _kind(checkpoint, piece, places[piece]): piece for piece in pieces}
@@ -274,7 +274,7 @@ class _Numbers:
     rounded: bool
 
     def of_tensors(self, tell: Progress) -> Numbers:
-        """Those of each tensor in turn, some rows after others; of embeddings some are in memory, else a layer."""
+        """Yield those of each tensor in turn, some rows after others; of embeddings some are in memory, or a layer."""
         form, at, there = self.checkpoint.form, "", dict[str, Any]()
         ends = dict(ends_of(self.checkpoint, Walker.REWRITING, coded=True).present())
         tell("the embedding", 0, form.layers)
@@ -295,14 +295,14 @@ class _Numbers:
                 yield [matrix]
 
     def _rows(self, piece: str, array: Any, place: Place) -> Iterator[npt.NDArray[Any]]:
-        """What stands before and behind the layers, some rows at a time."""
+        """Yield what stands before and behind the layers, some rows at a time."""
         if place.skipped:
             yield np.zeros((place.skipped, *array.shape[1:]), ON_DISK[self._kind(place)])
         for some in slices(array):
             yield self._stored(piece, array[some])
 
     def _layer(self, layer: int) -> dict[str, npt.NDArray[Any]]:
-        """The pieces of a layer, part by part."""
+        """Return the pieces of a layer, part by part."""
         found, form = dict[str, npt.NDArray[Any]](), self.checkpoint.form
         wanted = {piece for piece in self.places if piece.rpartition(".")[0] == str(layer)}
         for cut, block in parts_of(self.checkpoint, layer, Walker.REWRITING):
@@ -320,11 +320,11 @@ class _Numbers:
         return found
 
     def _kind(self, place: Place) -> str:
-        """The type of the tensor, or of those of all experts, at a place."""
+        """Return the type of the tensor, or of those of all experts, at a place."""
         return self.kinds[place.names(self.checkpoint.form)[0]]
 
     def _stored(self, piece: str, array: Any) -> npt.NDArray[Any]:
-        """Numbers of a piece, less what its place says."""
+        """Return numbers of a piece, less what its place says."""
         place = self.places[piece]
         try:
             return to_disk(plus_number(np.asarray(array), -place.less), self._kind(place), rounded=self.rounded)

@@ -34,7 +34,7 @@ MOST_CIRCUITS = 2000
 
 
 def seen_by_conditions(question: AtWeights) -> Proved | str:
-    """The pair of a softmax network whose circuits are seen by Theorem 13, or why nothing is proved."""
+    """Return the pair of a softmax network whose circuits are seen by Theorem 13, or why nothing is proved."""
     shape, of_all = question.shape, _tested(question, question.weights, idle_heads=True)
     if isinstance(of_all, str) or (seen := _apart(question.weights, of_all.residues)) is None:
         seen = question.seen
@@ -66,14 +66,14 @@ def seen_by_conditions(question: AtWeights) -> Proved | str:
 
 
 def _free_bases(shape: Architecture) -> int:
-    """The dimension of the group of bases of streams, which acts freely where the hypotheses hold."""
+    """Return the dimension of the group of bases of streams, which acts freely where the hypotheses hold."""
     embed, unembed = shape.embed is not None, shape.unembed is not None
     first, last = int(not embed), len(shape.widths) - (not unembed)
     return shape.widths[0] ** 2 * (embed and unembed) if shape.skip else sum(d**2 for d in shape.widths[first:last])
 
 
 def _apart(weights: Weights, tests: NetworkAtPoints) -> SeenCircuits | None:
-    """Each head by itself, where residues show that none attends like another one and all ranks are as large as can be.
+    """Return each head by itself, where residues show that no two attend alike and all ranks are as large as can be.
 
     What residues show is so over the rationals, of which no matrix is made then.
     """
@@ -95,7 +95,7 @@ def _apart(weights: Weights, tests: NetworkAtPoints) -> SeenCircuits | None:
 
 
 def _tested(question: AtWeights, weights: Weights, *, idle_heads: bool) -> SoftmaxConditions | str:
-    """The conditions of a network, or why they are not tested: no prime for denominators, or too much work."""
+    """Return the conditions of a network, or why they are not tested: no prime for denominators, or too much work."""
     tokens, budget, seed = question.shape.tokens, question.budget, question.seed
     try:
         return SoftmaxConditions(weights, tokens, budget, seed=seed, memory=question.memory, idle_heads=idle_heads)
@@ -104,13 +104,13 @@ def _tested(question: AtWeights, weights: Weights, *, idle_heads: bool) -> Softm
 
 
 def _that_write(question: AtWeights, seen: SeenCircuits) -> SoftmaxConditions | str:
-    """The network of heads that write something, those that attend alike being one."""
+    """Return the network of heads that write something, those that attend alike being one."""
     alike = any(len(group.heads) > 1 for group in seen.all_groups)
     return _tested(question, _merged(question, seen) if alike else question.weights, idle_heads=False)
 
 
 def _merged(question: AtWeights, seen: SeenCircuits) -> Weights:
-    """The network where the first head of those that attend alike has the sum of their values, and others none.
+    """Return the network where the first head of those that attend alike has the sum of their values, and others none.
 
     With projections the sum stays the product that it is, as the rank of its differential is asked too.
     """
@@ -129,7 +129,7 @@ def _merged(question: AtWeights, seen: SeenCircuits) -> Weights:
 
 
 def orbit_of_bases(net: NetworkCircuits, seen: SeenCircuits) -> int:
-    """A lower bound of the dimension of the orbit of what is seen, under bases of streams and scales of heads.
+    """Return a lower bound of the dimension of the orbit of what is seen, under bases of streams and scales of heads.
 
     A basis is fixed by `E`, if it is onto, or by the heads that write into it, if together they are; a scale by scores.
 
@@ -151,7 +151,7 @@ def orbit_of_bases(net: NetworkCircuits, seen: SeenCircuits) -> int:
 
 
 def rank_by_conditions(question: AtWeights) -> int:
-    """A lower bound of the rank of the Jacobian of a softmax network by its weights, where Theorem 13 has one.
+    """Return a lower bound of the rank of the Jacobian of a softmax network by its weights, where Theorem 13 has one.
 
     Heads that write nothing are left as they are, and the scores of heads that attend alike. Where a rank falls short
     only scores and the values of the last layer move.
@@ -174,13 +174,13 @@ def rank_by_conditions(question: AtWeights) -> int:
 
 
 def _rank_in_spaces(seen: SeenCircuits, tests: NetworkAtPoints) -> int:
-    """The rank of the differential of scores on what is reached, and of the last values from there to what is read."""
+    """Return the rank of the differential of scores on what is reached, and of last values from there to readers."""
 
     def rank(columns: PrimeFieldMatrix) -> int:
         return rank_mod_p(columns.residues(), tests.prime)
 
     def moved(left: tuple[PrimeFieldMatrix, PrimeFieldMatrix], right: tuple[PrimeFieldMatrix, PrimeFieldMatrix]) -> int:
-        """The rank of the differential of a product, between spaces, each with its image under a factor."""
+        """Return the rank of the differential of a product, between spaces, each with its image under a factor."""
         (rows, b), (columns, a) = (tuple(map(rank, each)) for each in (left, right))
         return rows * a + b * columns - a * b
 
@@ -197,7 +197,7 @@ def _rank_in_spaces(seen: SeenCircuits, tests: NetworkAtPoints) -> int:
 
 
 def seen_by_ranks(question: AtWeights) -> Proved | str:
-    """The pair of a network whose circuits are seen up to symmetries by Theorem 5, or why nothing is proved."""
+    """Return the pair of a network whose circuits are seen up to symmetries by Theorem 5, or why nothing is proved."""
     if (seen := question.seen) is None:
         return "two factors of a product are zero"
     shape = question.shape

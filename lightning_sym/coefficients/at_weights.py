@@ -47,7 +47,7 @@ class Applies:
     finder: Finder
 
     def failing(self, question: AtWeights) -> str | None:
-        """Why the theorem does not apply, where it does not."""
+        """Return why the theorem does not apply, where it does not."""
         found = question.proved_by(self.finder)
         return found if isinstance(found, str) else None
 
@@ -66,7 +66,7 @@ def _softmax_layer(question: AtWeights) -> Proved | str:
 
 
 def _by_layers(question: AtWeights) -> Proved | str:
-    """The sum over the layers, each alone, of lightning with skip connections (Theorem 14)."""
+    """Return the sum over the layers, each alone, of lightning with skip connections (Theorem 14)."""
     weights, shape, budget = question.weights, question.shape, question.budget
     asked = AskedFiber(weights, shape.tokens, budget, question.seed, question.memory, None)
     if shape.widths[0] <= WIDEST and not budget.begins(lines_price(shape), "layer tensors"):
@@ -93,13 +93,13 @@ def _by_layers(question: AtWeights) -> Proved | str:
 
 
 def _part(question: AtWeights, weights: Weights) -> LearningCoefficient:
-    """What is known of another network with as many tokens, within the same budget."""
+    """Return what is known of another network with as many tokens, within the same budget."""
     tokens, seed = question.shape.tokens, question.seed
     return coefficient_within(weights, tokens, question.budget, seed=seed, memory=question.memory)
 
 
 def _without_ends(shape: Architecture) -> bool:
-    """Whether it is one layer between the inputs and the outputs."""
+    """Return whether it is one layer between the inputs and the outputs."""
     return shape.depth == 1 and shape.embed is None and shape.unembed is None
 
 
@@ -164,7 +164,7 @@ THEOREMS = (
 
 
 def about(shape: Architecture) -> str:
-    """What the coefficient is of, in words.
+    """Return what the coefficient is of, in words.
 
     Example:
         >>> about(Architecture((2, 1), (1,), 2)).split(", for ")[1]
@@ -182,7 +182,7 @@ LOSSES = ("squared", "kl")
 
 
 def output_differences(weights: Weights, shape: Architecture) -> Weights:
-    """The network whose outputs are those of another one less its last output: all that softmax of them shows.
+    """Return the network whose outputs are those of another one less its last output: all that softmax of them shows.
 
     Args:
         weights: exact weights.
@@ -223,7 +223,7 @@ def learning_coefficient(
     progress: Progress | None = None,
     loss: str = "squared",
 ) -> LearningCoefficient:
-    r"""The learning coefficient $\lambda$ and the multiplicity $m$ of a network at its weights.
+    r"""Return the learning coefficient $\lambda$ and the multiplicity $m$ of a network at its weights.
 
     They are those of the squared distance to the function of these weights, by all weights that the network has.
     Lightning layers with one head have an exact answer at almost every weights, other networks wherever their circuits
@@ -275,7 +275,7 @@ def learning_coefficient(
 def coefficient_within(
     weights: Weights, tokens: int, budget: Work, *, seed: int = 0, memory: int = DEFAULT_MEMORY
 ) -> LearningCoefficient:
-    """The same within a budget that others spend too.
+    """Return the same within a budget that others spend too.
 
     Raises:
         BadInput: another normalization, or letters.
@@ -298,5 +298,5 @@ def coefficient_within(
 def _with_reasons(
     bounds: LearningCoefficient, shape: Architecture, tried: tuple[FellShort, ...]
 ) -> LearningCoefficient:
-    """Bounds with what they are of, and why no theorem says more."""
+    """Return bounds with what they are of, and why no theorem says more."""
     return replace(bounds, about=about(shape), tried=tried)

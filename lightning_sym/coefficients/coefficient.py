@@ -72,7 +72,7 @@ class LearningCoefficient(Result):
         return self.lower == self.upper
 
     def lines(self) -> Lines:
-        """As the command `coefficient` prints it."""
+        """Return the lines as the command `coefficient` prints them."""
         order = "" if self.multiplicity is None else f", multiplicity {self.multiplicity}"
         said = f"lambda = {self.lower}{order}  certified"
         if not self.certified:

@@ -78,7 +78,7 @@ class StepBudget:
         return StepBudget(_Share(self.work), self.memory)
 
     def allows(self, price: StepPrice) -> bool:
-        """Whether a step can be begun."""
+        """Return whether a step can be begun."""
         return price.held <= self.memory and self.work.allows(price.seconds)
 
     def begins(self, price: StepPrice, what: str) -> bool:
@@ -99,12 +99,12 @@ class StepBudget:
 
 
 def total_degree(polynomial: Polynomial) -> int:
-    """The largest degree of a term; 0 of zero."""
+    """Return the largest degree of a term; 0 of zero."""
     return max((sum(map(int, exponents)) for exponents in polynomial.to_dict()), default=0)
 
 
 def coefficient_bits(polynomials: Iterable[Polynomial]) -> int:
-    """The length of the longest numerator or denominator among the coefficients.
+    """Return the length of the longest numerator or denominator among the coefficients.
 
     Example:
         >>> x, = PolynomialRing(["x"]).generators
@@ -118,7 +118,7 @@ def coefficient_bits(polynomials: Iterable[Polynomial]) -> int:
 
 
 def products_of(polynomial: Polynomial, lengths: Sequence[int], low: int, degree: int) -> int:
-    """How many terms `low^degree f(tops / low)` has before like ones are added.
+    """Return how many terms `low^degree f(tops / low)` has before like ones are added.
 
     Args:
         polynomial: `f`.
@@ -156,7 +156,7 @@ def _length(top: Polynomial, low: Polynomial) -> int:
 def composition_price(
     polynomials: Iterable[Polynomial], tops: Sequence[Polynomial], low: Polynomial, degrees: Iterable[int] | None = None
 ) -> StepPrice:
-    """Seconds and bytes for all `low^degree f(tops / low)`, each of its own degree if none is given.
+    """Return seconds and bytes for all `low^degree f(tops / low)`, each of its own degree if none is given.
 
     Example:
         >>> ring = PolynomialRing(["x", "y"])
@@ -180,7 +180,7 @@ def composition_price(
 
 
 def reading_price(polynomials: Iterable[Polynomial], variables: int) -> float:
-    """Seconds to read all terms once.
+    """Return seconds to read all terms once.
 
     Example:
         >>> x, = PolynomialRing(["x"]).generators
@@ -199,7 +199,7 @@ def _term(words: int, variables: int) -> float:
 def homogeneously(
     ring: PolynomialRing, polynomial: Polynomial, tops: Sequence[Polynomial], low: Polynomial, degree: int
 ) -> Polynomial:
-    """`low^degree` times the polynomial at `tops / low`."""
+    """Return `low^degree` times the polynomial at `tops / low`."""
     if low == ring.constant(1):
         return ring.substituted(polynomial, tops)
     parts: dict[int, dict[Any, Any]] = {}

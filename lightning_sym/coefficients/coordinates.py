@@ -157,7 +157,7 @@ def straightened(start: Coordinates, allowed: StepBudget) -> Coordinates:
 
 
 def look_price(found: Coordinates) -> float:
-    """Seconds that a look at all generators takes."""
+    """Return seconds that a look at all generators takes."""
     each = sum(total_degree(g) * len(g) for g in found.generators)
     return CHANGE * len(found.numerators) * each + 2 * _reading(found)
 

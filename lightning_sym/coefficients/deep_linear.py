@@ -27,7 +27,7 @@ THEOREM_11 = f"{PAGE}, Theorem 11"
 
 
 def deep_linear_coefficient(widths: Sequence[int], rank: int = 0) -> LearningCoefficient:
-    r"""The learning coefficient of a product of matrices, the least over all weights that make a map of this rank.
+    r"""Return the learning coefficient of a product of matrices, the least over all weights with a map of this rank.
 
     Args:
         widths: of the inputs, of all hidden layers, and of the outputs: from 2 to 32 numbers.
@@ -59,7 +59,7 @@ def deep_linear_coefficient(widths: Sequence[int], rank: int = 0) -> LearningCoe
 def factorization_coefficient(
     factors: Sequence[Rows], *, work: float = DEFAULT_WORK, progress: Progress | None = None
 ) -> LearningCoefficient:
-    r"""The learning coefficient of a product of matrices at these ones: matrix factorization at a point of the fiber.
+    r"""Return the learning coefficient of a product of matrices at these: factorization at a point of the fiber.
 
     Args:
         factors: exact matrices, at most 12; the first one is applied to the inputs, $W_L \cdots W_1 x$.
@@ -90,7 +90,7 @@ def factorization_coefficient(
 
 
 def factorization_within(exact: Sequence[RationalMatrix], budget: Work) -> LearningCoefficient:
-    """The same of at most 12 matrices that fit, within a budget that others spend too.
+    """Return the same of at most 12 matrices that fit, within a budget that others spend too.
 
     Raises:
         TooLarge: the estimate exceeds the budget.
@@ -110,7 +110,7 @@ def factorization_within(exact: Sequence[RationalMatrix], budget: Work) -> Learn
 
 
 def _ranks_cost(factors: Sequence[RationalMatrix]) -> float:
-    """Seconds for the ranks of all partial products."""
+    """Return seconds for the ranks of all partial products."""
     price = Price("rationals")
     sizes = [Sizes(factor.shape, price, bits=factor.bits, lowest=factor.bits) for factor in factors]
     for first, product in enumerate(sizes):
@@ -122,7 +122,7 @@ def _ranks_cost(factors: Sequence[RationalMatrix]) -> float:
 
 
 def _answer(near: PartialProducts, widths: Sequence[int], rank: int, where: str) -> LearningCoefficient:
-    """The coefficient of a map of this rank, whose other directions are a product that is zero."""
+    """Return the coefficient of a map of this rank, whose other directions are a product that is zero."""
     chain = near.best()
     codimension = near.codimension(chain[0])
     if not near.allows(chain[0]):

@@ -38,7 +38,7 @@ class Fan:
     cones: tuple[tuple[int, ...], ...]
 
     def faces(self, exponents: Sequence[Exponents]) -> dict[frozenset[Exponents], tuple[int, ...]]:
-        """The compact faces: exponents that are smallest at some positive weights, with rays whose sum these are.
+        """Return the compact faces: exponents smallest at some positive weights, with rays that add up to these.
 
         Example:
             >>> fan_of([(2, 0), (0, 3)]).faces([(2, 0), (0, 3)])[frozenset([(2, 0), (0, 3)])]
@@ -61,7 +61,7 @@ def _positive_parts(cone: tuple[int, ...], rays: Sequence[Ray]) -> Iterator[tupl
 
 
 def tight_at(ray: Ray, exponents: Sequence[Exponents]) -> frozenset[Exponents]:
-    """The exponents of smallest weight.
+    """Return the exponents of smallest weight.
 
     Example:
         >>> sorted(tight_at((1, 1), [(2, 0), (1, 1), (0, 3)]))
@@ -72,7 +72,7 @@ def tight_at(ray: Ray, exponents: Sequence[Exponents]) -> frozenset[Exponents]:
 
 
 def fan_of(exponents: Sequence[Exponents]) -> Fan | None:
-    """The fan of exponents, in simplicial cones; nothing where it has too many rays or cones.
+    """Return the fan of exponents, in simplicial cones; nothing where it has too many rays or cones.
 
     Args:
         exponents: of all terms, at least one.

@@ -36,7 +36,7 @@ class GramRanks:
 
     @classmethod
     def of(cls, query: RationalMatrix, key: RationalMatrix) -> GramRanks:
-        """Of given queries and keys."""
+        """Return the ranks and squares of given queries and keys."""
         form = key.mT @ query
         return cls(*query.shape, query.above(key).rank(), inertia(form + form.mT))
 
@@ -49,7 +49,7 @@ class GramRanks:
 
 
 def isotropic_pair(positive: int, negative: int, columns: int) -> LocalPair:
-    r"""The pair of $N^\top J N$ at $N = 0$, $J$ of signature $(p, q)$, $N$ with $n$ columns.
+    r"""Return the pair of $N^\top J N$ at $N = 0$, $J$ of signature $(p, q)$, $N$ with $n$ columns.
 
     With $c = p + q$, $k = \min(p, q, n)$ it is $2\lambda = c(n - k)/2 + k(k + 1)/2$, and $m = 2$ if $1 \le p = q \le
     n$, else 1.

@@ -45,7 +45,7 @@ class HeadGroup:
         return seen
 
     def seen(self) -> tuple[LocalPair, dict[str, int]]:
-        """The pair of the ideal of what is seen, less what it is, and the ranks that it was found by."""
+        """Return the pair of the ideal of what is seen, less what it is, and the ranks that it was found by."""
         pair, ranks = NOTHING, dict[str, int]()
         for name, factors in zip(self.names, self.score_factors, strict=True) if self.scores_seen else ():
             pair += factors.pair
@@ -87,7 +87,7 @@ class HeadGroup:
         return [FactorRanks.of(head.key.mT, head.query, self.rank) for head in self.heads]
 
     def _values(self) -> tuple[LocalPair, dict[str, int]]:
-        """The pair of the sum of the values."""
+        """Return the pair of the sum of the values."""
         factors, name = self._value_factors, "+".join(self.names)
         if factors is None:
             return LocalPair.coordinates(prod(self.heads[0].value.shape)), {}
@@ -109,7 +109,7 @@ class HeadGroup:
 
 
 def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_token: bool = False) -> list[HeadGroup]:
-    """Heads with equal attention matrices together, over the rationals.
+    """Return heads with equal attention matrices together, over the rationals.
 
     Args:
         names: of the heads of a layer.
@@ -136,7 +136,7 @@ def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_t
 
 
 def lightning_groups(names: Sequence[str], heads: Sequence[HeadCircuits]) -> list[HeadGroup] | None:
-    """Each head by itself, as lightning attention shows it; `None` where scores and values of a head are both zero."""
+    """Return each head by itself, as lightning attention shows it; `None` where both values and scores are zero."""
     groups = []
     for name, head in zip(names, heads, strict=True):
         scores, values = bool(head.attention), bool(head.value)

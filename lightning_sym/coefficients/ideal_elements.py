@@ -45,12 +45,12 @@ class IdealElement:
 
 
 def terms_of(polynomial: Any) -> Terms:
-    """The terms of a polynomial of flint."""
+    """Return the terms of a polynomial of flint."""
     return {tuple(map(int, e)): Fraction(int(c.p), int(c.q)) for e, c in polynomial.to_dict().items()}
 
 
 def monomials_of_degree(degree: int, variables: Sequence[int], size: int) -> list[Exponents]:
-    """All monomials of one degree in some of the variables.
+    """Return all monomials of one degree in some of the variables.
 
     Example:
         >>> monomials_of_degree(2, [0, 2], 3)
@@ -66,7 +66,7 @@ def monomials_of_degree(degree: int, variables: Sequence[int], size: int) -> lis
 
 
 def shortest(generators: dict[int, Terms]) -> dict[int, Terms]:
-    """As many of the generators as elements are looked for among: those with the fewest terms.
+    """Return the generators with the fewest terms, as many as elements are looked for among.
 
     Example:
         >>> list(shortest({0: {(k,): Fraction(1) for k in range(1, MOST_TERMS + 2)}, 1: {(1,): Fraction(1)}}))
@@ -104,7 +104,7 @@ def elements(
     variables: Sequence[int],
     sums: Sums | None = None,
 ) -> list[IdealElement]:
-    """Elements of the ideal with different initial monomials.
+    """Return elements of the ideal with different initial monomials.
 
     Args:
         generators: by number, not zero.

@@ -66,7 +66,7 @@ def rank_of_heads(question: AtWeights) -> int:
 
 
 def _not_mixed(heads: Sequence[HeadOver[PrimeFieldMatrix]], place: int, ranks: FactorRanks, p: int) -> int:
-    """How many conditions its ranks put on what is added to the scores of a head, from scores of the others."""
+    """Return how many conditions its ranks put on what is added to the scores of a head, from scores of the others."""
     own, field = heads[place], prime_field(p)
     keys, queries = (field.no_columns(m.shape[1]).extended(m.mT).orthogonal() for m in (own.key, own.query))
     width = own.query.shape[1]
@@ -76,13 +76,13 @@ def _not_mixed(heads: Sequence[HeadOver[PrimeFieldMatrix]], place: int, ranks: F
 
 
 def _multiples(forms: Forms, x: npt.NDArray[np.int64], p: int) -> Forms:
-    """The products of forms with all variables, at points: by output or column a matrix `points x (heads width)`."""
+    """Return products of forms with all variables, at points: by output or column a `points x (heads width)`."""
     products = forms[:, :, :, None] * x[None, :, None, :] % p
     return products.reshape(*products.shape[:2], -1)
 
 
 def _placed(block: Forms, place: int, count: int) -> Forms:
-    """A block among zeros."""
+    """Return a block among zeros."""
     found = np.zeros((len(block), count, block.shape[1]), dtype=np.int64)
     found[:, place] = block
     return found.reshape(len(block), -1)

@@ -52,7 +52,7 @@ class Values:
 
     @classmethod
     def of(cls, head: HeadOver[R]) -> Values:
-        """Of a head, with an output projection or without."""
+        """Return the value circuit of a head, with an output projection or without."""
         rows, columns = head.inner_value.shape
         if head.output is None:
             rank = head.inner_value.rank()
@@ -67,7 +67,9 @@ PROJECTED = "the values, which have an output projection, and the scores are mul
 
 
 def two_tokens(head: HeadOver[R]) -> Proved | str:
-    """Of a lightning layer with two tokens or more, some of which attend to others; or why nothing is proved.
+    """Return what is proved of a lightning layer with two tokens or more, or why nothing is.
+
+    Some of the tokens attend to others.
 
     Example:
         >>> from lightning_sym import Weights
@@ -92,7 +94,7 @@ def two_tokens(head: HeadOver[R]) -> Proved | str:
 
 
 def one_token(head: HeadCircuits) -> Proved | str:
-    """Of a lightning layer with one token; or why nothing is proved.
+    """Return what is proved of a lightning layer with one token, or why nothing is.
 
     Example:
         >>> from lightning_sym import Weights
@@ -124,7 +126,7 @@ def one_token(head: HeadCircuits) -> Proved | str:
 
 
 def square(head: HeadCircuits) -> LocalPair:
-    """The pair where values and scores are powers of one form, queries and keys of rank one; none is less."""
+    """Return the pair where values and scores are powers of one form, queries and keys of rank one; none is less."""
     inner, width = head.query.shape
     k = min(inner, width)
     rest = Fraction(k * (k - 1), 4) + Fraction(k - 1, 6) + Fraction(k * (width - k), 2)
@@ -132,20 +134,20 @@ def square(head: HeadCircuits) -> LocalPair:
 
 
 def _zero_function(values: Values, scores: LocalPair, rank: int, proof: str, ranks: dict[str, int]) -> Proved:
-    """Values or scores are zero: the loss is as large as the product of the squares of both."""
+    """Return the coefficient where values or scores are zero: the loss is as large as the product of both squared."""
     if values.rank:
         return Proved(scores, proof, ranks)
     return Proved(values.pair if rank else values.pair * scores, proof, ranks)
 
 
 def _parallel(head: HeadOver[R], common: Fraction) -> LocalPair:
-    """All rows of the values but one are coordinates, and what is left of that one has this coefficient."""
+    """Return the pair where all rows of the values but one are coordinates, and that one leaves this coefficient."""
     rows, width = head.value.shape
     return LocalPair.coordinates((rows - 1) * width) + LocalPair(common)
 
 
 def _divides(head: HeadCircuits) -> bool:
-    """Whether the row of values of rank one divides the form of the scores: it vanishes where the row does."""
+    """Return whether the row of values of rank one divides the form of the scores: it vanishes where the row does."""
     kernel: RationalMatrix = null_columns(head.value)
     form = head.attention + head.attention.mT
     return not kernel.mT @ (form @ kernel)

@@ -50,7 +50,7 @@ class PathPoint(Result):
     coefficient: LearningCoefficient
 
     def lines(self) -> Lines:
-        """The place, and what is found there."""
+        """Return the place, and what is found there."""
         return [(self.place, _said(self.coefficient))]
 
 
@@ -70,7 +70,7 @@ class CoefficientPath(Result):
     drops: tuple[PathPoint, ...] = ()
 
     def lines(self) -> Lines:
-        """As the command `coefficient` prints it."""
+        """Return the lines as the command `coefficient` prints them."""
         lines = [("generic", _said(self.generic))] if self.generic is not None else []
         lines += [(f"at {point.place}", _said(point.coefficient)) for point in self.drops]
         if self.generic is not None:
@@ -91,7 +91,7 @@ def _said(coefficient: LearningCoefficient) -> str:
 
 
 def _steps(points: Sequence[PathPoint]) -> Lines:
-    """The points as a plot of steps: equal ones next to each other are one line."""
+    """Return the points as a plot of steps: equal ones next to each other are one line."""
     lines, start = Lines(), 0
     for end in range(1, len(points) + 1):
         if end < len(points) and _said(points[end].coefficient) == _said(points[start].coefficient):
@@ -114,7 +114,7 @@ def coefficients_between(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> CoefficientPath:
-    r"""Learning coefficients at $(1 - s) A + s B$, $0 \le s \le 1$.
+    r"""Return the learning coefficients at $(1 - s) A + s B$, $0 \le s \le 1$.
 
     Args:
         first: $A$.
@@ -167,7 +167,7 @@ def coefficients_of(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> CoefficientPath:
-    r"""Learning coefficients at each of some weights, such as those of a training run.
+    r"""Return the learning coefficient at each of some weights, such as those of a training run.
 
     Args:
         path: weights by what they are called, in their order.
@@ -199,7 +199,7 @@ def coefficients_of(
 def _asked(
     named: Iterable[tuple[str, Weights]], count: int, tokens: int, seed: int, memory: int, budget: Work
 ) -> tuple[PathPoint, ...]:
-    """The coefficient at each of some weights; all of them share the budget."""
+    """Return the coefficient at each of some weights; all of them share the budget."""
     points = []
     for done, (name, weights) in enumerate(named):
         budget.tell("the coefficient along the path", done, count)
@@ -215,7 +215,7 @@ def _between(first: Weights, second: Weights, s: Fraction) -> Weights:
 def _exact_line(
     first: Weights, second: Weights, shape: Architecture, budget: Work
 ) -> tuple[LearningCoefficient | None, tuple[PathPoint, ...]]:
-    """The coefficient in general, and all weights where it is another one; `None` where that takes too long."""
+    """Return the coefficient in general, and all weights where it is another one; `None` where that takes too long."""
     bits = max(entry_bits(first).values()) + max(entry_bits(second).values())
     degrees = 2 * max(*shape.widths, *shape.attention_ranks) + 3
     if not budget.allows(seconds := 10 * degrees * ranks_cost(first, shape)):
@@ -241,14 +241,14 @@ def _exact_line(
 
 
 def _rank_cost(root: Root, shape: Architecture, bits: int) -> float:
-    """Seconds for the ranks at a root: its companion matrix stands in place of each number."""
+    """Return seconds for the ranks at a root: its companion matrix stands in place of each number."""
     size = (len(root.coefficients) - 1) * max(*shape.widths, *shape.attention_ranks)
     longest = max(max(abs(c.numerator), c.denominator).bit_length() for c in root.coefficients)
     return RANKS * float(size) ** 3 * (bits + longest)
 
 
 def _suspects(head: HeadOver[PolynomialMatrix]) -> Iterator[Root]:
-    """All numbers from 0 to 1 where a rank that the coefficient depends on may be another one."""
+    """Yield all numbers from 0 to 1 where a rank that the coefficient depends on may be another one."""
     factors = [head.query, head.key, head.attention]
     factors += [] if head.output is None else [head.output, head.inner_value, head.value]
     for matrix in factors:
@@ -270,7 +270,7 @@ def _places(root: Root) -> Iterator[str]:
 
 
 def _answer(found: Proved | str, shape: Architecture) -> LearningCoefficient:
-    """What a theorem says of the layer; else all that is known without looking at it."""
+    """Return what a theorem says of the layer; else all that is known without looking at it."""
     if isinstance(found, str):
         return LearningCoefficient(Fraction(0), Fraction(shape.parameter_count, 2), None, found, about(shape))
     pair = found.pair

@@ -36,7 +36,7 @@ def linear_attention_coefficient(
     work: float = DEFAULT_WORK,
     memory: int = DEFAULT_MEMORY,
 ) -> LearningCoefficient:
-    """The learning coefficient of linear attention over strings of words, trained with squared error.
+    """Return the learning coefficient of linear attention over strings of words, trained with squared error.
 
     Args:
         vocabulary: the number of words `v`, at least 2.
@@ -141,7 +141,7 @@ def _multipliers(v: int, e: int, r: int) -> Document:
 
 
 def row_multipliers(v: int, e: int, r: int) -> list[list[Fraction]]:
-    """Multipliers of `x_i + q_ij + 2 x_j + u_j >= 1` for `v <= e`, where `r` pivots stay.
+    """Return multipliers of `x_i + q_ij + 2 x_j + u_j >= 1` for `v <= e`, where `r` pivots stay.
 
     1 where a pivot stays; among the others the symmetric matrix between those of two neighbouring widths.
 
@@ -186,7 +186,7 @@ def _of_teacher(v: int, e: int, teacher: int, of: Document) -> LearningCoefficie
 
 
 def least_singular_values(p: int, h: int, v: int) -> Fraction:
-    """The smallest exponent over orders of the singular values of the p x h matrix that is left, in closed form.
+    """Return the smallest exponent over orders of the singular values of the p x h matrix that is left, in closed form.
 
     With `k` of them not small and `l` of size at most the square root, at 0, 1/2 and 1.
 

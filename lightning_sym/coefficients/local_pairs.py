@@ -31,7 +31,7 @@ class LocalPair:
 
     @classmethod
     def coordinates(cls, count: int) -> LocalPair:
-        """The pair of the ideal of so many coordinates.
+        """Return the pair of the ideal of so many coordinates.
 
         Example:
             >>> LocalPair.coordinates(3).value
@@ -40,17 +40,17 @@ class LocalPair:
         return cls(Fraction(count, 2))
 
     def __add__(self, other: LocalPair) -> LocalPair:
-        """The pair of the sum of two ideals in separate weights."""
+        """Return the pair of the sum of two ideals in separate weights."""
         return LocalPair(self.value + other.value, self.multiplicity + other.multiplicity - 1)
 
     def __mul__(self, other: LocalPair) -> LocalPair:
-        """The pair of the product of two ideals in separate weights."""
+        """Return the pair of the product of two ideals in separate weights."""
         if self.value == other.value:
             return LocalPair(self.value, self.multiplicity + other.multiplicity)
         return min(self, other, key=lambda pair: pair.value)
 
     def without(self, directions: int) -> LocalPair:
-        """The pair on a slice across an orbit of this dimension, whose coordinates are in the ideal.
+        """Return the pair on a slice across an orbit of this dimension, whose coordinates are in the ideal.
 
         Raises:
             ProgramError: there is nothing left that could be seen.

@@ -21,7 +21,7 @@ MOST_FACES = 80
 
 
 def smallest(monomials: Iterable[Exponents]) -> list[Exponents]:
-    """The monomials that no other one divides.
+    """Return the monomials that no other one divides.
 
     Example:
         >>> smallest([(2, 1), (1, 0), (0, 3)])
@@ -35,7 +35,7 @@ def smallest(monomials: Iterable[Exponents]) -> list[Exponents]:
 
 
 def best_weights(monomials: Sequence[Exponents], variables: int) -> ProgramSolution:
-    r"""Twice the coefficient of monomials, with weights from above and multipliers from below.
+    r"""Return twice the coefficient of monomials, with weights from above and multipliers from below.
 
     Args:
         monomials: none of them is constant.
@@ -49,7 +49,7 @@ def best_weights(monomials: Sequence[Exponents], variables: int) -> ProgramSolut
 
 
 def multiplicity(monomials: Sequence[Exponents], variables: int) -> int | None:
-    """The order of the pole of monomials; nothing where there are too many of them.
+    """Return the order of the pole of monomials; nothing where there are too many of them.
 
     An inequality is tight at all best weights exactly if its multiplier is positive at some best multipliers.
 

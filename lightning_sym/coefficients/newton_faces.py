@@ -73,7 +73,7 @@ class FaceProof:
     combinations: tuple[tuple[tuple[int, ...], Combination], ...]
 
     def document(self, widened: Any) -> Document:
-        """What a certificate says of it; `widened` writes exponents in all variables."""
+        """Return what a certificate says of it; `widened` writes exponents in all variables."""
         return {
             "rays": [list(ray) for ray in self.fan.rays],
             "cones": [list(cone) for cone in self.fan.cones],
@@ -94,7 +94,7 @@ class FaceProof:
 
 
 def by_faces(generators: Mapping[int, Terms], variables: int, allowed: StepBudget) -> FaceProof | None:
-    """The best bound that faces prove; nothing where they prove none, or there are too many terms or cones.
+    """Return the best bound that faces prove; nothing where they prove none, or there are too many terms or cones.
 
     Args:
         generators: by number, not zero, in so many variables.
@@ -138,7 +138,7 @@ def by_faces(generators: Mapping[int, Terms], variables: int, allowed: StepBudge
 
 
 def is_definite(terms: Terms) -> bool:
-    """Whether all terms have one sign wherever no variable is zero.
+    """Return whether all terms have one sign wherever no variable is zero.
 
     Example:
         >>> [is_definite({(2, 1): Fraction(1), (0, k): Fraction(2)}) for k in (2, 3)]
@@ -157,12 +157,14 @@ class Sign:
     point: tuple[int, ...]
 
     def document(self) -> Document:
-        """What a certificate says of it."""
+        """Return what a certificate says of it."""
         return {"weights": list(self.weights), "point": list(self.point)}
 
 
 def both_signs(terms: Terms, variables: int, allowed: StepBudget) -> tuple[Sign, Sign] | None:
-    """Where a polynomial is positive, and where it is negative, as near to the origin as one likes, by its faces.
+    """Return where a polynomial is positive, and where negative, as near to the origin as one likes.
+
+    Its faces show both; `None` where they do not, or where there are too many.
 
     Points have coordinates 1 and -1.
 

@@ -43,7 +43,7 @@ def one_head_coefficient(
     work: float = DEFAULT_WORK,
     memory: int = DEFAULT_MEMORY,
 ) -> LearningCoefficient:
-    """The learning coefficient of one softmax head over strings of words, trained with cross-entropy.
+    """Return the learning coefficient of one softmax head over strings of words, trained with cross-entropy.
 
     Args:
         vocabulary: the number of words `v`, at least 2.

@@ -41,12 +41,12 @@ class PartialProducts:
 
     @classmethod
     def all_zero(cls, widths: Sequence[int]) -> PartialProducts:
-        """Of factors that are zero."""
+        """Return the ranks of factors that are all zero."""
         size = len(widths)
         return cls(tuple(widths), tuple((0,) * (size - 1 - i) for i in range(size - 1)))
 
     def rank(self, first: int, last: int) -> int:
-        """The rank of the product from one place to another; that of none is the width, and 0 beyond the end."""
+        """Return the rank of the product from one place to another; that of none is the width, and 0 beyond the end."""
         if first == last:
             return self.widths[first]
         return self.ranks[first][last - first - 1] if last < len(self.widths) else 0
@@ -66,16 +66,16 @@ class PartialProducts:
         return [tuple(range(a, a + size)) for size in range(1, last) for a in range(1, last - size + 1)]
 
     def codimension(self, z: Dimensions) -> int:
-        """Of the matrices whose first `k` factors have a product of rank `z_k`."""
+        """Return the codimension of the matrices whose first `k` factors have a product of rank `z_k`."""
         return sum((w - after) * (before - after) for w, before, after in zip(self.widths[1:], z, z[1:], strict=False))
 
     def allows(self, z: Dimensions) -> bool:
-        """Whether there are such matrices near the given ones."""
+        """Return whether there are such matrices near the given ones."""
         falls = all(0 <= after <= min(before, w) for w, before, after in zip(self.widths[1:], z, z[1:], strict=False))
         return falls and all(z[k] >= z[i] - c for i, k, c in self._bounds)
 
     def best(self) -> list[Dimensions]:
-        """A longest chain of dimensions with the smallest codimension, each at least as large as that before it."""
+        """Return a longest chain of dimensions with the smallest codimension, each at least as large as the last."""
         z = tuple(self.rank(0, k) for k in range(len(self.widths)))
         step = 1 << max(self.widths).bit_length()
         while step:
@@ -106,7 +106,7 @@ class PartialProducts:
                         yield tuple(found)
 
     def longest_nested(self, chain: Sequence[Dimensions]) -> int | None:
-        """The length of the longest chain of best dimensions of spaces that the given matrices leave invariant, nested.
+        """Return the length of the longest chain of best dimensions of nested spaces that the matrices leave invariant.
 
         Args:
             chain: what `best` gives, a longest one of any.
@@ -128,14 +128,14 @@ class PartialProducts:
         return None if next(steps, None) is None else found
 
     def _longest(self, z: Dimensions, known: set[Dimensions], within: Counts | None, steps: Iterator[int]) -> int:
-        """The longest chain from these dimensions downwards, while there are steps left."""
+        """Return the longest chain from these dimensions downwards, while there are steps left."""
         if next(steps, None) is None or (spaces := self._spaces(z, within)) is None:
             return 0
         smaller = (y for y in known if y != z and all(a <= b for a, b in zip(y, z, strict=True)))
         return 1 + max((self._longest(y, known, spaces, steps) for y in smaller), default=0)
 
     def _spaces(self, z: Dimensions, within: Counts | None) -> Counts | None:
-        """By place how many of the lines that are mapped on to each last place span the space there; none if too few.
+        """Return by place how many of the lines mapped on to each last place span the space there; none if too few.
 
         Lines of the first place are all in it; then those that are mapped there, and those that end soonest.
 

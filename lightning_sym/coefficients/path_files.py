@@ -14,7 +14,7 @@ MOST_FILES = 10_000
 
 
 def weight_files(folder: str | os.PathLike[str]) -> list[Path]:
-    """The files of weights in a folder; `step_9` stands before `step_10`.
+    """Return the files of weights in a folder; `step_9` stands before `step_10`.
 
     Args:
         folder: folders inside it are left alone.
@@ -39,6 +39,6 @@ def weight_files(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def _in_order(path: Path) -> list[tuple[int, int | str]]:
-    """A name with its numbers compared as numbers."""
+    """Return a name with its numbers compared as numbers."""
     parts = re.split(r"([0-9]{1,4000})", path.name)
     return [(1, int(part)) if place % 2 else (0, part) for place, part in enumerate(parts)]

@@ -99,7 +99,7 @@ def ideal_of(
 
 
 def point_text(ideal: GivenIdeal) -> str:
-    """The point in words."""
+    """Return the point in words."""
     if not any(ideal.point):
         return "the origin"
     return ", ".join(f"{name}={x}" for name, x in zip(ideal.ring.names, ideal.point, strict=True) if x)

@@ -138,7 +138,7 @@ def polynomial_coefficient(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> LearningCoefficient:
-    r"""The learning coefficient of the sum of squares of polynomials, at a point where all of them are zero.
+    r"""Return the learning coefficient of the sum of squares of polynomials, at a point where all of them are zero.
 
     Args:
         polynomials: SymPy expressions, a text of polynomials with commas between them, or the map of a network with
@@ -226,7 +226,7 @@ def _with_signs(start: Coordinates, best: _Above, allowed: StepBudget) -> _Above
 
 
 def program_price(coordinates: Coordinates) -> StepPrice:
-    """What the program of all terms of the generators takes: about one step for each variable."""
+    """Return what the program of all terms of the generators takes: about one step for each variable."""
     size, count = len(coordinates.numerators), sum(map(len, coordinates.generators))
     return StepPrice(2e-8 * count**2 + size * STEP * (size * count + 20 * size**2), 16 * size * count)
 

@@ -39,7 +39,7 @@ class ProgramSolution:
 def maximize(
     columns: Sequence[Sequence[int]], limits: Sequence[Fraction | int], objective: Sequence[int] | None = None
 ) -> ProgramSolution:
-    """The largest value of the sum of `objective` times multipliers whose columns add up to at most the limits.
+    """Return the largest value of the sum of `objective` times multipliers whose columns add up to at most the limits.
 
     Args:
         columns: each one as long as `limits`, integers.

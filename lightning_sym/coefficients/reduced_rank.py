@@ -65,7 +65,7 @@ class FactorRanks:
 
     @classmethod
     def of(cls, left: R, right: R, rank: Callable[[R], int] = methodcaller("rank")) -> FactorRanks:
-        """Of given factors, by ranks: that of the product follows where one factor has the inner width for rank.
+        """Return the ranks of given factors; the product's follows where one has the inner width for rank.
 
         Example:
             >>> from lightning_sym.rings.rationals import RationalMatrix
@@ -99,7 +99,7 @@ class FactorRanks:
 
 
 def least_and_how_often(p: int, h: int, n: int) -> tuple[int, int]:
-    r"""Twice $\lambda$, and $m$, of the ideal of $FD$ at 0, $F$ of size `p x h`, $D$ of size `h x n`.
+    r"""Return twice $\lambda$, and $m$, of the ideal of $FD$ at 0, $F$ of size `p x h`, $D$ of size `h x n`.
 
     Example:
         >>> least_and_how_often(2, 2, 2), least_and_how_often(1, 1, 1), least_and_how_often(3, 0, 2)
@@ -112,7 +112,7 @@ def least_and_how_often(p: int, h: int, n: int) -> tuple[int, int]:
 
 
 def minimal_regression(rows: int, columns: int, inner: int, rank: int) -> LocalPair:
-    r"""The pair of reduced rank regression with a true map of this rank: the least $\lambda$ of all its factors.
+    r"""Return the pair of reduced rank regression with a true map of this rank: the least $\lambda$ of all its factors.
 
     Args:
         rows: $M$, of outputs.

@@ -69,7 +69,7 @@ class SeenCircuits:
         return [group for layer in self.groups for group in layer]
 
     def pair(self) -> tuple[LocalPair, dict[str, int]]:
-        """The pair of the ideal of all of them, less what they are, and the ranks that it was found by."""
+        """Return the pair of the ideal of all of them, less what they are, and the ranks that it was found by."""
         pair, ranks = NOTHING, dict[str, int]()
         for group in self.all_groups:
             more, named = group.seen()
@@ -80,7 +80,7 @@ class SeenCircuits:
 
 
 def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -> SeenCircuits | None:
-    """The circuits that can be seen near the weights, by zeros alone; `None` where two factors of a product are zero.
+    """Return the circuits that can be seen near the weights, by zeros alone; `None` if two factors of a product are 0.
 
     Args:
         weights: exact weights.
@@ -105,7 +105,7 @@ def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -
 
 
 def _at_a_zero(seen: SeenCircuits, shape: Architecture) -> SeenCircuits | None:
-    """What is left of it where one factor of the whole function is zero: that one. `None` where two of them are."""
+    """Return what is left where one factor of the whole function is zero: that one. `None` where two of them are."""
     dead_ends = [name for name, end in seen.ends.items() if not end]
     dead_layers = [] if shape.skip else [i for i, layer in enumerate(seen.groups) if all(map(_is_idle, layer))]
     if len(dead_ends) + len(dead_layers) > 1:
@@ -118,12 +118,12 @@ def _at_a_zero(seen: SeenCircuits, shape: Architecture) -> SeenCircuits | None:
 
 
 def _is_idle(group: HeadGroup) -> bool:
-    """Whether the heads write nothing: their scores are zero, or their values cancel each other."""
+    """Return whether the heads write nothing: their scores are zero, or their values cancel each other."""
     return not group.values_seen or not added([head.value for head in group.heads])
 
 
 def whole_circuits(weights: Weights, shape: Architecture, net: NetworkCircuits) -> Weights:
-    """The network with its circuits as weights: `A_h` in place of queries, identities as keys, `O_h V_h` as values.
+    """Return the network with circuits as weights: `A_h` in place of queries, keys 1, `O_h V_h` as values.
 
     Args:
         weights: exact weights.
@@ -141,7 +141,7 @@ def whole_circuits(weights: Weights, shape: Architecture, net: NetworkCircuits) 
 
 
 def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
-    """A lower bound of the dimension of the orbit of what is seen, under bases of streams and rescalings.
+    """Return a lower bound of the dimension of the orbit of what is seen, under bases of streams and rescalings.
 
     Args:
         whole: the network of `whole_circuits`.
@@ -178,7 +178,7 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
 
 
 def ranks_cost(weights: Weights, shape: Architecture) -> float:
-    """Seconds for the circuits of all heads, and for the ranks of their factors and products.
+    """Return seconds for the circuits of all heads, and for the ranks of their factors and products.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
@@ -253,11 +253,11 @@ class AtWeights:
         return circuits_seen(self.weights, self.shape, self.net)
 
     def names(self, layer: int) -> list[str]:
-        """What stands behind the letters of the heads of a layer."""
+        """Return what stands behind the letters of the heads of a layer."""
         return [self.shape.head_name(layer, h) for h in range(1, self.shape.heads + 1)]
 
     def proved_by(self, finder: Finder) -> Proved | str:
-        """What a theorem proves, or why it does not apply."""
+        """Return what a theorem proves, or why it does not apply."""
         if finder not in self.found:
             self.found[finder] = finder(self)
         return self.found[finder]

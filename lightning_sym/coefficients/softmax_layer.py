@@ -29,7 +29,7 @@ MOST_EQUATIONS = 4_000_000
 
 
 def seen_heads(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int) -> Proved | str:
-    """The pair of a layer of softmax heads without embedding and unembedding, or why nothing is proved.
+    """Return the pair of a layer of softmax heads without embedding and unembedding, or why nothing is proved.
 
     Args:
         names: of the heads.
@@ -60,7 +60,7 @@ def seen_heads(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int)
 
 
 def _opposite_together(groups: Sequence[HeadGroup]) -> list[list[HeadGroup]]:
-    """Groups, those with opposite scores together: with two tokens these attend alike, the tokens exchanged."""
+    """Return groups, those with opposite scores together: for two tokens these attend alike, tokens exchanged."""
     unions = list[list[HeadGroup]]()
     for group in groups:
         scores = group.heads[0].attention
@@ -73,7 +73,7 @@ def _opposite_together(groups: Sequence[HeadGroup]) -> list[list[HeadGroup]]:
 
 
 def is_injective(values: Sequence[RationalMatrix]) -> bool:
-    """Whether a rank modulo a prime shows that the map of the values of heads is injective.
+    """Return whether a rank modulo a prime shows that the map of the values of heads is injective.
 
     Example:
         >>> [is_injective([RationalMatrix.of([row]) for row in rows]) for rows in ([[1, 2]], [[1, 0], [0, 1]])]
@@ -99,7 +99,7 @@ def is_injective(values: Sequence[RationalMatrix]) -> bool:
 
 
 def _equations(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The matrix of the map: for each row `w_h` of the values and each `j <= k` the entry `w_hj b_hk + w_hk b_hj`.
+    """Return the matrix of the map: for each row `w_h` of the values and `j <= k` the entry `w_hj b_hk + w_hk b_hj`.
 
     Args:
         values: `heads x rows x width`.

@@ -22,7 +22,7 @@ from lightning_sym.fibers.plain_differential import differential_rank
 
 
 def two_bounds(question: AtWeights, *, counted: bool = True) -> LearningCoefficient:
-    """Bounds at any weights, by Proposition 3 of the page.
+    """Return bounds at any weights, by Proposition 3 of the page.
 
     Args:
         question: the network.
@@ -44,7 +44,7 @@ def two_bounds(question: AtWeights, *, counted: bool = True) -> LearningCoeffici
 
 
 def _zero_blocks(question: AtWeights) -> Iterator[Fraction]:
-    """Half of what a block of weights that are zero counts, over the power of it that the function is small like.
+    """Yield half of what a block of zero weights counts, over the power of it that the function is small like.
 
     That is 1 for `U`, for `E` with skip connections, and of softmax for `E` and all values or projections of a layer. A
     lightning layer cubes what it reads: `3^(l - i)` for all values, or queries, keys, projections of layer `i`.
@@ -60,7 +60,7 @@ def _zero_blocks(question: AtWeights) -> Iterator[Fraction]:
 
 
 def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
-    """Lower bounds of the rank of the Jacobian, and of the dimension of the fiber."""
+    """Yield lower bounds of the rank of the Jacobian, each with one of the dimension of the fiber."""
     weights, shape, budget = question.weights, question.shape, question.budget
     parameters = shape.parameter_count
     near = local_dimension(weights, shape.tokens, seed=question.seed, budget=budget)
@@ -82,13 +82,13 @@ def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
 
 
 def _counted(question: AtWeights) -> Iterator[tuple[int, int]]:
-    """The same by circuits: those that conditions show to be seen, and all weights with the same ones."""
+    """Yield the same by circuits: those that conditions show to be seen, and all weights with the same ones."""
     yield 0, question.shape.parameter_count - int(2 * _factors(question).value)
     yield rank_by_conditions(question), 0
 
 
 def _factors(question: AtWeights) -> LocalPair:
-    """A pair that is no smaller: that of all circuits that are seen, less the symmetries that are."""
+    """Return a pair that is no smaller: that of all circuits that are seen, less the symmetries that are."""
     if (seen := question.seen) is not None:
         return seen.pair()[0].without(orbit_of_bases(question.net, seen))
     layers = enumerate(question.net.layers, start=1)

@@ -30,8 +30,7 @@ Part = Callable[[AtWeights, Weights], LearningCoefficient]
 
 
 def without_ends(question: AtWeights, part: Part) -> Proved | str:
-    """Of a network without skip connections, by one whose layers have taken up `E` of full column rank, or `U` of full
-    row rank."""
+    """Return the bounds of a network without skips by one whose layers have taken up an end of full rank."""
     weights, shape = question.weights, question.shape
     matrices, last = dict(weights.matrices), shape.depth
     if "E" in matrices and question.net.embed.rank() == shape.embed:
@@ -46,7 +45,7 @@ def without_ends(question: AtWeights, part: Part) -> Proved | str:
 
 
 def _of_part(question: AtWeights, found: LearningCoefficient, number: str) -> Proved | str:
-    """The pair of a part where it is exact; else its bounds are kept, and said."""
+    """Return the pair of a part where it is exact; else its bounds are kept, and said."""
     if found.value is not None and found.multiplicity is not None:
         return Proved(LocalPair(found.value, found.multiplicity), f"{found.proof}; {number}", dict(found.ranks))
     question.bounded(found.lower, found.upper, number)
@@ -56,7 +55,7 @@ def _of_part(question: AtWeights, found: LearningCoefficient, number: str) -> Pr
 
 
 def from_layer_to_layer(question: AtWeights, part: Part) -> Proved | str:
-    """Of a network without skip connections whose streams are zero behind a layer, by that of the layers to there."""
+    """Return the bounds of a network without skips, its streams zero behind a layer, by the layers to there."""
     shape, net = question.shape, question.net
     cubes, last = shape.normalization is None, shape.depth
     if shape.skip:  # all layers together are one in the lowest degree
@@ -84,19 +83,19 @@ def from_layer_to_layer(question: AtWeights, part: Part) -> Proved | str:
 
 
 def _at_least(shape: Architecture, layer: int) -> Fraction:
-    """What a lightning layer has where its outputs are zero and what it reads is not."""
+    """Return what a lightning layer has where its outputs are zero and what it reads is not."""
     return Fraction(min(shape.widths[layer], shape.heads), 2)
 
 
 def _up_to(question: AtWeights, layers: int) -> Weights:
-    """The first layers, with `E` and without `U`."""
+    """Return the first layers, with `E` and without `U`."""
     heads = {letter + name for i in range(1, layers + 1) for name in question.names(i) for letter in "QKVO"}
     kept = {name: matrix for name, matrix in question.weights.matrices.items() if name in heads | {"E"}}
     return Weights.of(kept, question.weights.form)
 
 
 def _is_seen(question: AtWeights, layers: int) -> bool:
-    """Whether the first layers are seen not to be zero, at an input modulo a prime."""
+    """Return whether the first layers are seen not to be zero, at an input modulo a prime."""
     if not layers:
         return bool(question.net.embed)
     weights = _up_to(question, layers)
@@ -109,7 +108,7 @@ def _is_seen(question: AtWeights, layers: int) -> bool:
 
 
 def _first_zero(question: AtWeights) -> int | None:
-    """The first place where all streams are seen to be zero, from spaces that they lie in."""
+    """Return the first place where all streams are seen to be zero, from spaces that they lie in."""
     net, reached = question.net, question.net.embed
     for i, heads in enumerate(net.layers, start=1):
         if not reached:
@@ -120,7 +119,7 @@ def _first_zero(question: AtWeights) -> int | None:
 
 
 def _attends(head: HeadCircuits, reached: RationalMatrix, question: AtWeights) -> bool:
-    """Whether a head reads anything of a space: softmax does, lightning attention where not all scores there are zero.
+    """Return whether a head reads anything of a space: softmax does, lightning where some scores there are not 0.
 
     One token has scores with itself alone.
     """
@@ -131,7 +130,7 @@ def _attends(head: HeadCircuits, reached: RationalMatrix, question: AtWeights) -
 
 
 def of_constant_strings(question: AtWeights) -> Proved | str:
-    """Of softmax, or of skip connections between `E` and `U`, by the product that one repeated token sees."""
+    """Return the bounds of softmax, or skips between `E` and `U`, by the product that one repeated token sees."""
     net, shape = question.net, question.shape
     layers, has_ends = [_sums(heads) for heads in net.layers], shape.embed is not None
     if shape.skip:
@@ -166,7 +165,7 @@ def of_constant_strings(question: AtWeights) -> Proved | str:
 
 
 def _sums(heads: Sequence[HeadCircuits]) -> list[RationalMatrix]:
-    """What a string of one token sees of a layer, as factors, the first one first: the sum of all values."""
+    """Return what a string of one token sees of a layer, as factors, the first one first: the sum of all values."""
     if heads[0].output is None:
         return [added([head.value for head in heads])]
     values, outputs = [head.inner_value for head in heads], [head.output.mT for head in heads]

@@ -139,7 +139,7 @@ class BlockRanks:
 
 
 def has_wide_ends(shape: Architecture) -> bool:
-    """Whether embedding and unembedding are not narrower than the stream, or not there."""
+    """Return whether embedding and unembedding are not narrower than the stream, or not there."""
     shape.require("the width of the ends", SHAPED)
     return all(n is None or n >= shape.widths[0] for n in (shape.embed, shape.unembed))
 
@@ -154,7 +154,7 @@ RESIDUAL = (
 
 
 def transformer_of(architecture: Architecture) -> Transformer | None:
-    """The shape, where Proposition 18 is about this network, else `None`.
+    """Return the shape, where Proposition 18 is about this network, else `None`.
 
     Raises:
         BadInput: the network has an option for which nothing is proved.
@@ -170,7 +170,7 @@ def transformer_of(architecture: Architecture) -> Transformer | None:
 
 
 def residual(architecture: Architecture) -> Transformer:
-    """The shape of a network for which all of `RESIDUAL` holds."""
+    """Return the shape of a network for which all of `RESIDUAL` holds."""
     architecture.require("the dimension of transformers", SHAPED)
     values = architecture.value_ranks or (None,) * architecture.depth
     pairs = zip(architecture.attention_ranks, values, strict=True)
@@ -192,19 +192,19 @@ class _DrawnWeights:
         return random_residues(self.generator, (rows, columns), self.p).entries
 
     def full(self, square: _Floats) -> bool:
-        """Whether a square matrix is invertible."""
+        """Return whether a square matrix is invertible."""
         good = rank_mod_p(square, self.p) == len(square)
         self.matrices += good
         return good
 
     def count(self, inner: int) -> None:
-        """The rank of the differential of the products of one group whose factors have full ranks."""
+        """Add the rank of the differential of the products of one group whose factors have full ranks."""
         d, share, k = self.shape.width, self.shape.heads // self.shape.groups, min(inner, self.shape.width)
         # d(O V) = dO V + O dV: dO V is any matrix with rows in a space of dimension k, O dV with columns in one
         self.rank += share * d * k + k * d - k * k
 
     def layer(self, each: Layers, *, last: bool) -> bool:
-        """Conditions (2) to (4) for one layer; of a matrix that is not square a minor is looked at."""
+        """Return whether conditions (2) to (4) hold for one layer; of oblong matrices a minor is looked at."""
         shape, d, p = self.shape, self.shape.width, self.p
         k = min(each.a, d)
         if not all(self.full(self.draw(k, k)) for _ in range(shape.heads + shape.groups)):

@@ -100,7 +100,7 @@ class CertifiedDimension(Result):
     layers: int | None = None
 
     def lines(self) -> Lines:
-        """As the command `dimension` prints it."""
+        """Return the lines as the command `dimension` prints them."""
         return dimension_lines(self)
 
     def _latex(self) -> str:
@@ -153,7 +153,7 @@ class _AtPoint(NamedTuple):
     pivots: bool = False
 
     def drawn(self) -> tuple[Architecture, list[PrimeFieldMatrix], SeededResidues, int]:
-        """The network, its weights there, what drew them, and the modulus."""
+        """Return the network, its weights there, what drew them, and the modulus."""
         generator = SeededResidues((self.seed, 0), PRIMES[0])
         return self.architecture, random_weights(self.architecture, generator, PRIMES[0]), generator, PRIMES[0]
 
@@ -169,7 +169,7 @@ def _by_orbit(asked: _AtPoint) -> tuple[Evidence, int, Indices | None]:
 
 
 def _by_directions(asked: _AtPoint) -> tuple[Evidence, int, Indices | None]:
-    """The bound, and columns of the Jacobian that have no direction."""
+    """Return the bound, and columns of the Jacobian that have no direction."""
     parameters = asked.architecture.parameter_count
     if parameters <= LARGEST:  # of a small Jacobian all columns are taken
         return Evidence.DIRECTIONS, parameters - fiber_dimension_at(*asked.drawn(), pivots=asked.pivots), None
@@ -205,7 +205,7 @@ def _by_blocks(
     architecture: Architecture, upper_bounds: Mapping[Evidence, int], tried: Sequence[FellShort], seed: int,
     memory: int, progress: Progress | None,
 ) -> CertifiedDimension:  # fmt: skip
-    """The dimension of a residual softmax transformer by ranks of matrices of the size of one layer."""
+    """Return the dimension of a residual softmax transformer by ranks of matrices of the size of one layer."""
     found = certify(residual(architecture), seed=seed, memory=memory, progress=progress)
     upper = min(upper_bounds.values())
     if found.lower > upper:
@@ -220,7 +220,7 @@ def _by_layers(
     architecture: Architecture, upper_bounds: Mapping[Evidence, int], tried: list[FellShort], seed: int, memory: int,
     progress: Progress | None, *, is_open: bool,
 ) -> CertifiedDimension | None:  # fmt: skip
-    """The dimension of lightning with skip connections by those of its layers, where that is proved and worth it."""
+    """Return the dimension of lightning with skip connections by those of its layers, where proved and worth it."""
 
     def one_layer(shape: Architecture) -> tuple[int, int]:
         found = certified_dimension(shape, seed=seed, memory=memory, progress=progress)
@@ -248,7 +248,7 @@ def certified_dimension(
     all_bounds: bool = False,
     progress: Progress | None = None,
 ) -> CertifiedDimension:
-    r"""The dimension of the neuromanifold of a lightning network, exactly.
+    r"""Return the dimension of the neuromanifold of a lightning network, exactly.
 
     For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with a few more inputs than the upper bound,
     one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
@@ -307,7 +307,7 @@ def certified_dimension(
     waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
 
     def compute(*, pivots: bool = False) -> Indices | None:
-        """The bound that is not counted, where it does not cost too much; and columns that are enough."""
+        """Return the bound that is not counted, where it does not cost too much; and columns that are enough."""
         asked = _AtPoint(architecture, seed, not upper_bounds, pivots)
         found, short = ask(asked, COMPUTED, Work(inf, report))
         tried.extend(short)

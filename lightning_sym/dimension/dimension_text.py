@@ -20,7 +20,7 @@ MOST_ALIKE = 8
 
 
 def head_permutations(network: Architecture) -> int | None:
-    """How many ways there are to reorder the heads of all layers: the function is the same after each.
+    """Return how many ways there are to reorder the heads of all layers: the function is the same after each.
 
     `None` where the number would have more than a thousand digits.
     """
@@ -31,7 +31,7 @@ def head_permutations(network: Architecture) -> int | None:
 
 
 def _pieces(network: Architecture) -> Lines:
-    """What the variety of virtual weights is made of."""
+    """Return what the variety of virtual weights is made of."""
     lines: Lines = []
     pieces = [piece for piece in virtual_weight_variety(network).pieces if piece.dimension]
     for (each, _), alike in groupby(pieces, lambda piece: (piece.dimension, re.sub(r"\d+", "", piece.name))):
@@ -43,7 +43,7 @@ def _pieces(network: Architecture) -> Lines:
 
 
 def dimension_lines(result: Any) -> Lines:
-    """The text of a `CertifiedDimension`."""
+    """Return the text of a `CertifiedDimension`."""
     network, formula = result.architecture, result.formula
     lines = [("network", str(network)), ("parameters", f"{network.parameter_count:,}")]
     met = "certified: the two bounds below meet"
@@ -105,6 +105,6 @@ def _below(result: Any) -> Iterator[str]:
 
 
 def dimension_latex(result: Any) -> str:
-    """The answer as a formula."""
+    """Return the answer as a formula."""
     said = latex_bounds(r"\dim \mathcal{M}", result.lower, result.upper)
     return rf"{said} \quad {latex_words('(' + network_line(result.architecture) + ')')}"

@@ -15,7 +15,7 @@ class Evidence(StrEnum):
     citation: str
 
     def __new__(cls, word: str, citation: str, meaning: str) -> Evidence:
-        """A word with what it means, and with the proof that it is a bound."""
+        """Return a word with what it means, and with the proof that it is a bound."""
         member = str.__new__(cls, word)
         member._value_ = word
         member.citation, member.meaning = citation, meaning

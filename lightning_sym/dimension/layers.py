@@ -64,7 +64,7 @@ class LayersAlike:
 
 
 def ends_dimension(shape: Architecture) -> int:
-    """What `E` and `U` add, up to a change of basis of the stream.
+    """Return what `E` and `U` add, up to a change of basis of the stream.
 
     Example:
         >>> ends_dimension(Architecture((3, 3, 3), (1, 1), 2, skip=True, embed=5, unembed=4))
@@ -76,7 +76,7 @@ def ends_dimension(shape: Architecture) -> int:
 
 
 def heads_dimension(shape: Architecture) -> int | None:
-    r"""The dimension of the functions of one layer by a count, where general heads are determined.
+    r"""Return the dimension of the functions of one layer by a count, where general heads are determined.
 
     Of a head $(A, V)$ up to a factor. One head always is; several are where $H b \le d$ and $b \ge 2$, or $H a \le d$
     and $a \ge 2$, for `a`, `b` the ranks of `A` and `V`, $H \le d$.
@@ -112,7 +112,7 @@ def layers_alike(shape: Architecture) -> Iterator[LayersAlike]:
 
 
 def _summed(asked: NetworkByLayers) -> tuple[int, int]:
-    """Bounds of the whole by those of the layers."""
+    """Return bounds of the whole by those of the layers."""
     lower = upper = ends_dimension(asked.shape)
     for alike in layers_alike(asked.shape):
         known = alike.dimension
@@ -135,7 +135,7 @@ THEOREM_2 = (
 
 
 def _is_asked(asked: NetworkByLayers) -> bool:
-    """Whether it is lightning with skip connections, and large enough, or its dimension is open."""
+    """Return whether it is lightning with skip connections, and large enough, or its dimension is open."""
     shape = asked.shape
     large = asked.is_open or shape.parameter_count > LARGEST_WHOLE
     return bool(shape.normalization is None and shape.skip and shape.depth > 1 and large)

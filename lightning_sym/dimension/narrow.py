@@ -20,7 +20,7 @@ KNOWN = LIGHTNING - {"skip"}
 
 
 def _forms(variables: int, layers: int, tokens: int) -> int:
-    """How many coefficients one coordinate of the stream behind so many layers has."""
+    """Return how many coefficients one coordinate of the stream behind so many layers has."""
     if tokens == 1:
         return comb(variables + 3**layers - 1, 3**layers)
     grams, degree = variables * (variables + 1) // 2, (3**layers - 1) // 2

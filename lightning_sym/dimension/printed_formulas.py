@@ -25,7 +25,7 @@ class PrintedFormula:
 
 
 def printed_formula(architecture: Architecture) -> PrintedFormula:
-    r"""The paper's formula for the dimension, with the verdict on its hypotheses.
+    r"""Return the paper's formula for the dimension, with the verdict on its hypotheses.
 
     Corollary 3.3 for one layer: $2 \alpha d - \alpha^2 + d d' - 1$. Corollary 3.8 for more layers, inner widths all
     $\delta$: $\sum_i \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) - l$. Theorem 3.9 and Conjecture

@@ -34,7 +34,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def gauge_columns(architecture: Architecture) -> Indices:
-    """Entries of the weights of a network with one head, counted through all matrices, that are coordinates.
+    """Return entries of the weights of a network with one head, counted through all matrices, that are coordinates.
 
     Of every matrix only the columns that meet what is written, and of queries and keys only as many rows as their
     product has rank; then changes of basis make the first block of keys and of values what it is, rotations a
@@ -80,7 +80,7 @@ def gauge_columns(architecture: Architecture) -> Indices:
 
 
 def _triangle(alpha: int, r: int) -> _Mask:
-    """Coordinates of quadratic forms of rank at most `2 alpha`, `2 alpha x r`: a triangle and all that is beside it."""
+    """Return coordinates of quadratic forms of rank at most `2 alpha`, `2 alpha x r`: a triangle and what is beside."""
     result = np.zeros((2 * alpha, r), dtype=bool)
     rank = min(2 * alpha, r)
     result[:rank] = np.triu(np.ones((rank, r), dtype=bool))
@@ -98,14 +98,14 @@ SMALL_PRIMES_FROM = 1000
 
 
 def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
-    """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
+    """Return the degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
     architecture.require("the degree of a Taylor series", SHAPED)
     exact = architecture.normalization is None or architecture.normalization.is_exponential
     return (None,) if exact else series_orders(architecture.depth)
 
 
 def series_orders(depth: int) -> tuple[int, ...]:
-    """Degrees of the Taylor series of normalized layers: the first shows each layer, others may show more.
+    """Return degrees of Taylor series of normalized layers: the first shows each layer, others may show more.
 
     Example:
         >>> series_orders(2)
@@ -118,7 +118,7 @@ def series_orders(depth: int) -> tuple[int, ...]:
 
 
 def primes_for(architecture: Architecture, upper: int, order: int | None) -> list[int]:
-    """Primes in the order in which they are tried, those first that need least memory; not empty.
+    """Return primes in the order in which they are tried, those first that need least memory; not empty.
 
     Args:
         architecture: the network.
@@ -133,7 +133,7 @@ def primes_for(architecture: Architecture, upper: int, order: int | None) -> lis
 
 
 def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None, p: int) -> int:
-    """The Jacobian, and beside it the sweeps with everything they record, or the buffers of the elimination."""
+    """Return the Jacobian, and beside it the sweeps with everything they record, or the buffers of the elimination."""
     fixed, each = sweep_bytes(architecture, order)
     size = inputs_at_once(architecture.parameter_count, each)
     batches = -(-rows // size)
@@ -142,7 +142,7 @@ def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int
 
 
 def first_shape(architecture: Architecture, upper: int, kept: int) -> tuple[int, int]:
-    """Rows and columns of the Jacobian in the first try, for a bound that is not more than `upper`.
+    """Return rows and columns of the Jacobian in the first try, for a bound that is not more than `upper`.
 
     A small one, whose rank is found in another way, has one row more than the bound, to see if it is too small, and is
     folded only where it has more than four times as many columns.

@@ -31,7 +31,7 @@ MOST_NARROW_LAYERS = 10**6
 
 
 def shape_of(model: Model) -> Transformer:
-    """The shape that Proposition 18 is about.
+    """Return the shape that Proposition 18 is about.
 
     Raises:
         BadInput: the vocabulary is smaller than the hidden size.
@@ -63,7 +63,7 @@ class NarrowCount:
 
 
 def narrow_count(n: int, d: int, layers: int, heads: int, a: int, b: int) -> NarrowCount:
-    """Theorem 12 of `docs/transformer-fibers.md`, for `n < d`.
+    """Return the count of Theorem 12 of `docs/transformer-fibers.md`, for `n < d`.
 
     Raises:
         BadInput: `n` is not smaller than `d`.
@@ -174,7 +174,7 @@ class ModelDimension(Result):
 def model_dimension(
     model: Model, *, seed: int = 0, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
 ) -> ModelDimension:
-    """The dimension of a model's attention: by the theorem, and by ranks of its own matrices where these fit.
+    """Return the dimension of a model's attention: by the theorem, and by ranks of its own matrices where these fit.
 
     Args:
         model: what was read from a config.
@@ -222,7 +222,7 @@ class _AskedModel:
         return narrow_count(n, d, model.layers, model.heads, model.head_width, model.values)
 
     def narrow(self, lower: int, theorem: str, reaches: str, *more: str) -> ModelDimension:
-        """The bounds, where the vocabulary is smaller than the hidden size."""
+        """Return the bounds, where the vocabulary is smaller than the hidden size."""
         model, count = self.model, self.count
         sizes = f"the vocabulary, {model.vocabulary:,}, is smaller than the hidden size, {model.width:,}"
         compared = f"n + h (2 min(a, f) + min(b, n)) = {count.left:,} {reaches} f = {count.right:,}"
@@ -232,7 +232,7 @@ class _AskedModel:
 
 
 def _wide(asked: _AskedModel) -> ModelDimension:
-    """The number of Proposition 18, and ranks that prove it again where these fit."""
+    """Return the number of Proposition 18, and ranks that prove it again where these fit."""
     model, ranks, reason = asked.model, None, None
     shape = shape_of(model)
     try:
@@ -257,7 +257,7 @@ def _wide(asked: _AskedModel) -> ModelDimension:
 
 
 def _bounds(asked: _AskedModel) -> ModelDimension:
-    """A count from above; from below the networks of width n, which are among these: all else 0."""
+    """Return a count from above; from below the networks of width n, which are among these: all else 0."""
     model, n = asked.model, asked.model.vocabulary
     layers = (Layers(model.layers, model.head_width, model.values),)
     lower = Transformer(n, layers, model.heads, model.heads, n, n, tied=False).dimension

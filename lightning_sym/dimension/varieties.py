@@ -21,7 +21,7 @@ from lightning_sym.network.pieces import SHAPED
 
 
 def linear_maps(architecture: Architecture) -> int:
-    r"""One token, normalized: the function is a linear map, and this bounds the dimension of the set of all of them.
+    r"""Return the dimension of all linear maps, of which the function of one token, normalized, is one.
 
     The map is $U \prod_i (1 + \sum_h V_{i,h})\, E$ (without the ones if there is no skip), a matrix of bounded rank;
     with skip but neither embedding nor unembedding a product of $1 + W_i$ with $W_i$ of bounded rank, which differs
@@ -50,7 +50,7 @@ def linear_maps(architecture: Architecture) -> int:
 
 
 def quadratic_forms(architecture: Architecture) -> int:
-    r"""One lightning layer of several heads: the matrices of quadratic forms that it can be, by their rank.
+    r"""Return the dimension of the matrices of quadratic forms that one lightning layer of several heads can be.
 
     The layer is $\sum_h a_{h,k}(x)\, v_{h,m}(x)$ for all `k, m`. As a matrix with one row for each `m` it has rank at
     most $h b$, and with one row for each pair `(k, m)` rank at most $h \alpha b$.
@@ -68,7 +68,7 @@ def quadratic_forms(architecture: Architecture) -> int:
 
 
 def linear_span(architecture: Architecture) -> int:
-    r"""The linear span of all functions that a lightning network can be, where it is small.
+    r"""Return the linear span of all functions that a lightning network can be, where it is small.
 
     For one token these are maps of polynomials in the entries of $x$, homogeneous of degree $3^l$, or with skip
     connections of all odd degrees up to it. For one row of input without mask, $X = z^\top$, they are $g(z^\top z)
@@ -114,7 +114,7 @@ class Factorization:
 
 
 def has_virtual_weights(architecture: Architecture) -> bool:
-    """Whether `virtual_weight_variety` is known for this network.
+    """Return whether `virtual_weight_variety` is known for this network.
 
     Example:
         >>> has_virtual_weights(Architecture((2, 2), (1,), 2, heads=2))
@@ -221,7 +221,7 @@ LARGEST_JACOBIAN = 5000
 
 
 def _has_a_jacobian(shape: Architecture) -> bool:
-    """Whether Proposition 18 is left alone by choice: it holds, and the rank of a Jacobian is found soon enough."""
+    """Return whether Proposition 18 is left alone by choice: it holds, and the rank of a Jacobian is found soon."""
     return failing(shape, RESIDUAL) is None and residual(shape).dimension <= LARGEST_JACOBIAN
 
 
@@ -239,7 +239,7 @@ COUNTS = (
 
 
 def counted_bounds(architecture: Architecture) -> tuple[dict[Evidence, int], list[FellShort]]:
-    """Upper bounds that are counts, by their evidence; and the theorems whose hypotheses do not hold.
+    """Return upper bounds that are counts, by evidence; and the theorems whose hypotheses do not hold.
 
     Raises:
         BadInput: the network has an option for which the counts are not proved.

@@ -38,7 +38,7 @@ class CertifiedRank:
 
 
 def certified_rank(matrix: ObjectArray) -> CertifiedRank:
-    """The exact rank of a matrix of rationals, with its evidence.
+    """Return the exact rank of a matrix of rationals, with its evidence.
 
     Pivots are found modulo a prime; the kernel of the pivot rows, over the rationals, must be in the kernel of all
     rows. Where it is not the prime was bad, and the pivot rows are those of the matrix over the rationals.
@@ -66,7 +66,7 @@ def certified_rank(matrix: ObjectArray) -> CertifiedRank:
 
 
 def _with_evidence(matrix: ObjectArray, rows: list[int]) -> CertifiedRank:
-    """The evidence where the pivot rows are known."""
+    """Return the evidence where the pivot rows are known."""
     chosen = matrix[rows]
     columns = _pivots(chosen) if rows else []
     if rows:

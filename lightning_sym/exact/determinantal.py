@@ -6,7 +6,7 @@ from math import comb
 
 
 def determinantal(rows: int, columns: int, rank: int) -> int:
-    """Dimension of the variety of `rows x columns` matrices of rank at most `rank`.
+    """Return the dimension of the variety of `rows x columns` matrices of rank at most `rank`.
 
     Example:
         >>> determinantal(3, 4, 2), determinantal(3, 4, 9)
@@ -17,7 +17,7 @@ def determinantal(rows: int, columns: int, rank: int) -> int:
 
 
 def symmetric_determinantal(size: int, rank: int) -> int:
-    """Dimension of the variety of symmetric `size x size` matrices of rank at most `rank`.
+    """Return the dimension of the variety of symmetric `size x size` matrices of rank at most `rank`.
 
     Example:
         >>> symmetric_determinantal(3, 2), symmetric_determinantal(3, 3)
@@ -28,7 +28,7 @@ def symmetric_determinantal(size: int, rank: int) -> int:
 
 
 def determinantal_degree(rows: int, columns: int, rank: int) -> int:
-    r"""Degree of the variety of `rows x columns` matrices of rank at most `rank` (Giambelli's formula).
+    r"""Return the degree of the variety of `rows x columns` matrices of rank at most `rank` (Giambelli's formula).
 
     $\prod_{i=0}^{m-r-1} \binom{n+i}{r} / \binom{r+i}{r}$ for `m x n` matrices, `r` below `m`; else 1.
 
@@ -45,7 +45,7 @@ def determinantal_degree(rows: int, columns: int, rank: int) -> int:
 
 
 def symmetric_determinantal_degree(size: int, rank: int) -> int:
-    r"""Degree of the variety of symmetric `size x size` matrices of rank at most `rank` (Harris and Tu 1984).
+    r"""Return the degree of the variety of symmetric `size x size` matrices of rank at most `rank` (Harris, Tu 1984).
 
     $\prod_{i=0}^{n-r-1} \binom{n+i}{n-r-i} / \binom{2i+1}{i}$ for `n x n` matrices, `r` below `n`; else 1.
 

@@ -26,7 +26,7 @@ class RowEchelon(NamedTuple):
 
 
 def row_echelon(matrix: RationalMatrix) -> RowEchelon:
-    """The reduced echelon form; `matrix` is its columns `pivots` times `rows`.
+    """Return the reduced echelon form; `matrix` is its columns `pivots` times `rows`.
 
     Example:
         >>> found = row_echelon(RationalMatrix.of([[0, 2, 4], [0, 1, 2]]))
@@ -44,13 +44,13 @@ def _by_elimination(matrix: RationalMatrix) -> RowEchelon:
 
 
 def leading(entries: list[Any], columns: int) -> tuple[int, ...]:
-    """By row, where the first entry is that is not zero."""
+    """Return by row the place of its first entry that is not zero."""
     rows = (entries[i : i + columns] for i in range(0, len(entries), max(columns, 1)))
     return tuple(next(j for j, x in enumerate(row) if x != 0) for row in rows)
 
 
 def independent_columns(matrix: RationalMatrix) -> tuple[int, ...]:
-    """Columns that are independent modulo a prime, so over the rationals; most often as many as the rank."""
+    """Return columns that are independent modulo a prime, so over the rationals; most often as many as the rank."""
     rows, columns = matrix.shape
     if not rows or not columns:
         return ()
@@ -59,7 +59,7 @@ def independent_columns(matrix: RationalMatrix) -> tuple[int, ...]:
 
 
 def _by_residues(matrix: RationalMatrix) -> RowEchelon | None:
-    """Rows and pivots guessed modulo a prime, one small system over the rationals, and all of it checked."""
+    """Return rows and pivots guessed modulo a prime, one small system over the rationals, and all of it checked."""
     pivots = independent_columns(matrix)
     if not pivots:
         return None
@@ -78,5 +78,5 @@ def _by_residues(matrix: RationalMatrix) -> RowEchelon | None:
 
 
 def columns_of(matrix: RationalMatrix, chosen: tuple[int, ...]) -> RationalMatrix:
-    """Some of the columns, in the order named."""
+    """Return some of the columns, in the order named."""
     return matrix.mT.rows(chosen).mT

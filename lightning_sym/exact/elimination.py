@@ -52,7 +52,7 @@ def echelon_mod_p(
     base: int = 32,
     progress: Callable[[int], None] | None = None,
 ) -> Echelon:
-    """Rank over GF(p) and pivots of a matrix of integers, of any shape; `p` one of `MORE_PRIMES` or `SMALL_PRIMES`.
+    """Return the rank over GF(p) and pivots of a matrix of integers; `p` one of `MORE_PRIMES` or `SMALL_PRIMES`.
 
     The minor in the pivot rows and columns is not zero modulo `p`, so it is not zero over the integers either.
 
@@ -95,12 +95,12 @@ def echelon_mod_p(
 
 
 def _panel(shape: tuple[int, ...], base: int) -> int:
-    """Tall panels leave few passes over what is below them, short ones little work within."""
+    """Return the height of a panel: tall ones leave few passes below them, short ones little work within."""
     return min(480, max(base, min(shape) // 8))
 
 
 def buffer_bytes(rows: int, columns: int, p: int) -> int:
-    """What `echelon_mod_p` takes beside a matrix that it works on in place, at most.
+    """Return what `echelon_mod_p` takes beside a matrix that it works on in place, at most.
 
     Example:
         >>> buffer_bytes(1000, 1000, 4194301) < 8 * 1000 * 1000 < buffer_bytes(1000, 1000, 4194301) * 2
@@ -111,7 +111,7 @@ def buffer_bytes(rows: int, columns: int, p: int) -> int:
 
 
 def reduced_echelon_mod_p(matrix: npt.NDArray[Any], p: int) -> tuple[npt.NDArray[np.float64], Echelon]:
-    """The reduced echelon form over GF(p): as many rows as the rank, each with a 1 in a pivot column of its own.
+    """Return the reduced echelon form over GF(p): as many rows as the rank, each with a 1 in a pivot column of its own.
 
     Each pivot is the first entry that is not zero of a row less its part in the rows before it: if the rows are in
     general position these are the first columns that are independent.
@@ -152,7 +152,7 @@ class _Elimination:
         self.tiles, self.p, self.base = tiles, tiles.p, min(base, tiles.tile[0])
 
     def pivots(self, work: Floats, panel: int, progress: Callable[[int], None]) -> _Pivots:
-        """Pivots of all rows."""
+        """Return the pivots of all rows, each as its row and its column."""
         found: _Pivots = []
         label = np.arange(work.shape[1])  # of the columns, which move
         pending = 0  # products added to the entries below since they were reduced
@@ -199,7 +199,7 @@ class _Elimination:
         return above + [(half + row, column) for row, column in below]
 
     def small_echelon(self, block: Floats) -> _Pivots:
-        """As `echelon`: the row operations are found on a few columns and applied to all."""
+        """Return pivots as `echelon` does: row operations are found on a few columns and applied to all."""
         live = list(range(len(block)))  # rows without a pivot
         width = len(block) + 8  # columns enough for all pivots, unless the matrix is special
         window = np.arange(min(width, block.shape[1]))
@@ -219,7 +219,7 @@ class _Elimination:
             window = np.union1d(first, np.arange(first.min(), min(first.min() + width, block.shape[1])))
 
     def row_operations(self, entries: Floats, live: list[int]) -> tuple[Floats, _Pivots]:
-        """The matrix that brings the live rows to reduced echelon form and clears the other rows in their pivots."""
+        """Return the matrix that brings the live rows to reduced echelon form and clears others in their pivots."""
         p, (height, width) = self.p, entries.shape
         both = np.zeros((height, width + height), dtype=np.int64)  # each pivot adds less than p^2: no overflow
         both[:, :width] = entries
@@ -250,5 +250,5 @@ class _Elimination:
 
 
 def _rows(block: Floats, pivots: _Pivots) -> Floats:
-    """The rows with a pivot, without a copy where that is all of them."""
+    """Return the rows with a pivot, without a copy where that is all of them."""
     return block if len(pivots) == len(block) else block[[row for row, _ in pivots]]

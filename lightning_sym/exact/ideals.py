@@ -18,14 +18,14 @@ from lightning_sym.rings.rationals import RationalMatrix
 
 
 def _primitive(polynomial: fmpq_mpoly, context: fmpz_mpoly_ctx) -> fmpz_mpoly:
-    """The polynomial times the denominators of its coefficients."""
+    """Return the polynomial times the denominators of its coefficients."""
     terms = polynomial.to_dict()
     scale = lcm(*(int(c.q) for c in terms.values()))
     return context.from_dict({exponents: int(c.p) * (scale // int(c.q)) for exponents, c in terms.items()})
 
 
 def groebner_basis(ring: PolynomialRing, generators: Sequence[fmpq_mpoly]) -> list[fmpq_mpoly]:
-    """The Groebner basis of the ideal, auto-reduced, in graded reverse lexicographic order, each element monic.
+    """Return the Groebner basis of the ideal, auto-reduced, in graded reverse lexicographic order, each element monic.
 
     Args:
         ring: the ring of the generators.
@@ -49,7 +49,7 @@ def groebner_basis(ring: PolynomialRing, generators: Sequence[fmpq_mpoly]) -> li
 
 
 def linear_basis(ring: PolynomialRing, polynomials: Sequence[fmpq_mpoly]) -> list[fmpq_mpoly]:
-    """A basis of the linear span of polynomials, in echelon form: generators of the same ideal, as few as that gives.
+    """Return a basis of the span of polynomials, in echelon form: generators of the same ideal, mostly fewer.
 
     Example:
         >>> ring = PolynomialRing(["a", "b"])
@@ -71,7 +71,7 @@ def linear_basis(ring: PolynomialRing, polynomials: Sequence[fmpq_mpoly]) -> lis
 
 
 def is_in_radical(ring: PolynomialRing, polynomial: fmpq_mpoly, generators: Sequence[fmpq_mpoly]) -> bool:
-    r"""Whether the polynomial vanishes wherever the generators do, over the complex numbers.
+    r"""Return whether the polynomial vanishes wherever the generators do, over the complex numbers.
 
     Rabinowitsch's trick: $f \in \sqrt{I}$ exactly if $1 \in I + (1 - z f)$, `z` a new variable.
 
@@ -102,7 +102,7 @@ class IdealSize(NamedTuple):
 
 
 def hilbert_numerator(monomials: Iterable[Exponents]) -> list[int]:
-    r"""The polynomial $N$ with Hilbert series $N(z) / (1 - z)^n$ of a monomial ideal, its coefficients from degree 0.
+    r"""Return the $N$ with Hilbert series $N(z) / (1 - z)^n$ of a monomial ideal, coefficients from degree 0.
 
     Splits by a variable: $N_I = N_{I + (x)} + z\, N_{I : x}$ (Bayer and Stillman).
 
@@ -128,7 +128,7 @@ def hilbert_numerator(monomials: Iterable[Exponents]) -> list[int]:
 
 
 def _minimal(monomials: Iterable[Exponents]) -> list[Exponents]:
-    """Those that no other one divides."""
+    """Return those that no other one divides."""
     kept: list[Exponents] = []
     for monomial in sorted(set(monomials), key=sum):
         if not any(all(k <= e for k, e in zip(other, monomial, strict=True)) for other in kept):
@@ -137,7 +137,7 @@ def _minimal(monomials: Iterable[Exponents]) -> list[Exponents]:
 
 
 def _plus(a: Sequence[int], b: Sequence[int], shift: int, factor: int) -> list[int]:
-    """`a + factor * z^shift * b`."""
+    """Return the coefficients of `a + factor * z^shift * b`."""
     result = [*a, *[0] * (len(b) + shift - len(a))]
     for i, value in enumerate(b):
         result[i + shift] += factor * value
@@ -145,7 +145,7 @@ def _plus(a: Sequence[int], b: Sequence[int], shift: int, factor: int) -> list[i
 
 
 def size_of_ideal(ring: PolynomialRing, generators: Sequence[fmpq_mpoly]) -> IdealSize:
-    """Dimension and degree of the zeros of homogeneous polynomials, multiplicities of components counted.
+    """Return the dimension and degree of the zeros of homogeneous polynomials, multiplicities of components counted.
 
     Args:
         ring: the ring of the generators.

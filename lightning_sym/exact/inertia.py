@@ -19,7 +19,9 @@ class Inertia(NamedTuple):
 
 
 def inertia(form: RationalMatrix) -> Inertia:
-    """Of a symmetric matrix: all roots of its characteristic polynomial are real, so Descartes' rule counts them.
+    """Return how many positive and negative squares a symmetric matrix has.
+
+    All roots of its characteristic polynomial are real, so Descartes' rule counts them.
 
     Args:
         form: symmetric, with rational entries.
@@ -37,7 +39,7 @@ def inertia(form: RationalMatrix) -> Inertia:
 
 
 def inertia_cost(size: int, bits: int) -> float:
-    """Seconds for a form of this size with entries of so many bits.
+    """Return seconds for a form of this size with entries of so many bits.
 
     Example:
         >>> inertia_cost(64, 64) < 0.1

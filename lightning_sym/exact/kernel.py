@@ -22,12 +22,12 @@ VERSION = 1
 
 
 def _height(size: int) -> int:
-    """Rows of a panel: tall ones leave few passes over what is below them, short ones little work within."""
+    """Return rows of a panel: tall ones leave few passes over what is below them, short ones little work within."""
     return min(512, max(32, min(256, size // 8), size // 32))
 
 
 def buffer_bytes(rows: int, columns: int) -> int:
-    """What `rank_of_bytes` takes beside a matrix that it works on in place, at most.
+    """Return what `rank_of_bytes` takes beside a matrix that it works on in place, at most.
 
     Example:
         >>> buffer_bytes(8000, 8000) < 8000 * 8000 / 4
@@ -56,7 +56,7 @@ class Kernel:
         return self.instruction_set != "plain"
 
     def rank(self, matrix: npt.NDArray[Any], p: int) -> int:
-        """Rank modulo an odd prime below 2^22 of a small matrix of integers, as float64 or int64.
+        """Return the rank modulo an odd prime below 2^22 of a small matrix of integers, as float64 or int64.
 
         Raises:
             BadInput: it is none: an entry is no integer below 2^52, or the matrix or `p` too large.
@@ -75,7 +75,7 @@ class Kernel:
         height: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Rank modulo one of `SMALL_PRIMES` of a matrix of int8, on all cores.
+        """Return the rank modulo one of `SMALL_PRIMES` of a matrix of int8, on all cores.
 
         Args:
             matrix: two axes.
@@ -105,7 +105,7 @@ class Kernel:
 
 
 def find(name: str = "lightning_sym_kernel") -> tuple[Kernel | None, str]:
-    """The kernel, and what to say of it: its instruction set, or why there is none.
+    """Return the kernel, and what to say of it: its instruction set, or why there is none.
 
     Example:
         >>> find("no_such_kernel")

@@ -39,7 +39,7 @@ _DOUBLINGS = 3
 
 @cache
 def _random_numbers(power: int) -> npt.NDArray[np.float64]:
-    """So many random residues, `2 ** power`, centred for every one of the primes; always the same."""
+    """Return `2 ** power` random residues, centred for every one of the primes; always the same."""
     half = min(MORE_PRIMES) // 2
     numbers = np.random.default_rng(power).integers(-half, half + 1, size=1 << power).astype(np.float64)
     numbers.flags.writeable = False
@@ -47,7 +47,7 @@ def _random_numbers(power: int) -> npt.NDArray[np.float64]:
 
 
 def rank_at_least(matrix: PrimeFieldMatrix, most: int | None = None) -> int:
-    """A lower bound of the rank over GF(p), nearly always the smaller one of the rank and `most`.
+    """Return a lower bound of the rank over GF(p), nearly always the smaller one of the rank and `most`.
 
     Args:
         matrix: two axes; not empty.
@@ -71,7 +71,7 @@ def rank_at_least(matrix: PrimeFieldMatrix, most: int | None = None) -> int:
 
 
 def _found(matrix: PrimeFieldMatrix, n: int) -> int:
-    """The bound, at most `n`."""
+    """Return the bound, at most `n`."""
     (rows, columns), p = matrix.entries.shape, matrix.prime
     left, right = n * rows, n * columns
     numbers = _random_numbers((left + right + 2 * n - 1).bit_length())
@@ -86,7 +86,7 @@ def _found(matrix: PrimeFieldMatrix, n: int) -> int:
 
 
 def _sequence(m: npt.NDArray[np.float64], u: npt.NDArray[np.float64], w: npt.NDArray[np.float64], p: int) -> list[int]:
-    r"""The residues $u M^{k+1} w$ for $k < 2n - 1$."""
+    r"""Return the residues $u M^{k+1} w$ for $k < 2n - 1$."""
     n = len(m)
     rows, power = u[None], m
     for _ in range(_DOUBLINGS):
@@ -102,7 +102,7 @@ def _sequence(m: npt.NDArray[np.float64], u: npt.NDArray[np.float64], w: npt.NDA
 
 
 def _most_invertible_hankel(sequence: list[int], n: int, p: int) -> int:
-    """The largest `m <= n` with an invertible Hankel matrix, `m x m`, of the `2n - 1` terms."""
+    """Return the largest `m <= n` with an invertible Hankel matrix, `m x m`, of the `2n - 1` terms."""
     before, rest = nmod_poly([0] * (2 * n - 1) + [1], p), nmod_poly(sequence[::-1], p)
     found = 0
     while (degree := rest.degree()) >= n - 1:

@@ -69,7 +69,7 @@ def degrees_on_line(values: Sequence[int], p: int) -> Degrees | None:
 
 
 def excludes(degrees: Degrees, e: int, r: int) -> bool:
-    """Whether a line shows that there are no `r` conjugate factors of degree `e`.
+    """Return whether a line shows that there are no `r` conjugate factors of degree `e`.
 
     Example:
         >>> excludes((1, 5), 1, 1), excludes((1, 5), 2, 1), excludes((2, 4), 1, 2), excludes((1, 5), 2, 3)
@@ -83,7 +83,7 @@ def excludes(degrees: Degrees, e: int, r: int) -> bool:
 
 
 def has_no_small_factor(lines: Iterable[Degrees], degree: int, most: int) -> bool:
-    """Whether lines show that a polynomial has no factor over the complex numbers of degree 1, ..., `most`.
+    """Return whether lines show that a polynomial has no factor over the complex numbers of degree 1, ..., `most`.
 
     Example:
         >>> has_no_small_factor([(6,)], 6, 2), has_no_small_factor([(6,), (1, 5)], 6, 2)

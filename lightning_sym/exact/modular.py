@@ -25,7 +25,7 @@ _KERNEL_TYPES = (np.dtype(np.float64), np.dtype(np.int64))
 
 
 def entries_for(p: int) -> np.dtype[Any]:
-    """The type of entries in which ranks of large matrices modulo `p` are found without a copy.
+    """Return the type of entries in which ranks of large matrices modulo `p` are found without a copy.
 
     Example:
         >>> entries_for(4194301).name, entries_for(251).name in ("float32", "int8")  # int8 with a kernel
@@ -37,7 +37,7 @@ def entries_for(p: int) -> np.dtype[Any]:
 
 
 def buffer_bytes_for(rows: int, columns: int, p: int) -> int:
-    """What finding the rank of such a matrix takes beside it, at most, if it may be overwritten.
+    """Return what finding the rank of such a matrix takes beside it, at most, if it may be overwritten.
 
     Example:
         >>> buffer_bytes_for(8000, 8000, 4194301) < 8 * 8000 * 8000
@@ -55,7 +55,7 @@ def _has_fast_bytes() -> bool:
 def rank_mod_p(
     matrix: npt.NDArray[Any], p: int, *, overwrite: bool = False, progress: Callable[[int], None] | None = None
 ) -> int:
-    """Rank over GF(p) of an integer matrix: a lower bound for its rank over the rationals, never an upper one.
+    """Return the rank over GF(p) of an integer matrix: a lower bound for the rational rank, never an upper one.
 
     Args:
         matrix: integers, of a type of NumPy's or as floats.
@@ -97,7 +97,7 @@ def require_integers(matrix: npt.NDArray[Any]) -> None:
 
 
 def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
-    """Centred residues of integers modulo a prime below 2^8, a few rows at a time."""
+    """Return centred residues of integers modulo a prime below 2^8, made a few rows at a time."""
     if matrix.dtype.kind not in "iuf":
         raise BadInput(f"a matrix over GF(p) must be made of integers, got an array of {matrix.dtype}")
     result = np.empty(matrix.shape, dtype=np.int8)
@@ -110,7 +110,9 @@ def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
 
 
 def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
-    """Ranks over GF(p) of many small integer matrices at once, shape `n x rows x columns`, for a small prime `p`.
+    """Return the ranks over GF(p) of many small integer matrices at once, for a small prime `p`.
+
+    Their shape is `n x rows x columns`.
 
     Example:
         >>> ranks_mod_p(np.array([[[1, 2], [3, 1]], [[0, 0], [0, 5]]]), 5).tolist()
@@ -134,13 +136,13 @@ def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64
 
 
 def _reduced(numbers: npt.NDArray[Any], p: int) -> npt.NDArray[Any]:
-    """Modulo `p`, in place: several times faster than NumPy's remainder."""
+    """Return the numbers modulo `p`, reduced in place: several times faster than NumPy's remainder."""
     numbers -= numbers // p * p
     return numbers
 
 
 def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
-    """A basis of the row space over GF(p), in reduced echelon form, one vector a row.
+    """Return a basis of the row space over GF(p), in reduced echelon form, one vector a row.
 
     Example:
         >>> row_basis_mod_p(np.array([[2, 4], [1, 2]]), 7).tolist()
@@ -155,13 +157,13 @@ def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int
 
 
 def _flint(matrix: npt.NDArray[Any], p: int) -> nmod_mat:
-    """The matrix, of integers, as flint holds it: by way of integers, as residues it takes twice the time."""
+    """Return the matrix, of integers, as flint holds it: by way of integers, as residues it takes twice the time."""
     rows, columns = two_axes(matrix)
     return nmod_mat(fmpz_mat(matrix.tolist()), p) if matrix.size else nmod_mat(rows, columns, p)
 
 
 def pivots_mod_p(matrix: npt.NDArray[np.int64], p: int) -> tuple[list[int], list[int]]:
-    """Rows and columns of a largest minor that is not zero modulo `p`, one of `PRIMES`; as many as the rank.
+    """Return rows and columns of a largest minor that is not zero modulo `p`, one of `PRIMES`; as many as the rank.
 
     Example:
         >>> pivots_mod_p(np.array([[0, 0, 0], [0, 2, 4], [0, 1, 2], [0, 0, 3]]), 4194301)
@@ -172,7 +174,7 @@ def pivots_mod_p(matrix: npt.NDArray[np.int64], p: int) -> tuple[list[int], list
 
 
 def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
-    """A basis of `{v : matrix v = 0}` over GF(p), one vector a row.
+    """Return a basis of `{v : matrix v = 0}` over GF(p), one vector a row.
 
     Example:
         >>> null_space_mod_p(np.array([[1, 2, 3]]), 7).tolist()
@@ -182,7 +184,7 @@ def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.in
 
 
 def null_space_of_echelon(basis: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
-    """The same of a matrix that is in reduced echelon form, without rows of zeros: read off.
+    """Return the same of a matrix that is in reduced echelon form, without rows of zeros: read off.
 
     Example:
         >>> null_space_of_echelon(np.array([[1, 2, 3]]), 7).tolist()
@@ -203,7 +205,7 @@ def null_space_of_echelon(basis: npt.NDArray[np.int64], p: int) -> npt.NDArray[n
 
 
 def null_space_of_rank(matrix: npt.NDArray[np.int64], rank: int, p: int) -> Iterator[npt.NDArray[np.int64]]:
-    """The null space of a matrix, if it has this rank over GF(p); else nothing.
+    """Yield the null space of a matrix, if it has this rank over GF(p); else nothing.
 
     Example:
         >>> [found.tolist() for rank in (1, 2) for found in null_space_of_rank(np.array([[1, 2]]), rank, 7)]
@@ -217,7 +219,7 @@ def null_space_of_rank(matrix: npt.NDArray[np.int64], rank: int, p: int) -> Iter
 
 
 def independent_columns(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int64]:
-    """Columns that are independent over GF(p), as many as the rank, in order; `p` one of `MORE_PRIMES`.
+    """Return columns that are independent over GF(p), as many as the rank, in order; `p` one of `MORE_PRIMES`.
 
     Example:
         >>> independent_columns(np.array([[0, 1, 2], [0, 2, 4]]), 4194301).tolist()

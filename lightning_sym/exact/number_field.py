@@ -63,7 +63,7 @@ class Element:
         return Element(self.field, -self.poly)
 
     def inverse(self) -> Element:
-        """One over it.
+        """Return one over it.
 
         Raises:
             ZeroDivisionError: it is zero.
@@ -101,7 +101,7 @@ Number = Rational | Element
 
 
 def _written(coefficients: Sequence[Fraction]) -> str:
-    """A polynomial in the root, highest power first."""
+    """Return a polynomial in the root, highest power first."""
     words = []
     for i, c in reversed([*enumerate(coefficients)]):
         if c:
@@ -161,7 +161,7 @@ class NumberField:
         return _written(self.minimal_polynomial)
 
     def of(self, number: Rational) -> Element:
-        """A rational number as an element."""
+        """Return a rational number as an element."""
         return Element(self, fmpq_poly([_fmpq(number)]))
 
     @property
@@ -170,7 +170,7 @@ class NumberField:
         return Element(self, fmpq_poly([0, 1]))
 
     def element(self, coefficients: Sequence[Rational]) -> Element:
-        """The element with these coefficients of 1, r, r^2, ..."""
+        """Return the element with these coefficients of 1, r, r^2, ..."""
         return Element(self, fmpq_poly([_fmpq(c) for c in coefficients]))
 
     @property
@@ -187,7 +187,7 @@ class NumberField:
         return len(self.real_intervals)
 
     def matrix(self, rows: ObjectArray | Sequence[Number | Sequence[Number]]) -> ObjectArray:
-        """A matrix of rational numbers as a matrix of elements."""
+        """Return a matrix of rational numbers as a matrix of elements."""
         source = np.asarray(rows, dtype=object)
         result = np.empty(source.shape, dtype=object)
         for index, entry in np.ndenumerate(source):
@@ -195,18 +195,18 @@ class NumberField:
         return result
 
     def reduced(self, polynomial: fmpq_mpoly, ring: PolynomialRing) -> fmpq_mpoly:
-        """A polynomial of a ring that has the variable `r`, modulo the minimal polynomial: zero exactly if it is."""
+        """Return a polynomial of a ring with the variable `r`, modulo the minimal polynomial: zero exactly if it is."""
         r = ring[ROOT]
         modulus = sum((ring.constant(c) * r**i for i, c in enumerate(self.minimal_polynomial)), ring.constant(0))
         return divmod(polynomial, modulus)[1]
 
     def lifted(self, element: Element, ring: PolynomialRing) -> fmpq_mpoly:
-        """An element as a polynomial of a ring that has the variable `r`."""
+        """Return an element as a polynomial of a ring that has the variable `r`."""
         r = ring[ROOT]
         return sum((ring.constant(c) * r**i for i, c in enumerate(element.coefficients)), ring.constant(0))
 
     def with_square_root(self, number: Fraction) -> tuple[NumberField, Callable[[Element], Element], Element]:
-        r"""A field that contains this one and a square root of a positive rational number.
+        r"""Return a field that contains this one and a square root of a positive rational number.
 
         Returns:
             The field, the map of elements into it, and the square root. If this field has a real root, so has that one.
@@ -271,7 +271,7 @@ class NumberField:
 
 
 def square_free(number: Fraction) -> tuple[int, Fraction]:
-    """An integer and a rational number, the first times the square of the second; the first without small squares.
+    """Return an integer and a rational number, the first times the square of the second; the first squarefree of small.
 
     Example:
         >>> square_free(Fraction(9, 2))
@@ -287,7 +287,7 @@ def square_free(number: Fraction) -> tuple[int, Fraction]:
 
 
 def quadratic_field(linear: Fraction, constant: Fraction) -> tuple[NumberField, Element]:
-    """The field of a root of `s^2 + linear s + constant`, irreducible, by a square root, and that root in it.
+    """Return the field of a root of `s^2 + linear s + constant`, irreducible, by a square root, and that root in it.
 
     Example:
         >>> quadratic_field(Fraction(-2), Fraction(-7))
@@ -303,7 +303,7 @@ RATIONALS = NumberField([0, 1])
 
 
 def echelon(matrix: ObjectArray) -> tuple[ObjectArray, list[int]]:
-    """The reduced row echelon form over a number field, without its zero rows, and the columns of the pivots.
+    """Return the reduced row echelon form over a number field, without its zero rows, and the columns of the pivots.
 
     Example:
         >>> echelon(RATIONALS.matrix([[1, 2], [2, 4]]))
@@ -331,12 +331,12 @@ def echelon(matrix: ObjectArray) -> tuple[ObjectArray, list[int]]:
 
 
 def rank_over(matrix: ObjectArray) -> int:
-    """The rank over a number field."""
+    """Return the rank over a number field."""
     return len(echelon(matrix)[1])
 
 
 def solution_over(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
-    """Some `X` with `matrix X = right` over a number field, free entries zero; `None` if there is none."""
+    """Return some `X` with `matrix X = right` over a number field, free entries zero; `None` if there is none."""
     columns = matrix.shape[1]
     rows, pivots = echelon(np.concatenate([matrix, right], axis=1))
     if any(pivot >= columns for pivot in pivots):

@@ -44,7 +44,7 @@ class PolynomialMatrix:
 
     @classmethod
     def line(cls, first: RationalMatrix, second: RationalMatrix) -> PolynomialMatrix:
-        """`first` at 0, `second` at 1."""
+        """Return the line with `first` at 0 and `second` at 1."""
         return cls((first, second - first))
 
     @property
@@ -71,7 +71,7 @@ class PolynomialMatrix:
         return PolynomialMatrix(tuple(found))
 
     def above(self, other: PolynomialMatrix) -> PolynomialMatrix:
-        """This matrix on top of another one with as many columns."""
+        """Return this matrix on top of another one with as many columns."""
         pairs = []
         for i in range(max(self.degree, other.degree) + 1):
             blocks = [
@@ -81,14 +81,14 @@ class PolynomialMatrix:
         return PolynomialMatrix(tuple(pairs))
 
     def at(self, number: Fraction | int) -> RationalMatrix:
-        """The matrix at a number."""
+        """Return the matrix at a number."""
         total = self.coefficients[-1]
         for matrix in self.coefficients[-2::-1]:
             total = total.scaled(number) + matrix
         return total
 
     def generic_rank(self) -> int:
-        """The rank at all numbers but finitely many.
+        """Return the rank at all numbers but finitely many.
 
         A minor of size `r + 1` that is zero at more numbers than its degree is zero.
         """
@@ -100,7 +100,7 @@ class PolynomialMatrix:
         return best
 
     def drops(self, rank: int) -> list[Root]:
-        """The numbers between 0 and 1 where the rank may be below this one; all where it is are among them.
+        """Return the numbers between 0 and 1 where the rank may be below this one; all where it is are among them.
 
         Args:
             rank: at most the rank in general, and at least 1.
@@ -114,7 +114,7 @@ class PolynomialMatrix:
         return [root for root in roots if root.intervals]
 
     def _minors(self, rank: int, source: random.Random) -> fmpq_poly:
-        """A combination of the minors of this size that is not zero, by interpolation."""
+        """Return a combination of the minors of this size that is not zero, by interpolation."""
         while True:
             left, right = (self._mixture(rank, size, source) for size in self.shape)
             nodes = range(rank * self.degree + 1)
@@ -130,7 +130,7 @@ class PolynomialMatrix:
 
 
 def _interpolated(values: Sequence[fmpq]) -> fmpq_poly:
-    """The polynomial with these values at 0, 1, 2, ..., by Newton's differences."""
+    """Return the polynomial with these values at 0, 1, 2, ..., by Newton's differences."""
     steps = list(values)
     for order in range(1, len(steps)):
         for i in range(len(steps) - 1, order - 1, -1):
@@ -160,7 +160,7 @@ class Root:
 
     @classmethod
     def of(cls, polynomial: fmpq_poly) -> Root:
-        """Of an irreducible polynomial."""
+        """Return the real roots between 0 and 1 of an irreducible polynomial."""
         monic = polynomial / polynomial[polynomial.degree()]
         coefficients = tuple(as_fraction(fmpq(monic[i])) for i in range(monic.degree() + 1))
         found = (
@@ -195,7 +195,7 @@ class Root:
         return RationalMatrix.of(rows)
 
     def powers(self) -> Iterator[RationalMatrix]:
-        """Of the companion matrix, the identity first."""
+        """Yield the powers of the companion matrix, the identity first."""
         power = RationalMatrix.identity(self.companion.shape[0])
         while True:
             yield power
@@ -229,11 +229,11 @@ class AtRoot:
         return AtRoot(self.matrix @ other.matrix, self.root)
 
     def above(self, other: AtRoot) -> AtRoot:
-        """This matrix on top of another one with as many columns."""
+        """Return this matrix on top of another one with as many columns."""
         return AtRoot(self.matrix.above(other.matrix), self.root)
 
     def rank(self) -> int:
-        """The rank over the field that the root generates."""
+        """Return the rank over the field that the root generates."""
         (rows, columns), size = self.shape, self.root.companion.shape[0]
         total = fmpq_mat(rows * size, columns * size)
         for matrix, power in zip(self.matrix.coefficients, self.root.powers(), strict=False):
@@ -242,7 +242,7 @@ class AtRoot:
 
 
 def _kronecker(first: RationalMatrix, second: RationalMatrix) -> fmpq_mat:
-    """The matrix with each entry of the first one replaced by this multiple of the second one."""
+    """Return the matrix with each entry of the first one replaced by this multiple of the second one."""
     entries = np.kron(first.fractions(), second.fractions())
     rows, columns = entries.shape
     return fmpq_mat(rows, columns, [as_fmpq(entry) for entry in entries.ravel().tolist()])

@@ -23,7 +23,7 @@ _SMALL_PRIMES = (2, 3, 5, 7)
 
 
 def short_basis(vectors: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Short integer vectors that span the same space over the rationals, primitive, the shortest ones first.
+    """Return short primitive integer vectors that span the same rational space, the shortest ones first.
 
     The lattice of the vectors is made larger as long as a combination is divisible by 2, 3, 5 or 7, and reduced.
 
@@ -55,7 +55,7 @@ def short_basis(vectors: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
 
 
 def rank(matrix: Rows | RationalMatrix, most: int | None = None) -> int:
-    """Rank of a matrix of integers or rationals, exact; or `most`, if it is larger.
+    """Return the rank of a matrix of integers or rationals, exact; or `most`, if it is larger.
 
     Example:
         >>> rank([[1, 2], [2, 4]])
@@ -65,7 +65,7 @@ def rank(matrix: Rows | RationalMatrix, most: int | None = None) -> int:
 
 
 def null_space(matrix: Rows | RationalMatrix) -> list[list[Fraction]]:
-    """A basis of `{v : matrix v = 0}` over the rationals, from the reduced row echelon form.
+    """Return a basis of `{v : matrix v = 0}` over the rationals, from the reduced row echelon form.
 
     Example:
         >>> null_space([[1, 2, 3]])
@@ -84,7 +84,7 @@ def null_space(matrix: Rows | RationalMatrix) -> list[list[Fraction]]:
 
 
 def null_columns(matrix: RationalMatrix) -> RationalMatrix:
-    """The same basis as columns, in matrices of flint's.
+    """Return the same basis as columns, in matrices of flint's.
 
     Example:
         >>> null_columns(RationalMatrix.of([[1, 2]])).fractions().T.tolist()
@@ -103,7 +103,7 @@ def null_columns(matrix: RationalMatrix) -> RationalMatrix:
 
 
 def integer_columns(matrix: RationalMatrix) -> RationalMatrix:
-    """Each column times the least common denominator of its entries.
+    """Return each column times the least common denominator of its entries.
 
     Example:
         >>> integer_columns(RationalMatrix.of([[Fraction(1, 2)], [Fraction(1, 3)]])).fractions().T.tolist()
@@ -116,7 +116,7 @@ def integer_columns(matrix: RationalMatrix) -> RationalMatrix:
 
 
 def solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
-    """One `X` of `Fraction` with `matrix X = right`, linear in `right`, so that its rank is no larger; or `None`."""
+    """Return one `X` of `Fraction` with `matrix X = right`, linear in `right`, so of no larger rank; or `None`."""
     columns, count = matrix.shape[1], right.shape[1]
     basis = null_space(np.concatenate([matrix, -right], axis=1))
     solved = [vector[:columns] for vector in basis if any(vector[columns:])]
@@ -124,7 +124,7 @@ def solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
 
 
 def unique_solution(matrix: Rows, right: Rows) -> npt.NDArray[np.object_] | None:
-    """The matrix `X` of `Fraction` with `matrix X = right` over the rationals; `None` unless there is exactly one.
+    """Return the `X` of `Fraction` with `matrix X = right` over the rationals; `None` unless there is exactly one.
 
     Example:
         >>> unique_solution([[1, 1], [0, 2], [1, 3]], [[3], [2], [5]]).tolist()

@@ -19,7 +19,7 @@ from lightning_sym.rings.prime_field import PRIMES
 
 
 def rational_vector(residues: Sequence[npt.NDArray[np.number[Any]]], primes: Sequence[int]) -> tuple[int, ...] | None:
-    """A primitive integer vector, a multiple of the rational one with these residues; None if there is no small one.
+    """Return a primitive integer vector, a multiple of the rational one with these residues; None if none is small.
 
     Numerators and denominators are at most the root of half the product of the primes: there is at most one such
     rational number. That the vector is the one that is looked for must be checked by other means.
@@ -62,7 +62,7 @@ def rational_vector(residues: Sequence[npt.NDArray[np.number[Any]]], primes: Seq
 
 
 def _fraction(value: int, modulus: int, bound: int) -> tuple[int, int]:
-    """Numerator and denominator within the bound, by the Euclidean algorithm; denominator 0 if there are none."""
+    """Return numerator and denominator within the bound, by the Euclidean algorithm; denominator 0 if none."""
     r, s = (modulus, value % modulus), (0, 1)
     while r[1] > bound:
         quotient = r[0] // r[1]
@@ -92,7 +92,7 @@ class LinearMap(NamedTuple):
 
 
 def guessed_map(columns: Plain, images: Plain) -> LinearMap | None:
-    """The only matrix with small entries that takes some of the columns to their images, modulo four primes.
+    """Return the only matrix with small entries that takes some of the columns to their images, modulo four primes.
 
     Args:
         columns: machine numbers, `d x n`.
@@ -125,7 +125,7 @@ def guessed_map(columns: Plain, images: Plain) -> LinearMap | None:
 
 
 def _lifted(residues: list[npt.NDArray[np.int64]]) -> LinearMap | None:
-    """The rational matrix with these residues, most often with few entries other than zero."""
+    """Return the rational matrix with these residues, most often with few entries other than zero."""
     places = np.nonzero(np.any(residues, axis=0))
     # the number 1 says what the vector is a multiple of
     numbers = rational_vector([np.append(1, residue[places]) for residue in residues], PRIMES)

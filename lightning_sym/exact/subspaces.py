@@ -38,7 +38,7 @@ class _OtherRows(NamedTuple):
         return cls(places, matrix, few)
 
     def times(self, vectors: RationalMatrix) -> RationalMatrix:
-        """The product; one entry a row at most only picks and scales rows."""
+        """Return the product; one entry a row at most only picks and scales rows."""
         if self.few is None:
             return self.matrix @ vectors
         columns, rows = vectors.shape[1], vectors.flint.tolist()
@@ -52,7 +52,7 @@ class _OtherRows(NamedTuple):
 
 
 def _guessed(matrices: Sequence[RationalMatrix]) -> Subspace | None:
-    """The span of columns by a reduced basis with small entries; `None` where no such basis could be proved.
+    """Return the span of columns by a reduced basis with small entries; `None` where no such basis could be proved.
 
     The reduced basis of the residues modulo a prime, read as small fractions, is a reduced basis again. If all columns
     lie in its span the rank is at most its dimension; and this is the rank modulo the prime, which is at most the rank:
@@ -79,7 +79,7 @@ def _guessed(matrices: Sequence[RationalMatrix]) -> Subspace | None:
 
 
 def _small_fraction(residue: int) -> fmpq | None:
-    """The only fraction with this residue whose numerator and denominator are small."""
+    """Return the only fraction with this residue whose numerator and denominator are small."""
     old, new, factor, more = _PRIME, residue, 0, 1
     while new > _SMALL:
         quotient = old // new
@@ -112,12 +112,12 @@ class Subspace:
 
     @classmethod
     def zero(cls, ambient: int) -> Subspace:
-        """The space that is only zero."""
+        """Return the space that is only zero."""
         return cls(RationalMatrix(fmpq_mat(ambient, 0)), ())
 
     @classmethod
     def spanned(cls, *matrices: RationalMatrix) -> Subspace:
-        """The span of the columns of matrices with equally many rows, one matrix at least."""
+        """Return the span of the columns of matrices with equally many rows, one matrix at least."""
         return cls.zero(matrices[0].shape[0]).extended(*matrices)
 
     @property
@@ -126,7 +126,7 @@ class Subspace:
         return len(self.pivots)
 
     def outside(self, vectors: RationalMatrix) -> RationalMatrix:
-        """The columns less their parts in this space: zero for those that lie in it, and for no others."""
+        """Return the columns less their parts in this space: zero for those that lie in it, and for no others."""
         if not self.pivots:
             return vectors
         rows, rest = vectors.shape[0], self._rest(vectors).flint.tolist()
@@ -136,7 +136,7 @@ class Subspace:
         return RationalMatrix(fmpq_mat(rows, vectors.shape[1], [x for row in result for x in row]))
 
     def contains(self, vectors: RationalMatrix) -> bool:
-        """Whether all columns lie in this space."""
+        """Return whether all columns lie in this space."""
         return not (self._rest(vectors) if self.pivots else vectors)
 
     def _other_rows(self) -> _OtherRows:
@@ -145,12 +145,12 @@ class Subspace:
         return self._others
 
     def _rest(self, vectors: RationalMatrix) -> RationalMatrix:
-        """The rows of the columns less their parts in this space where they may be other than zero."""
+        """Return the rows of the columns less their parts in this space where they may be other than zero."""
         others = self._other_rows()
         return vectors.rows(others.places) - others.times(vectors.rows(self.pivots))
 
     def extended(self, *matrices: RationalMatrix) -> Subspace:
-        """The span of this space and more columns; this very object where they lie in it."""
+        """Return the span of this space and more columns; this very object where they lie in it."""
         size = self.basis.shape[0]
         if self.dimension == size:
             return self
@@ -166,7 +166,7 @@ class Subspace:
         return Subspace(found.rows.mT, found.pivots)
 
     def orthogonal(self) -> RationalMatrix:
-        """Columns that span all that is orthogonal to this space, read off its reduced basis.
+        """Return columns that span all that is orthogonal to this space, read off its reduced basis.
 
         Example:
             >>> Subspace.spanned(RationalMatrix.of([[1], [2]])).orthogonal().fractions().T.tolist()
@@ -181,7 +181,7 @@ class Subspace:
         return RationalMatrix(found)
 
     def within(self, *matrices: RationalMatrix) -> Subspace:
-        """The span of columns that all lie in this space; this very object where they span it.
+        """Return the span of columns that all lie in this space; this very object where they span it.
 
         Example:
             >>> plane = Subspace.spanned(RationalMatrix.identity(2))
@@ -201,7 +201,7 @@ class Subspace:
 
 
 def in_a_basis(matrices: Sequence[RationalMatrix]) -> list[dict[int, Fraction]]:
-    """The coordinates of matrices of one shape in a basis of their span: those that are independent of all before.
+    """Return the coordinates of matrices of one shape in a basis of their span: those independent of all before.
 
     Returns:
         For each matrix, by the place of a member of the basis in the list, the coordinate if it is not zero.
@@ -226,7 +226,7 @@ def in_a_basis(matrices: Sequence[RationalMatrix]) -> list[dict[int, Fraction]]:
 
 
 def left_factor(known: RationalMatrix, wanted: RationalMatrix) -> RationalMatrix | None:
-    """The `X` with `X known = wanted`; `None` unless there is exactly one.
+    """Return the `X` with `X known = wanted`; `None` unless there is exactly one.
 
     Example:
         >>> found = left_factor(RationalMatrix.of([[0, 2, 0]]), RationalMatrix.of([[0, 3, 0]]))
@@ -251,7 +251,7 @@ def left_factor(known: RationalMatrix, wanted: RationalMatrix) -> RationalMatrix
 def intertwiner(
     known: RationalMatrix, wanted: RationalMatrix, into: RationalMatrix, turned: RationalMatrix
 ) -> RationalMatrix | None:
-    """The invertible `C` with `C known = wanted` and `C^T into = turned`; `None` unless one of both determines it.
+    """Return the invertible `C` with `C known = wanted` and `C^T into = turned`; `None` unless one determines it.
 
     Where one determines it, the other is not asked: who applies `C` sees whether it holds too.
 

@@ -36,7 +36,7 @@ for _primes, _limits in ((PRIMES, _LARGE), (SMALL_PRIMES, _SMALL)):
 
 
 def limits_of(p: int) -> Limits:
-    """Entries and products for a prime: of float32 for a small one.
+    """Return entries and products for a prime: of float32 for a small one.
 
     Example:
         >>> limits_of(251)
@@ -59,7 +59,7 @@ _THREADS_FROM, _SHARED_FROM = 2**20, 2**18
 
 
 def tile_bytes(rows: int, columns: int, p: int) -> int:
-    """What the products of all threads take for a matrix of this shape, and what they are reduced in."""
+    """Return what the products of all threads take for a matrix of this shape, and what they are reduced in."""
     workers = threads() if rows * columns >= _THREADS_FROM else 1
     entries = min(_TILE[0], rows) * min(_TILE[1], columns) + 4 * _STRIP
     return workers * entries * limits_of(p).kind.itemsize
@@ -73,12 +73,12 @@ class _Buffers:
         self.product, self.quotient = np.empty(entries, kind), np.empty(_STRIP, kind)
 
     def multiply(self, left: Floats, right: Floats) -> Floats:
-        """`left @ right`, exact and not reduced, in the buffer."""
+        """Return `left @ right` in the buffer, exact and not reduced."""
         shape = left.shape[0], right.shape[1]
         return np.matmul(left, right, out=self.product[: shape[0] * shape[1]].reshape(shape))
 
     def reduce(self, block: Floats) -> None:
-        """Centred residues in place of integers that the type has exactly."""
+        """Put centred residues in place of integers that the type has exactly."""
         for i in slices(len(block), max(1, _STRIP // max(1, block.shape[1]))):
             for j in slices(block.shape[1], _STRIP):
                 part = block[i, j]
@@ -142,7 +142,7 @@ class Tiles:
                 pass
 
     def _parts(self, block: Floats, inner: int) -> list[_Part]:
-        """Tiles of a product with this inner dimension; several for each thread."""
+        """Return the tiles of a product with this inner dimension; several for each thread."""
         (height, width), (rows, columns) = block.shape, self.tile
         rows = min(rows, max(1, height))
         if self._narrow:  # in small products threads of BLAS would wait for each other more than work
@@ -153,7 +153,7 @@ class Tiles:
         return [(i, j) for i in slices(height, rows) for j in slices(width, columns)]
 
     def load(self, source: npt.NDArray[Any], work: Floats) -> None:
-        """Residues of the source into `work`, which may be the same array.
+        """Load the residues of the source into `work`, which may be the same array.
 
         Raises:
             BadInput: an entry is no integer, or too large for its type to have all integers.
@@ -181,7 +181,7 @@ class Tiles:
             self._each(fill, [(i, slice(None)) for i in slices(len(source), _TILE[0])], source.size)
 
     def eliminate(self, target: Floats, multipliers: Floats, rows: Floats, *, reduce: bool) -> None:
-        """`target -= multipliers @ rows`, with the product of a tile at a time."""
+        """Carry out `target -= multipliers @ rows`, with the product of a tile at a time."""
 
         def subtract(buffers: _Buffers, i: slice, j: slice) -> None:
             target[i, j] -= buffers.multiply(multipliers[i], rows[:, j])
@@ -191,7 +191,7 @@ class Tiles:
         self._each(subtract, self._parts(target, len(rows)), target.size * (1 + len(rows) // 64))
 
     def transform(self, block: Floats, operations: Floats) -> None:
-        """`block = operations @ block`, reduced."""
+        """Replace `block` by `operations @ block`, reduced."""
 
         def replace(buffers: _Buffers, i: slice, j: slice) -> None:
             block[:, j] = buffers.multiply(operations, block[:, j])
@@ -200,11 +200,11 @@ class Tiles:
         self._each(replace, self._parts(block, len(block)), block.size)
 
     def reduce(self, block: Floats) -> None:
-        """Centred residues in place of integers that the type has exactly."""
+        """Put centred residues in place of integers that the type has exactly."""
         self._each(lambda buffers, i, j: buffers.reduce(block[i, j]), self._parts(block, 1), block.size)
 
     def columns(self, block: Floats, columns: Sequence[int]) -> Floats:
-        """A copy of some columns, a few rows at a time: NumPy runs down one column after the other."""
+        """Return a copy of some columns, a few rows at a time: NumPy runs down one column after the other."""
         copy = np.empty((len(block), len(columns)), block.dtype)
 
         def fill(buffers: _Buffers, rows: slice, every: slice) -> None:
@@ -215,5 +215,5 @@ class Tiles:
 
 
 def slices(length: int, size: int) -> Iterator[slice]:
-    """Pieces of at most this size, one after the other."""
+    """Return slices of at most this size, one after the other."""
     return (slice(start, min(start + size, length)) for start in range(0, length, size))

@@ -95,7 +95,7 @@ class Fiber(Result):
         return self.total if self.total is not None or self.near is None else self.near.value
 
     def lines(self) -> Lines:
-        """As the command `fiber` prints it."""
+        """Return the lines as the command `fiber` prints them."""
         lines = [("network", network_line(self.architecture))]
         if self.conditions:
             from lightning_sym.fibers.conditions import condition_lines
@@ -144,7 +144,7 @@ class Fiber(Result):
         return f"at least {self.near.lower} and at most {self.near.upper}{space} near these weights"
 
     def _nearby(self) -> Lines:
-        """What the fiber is near the weights, where nothing says what it is elsewhere."""
+        """Return what the fiber is near the weights, where nothing says what it is elsewhere."""
         if self.complete or self.near is None or self.near.value is None:
             return []
         if self.near.is_orbit:
@@ -177,7 +177,7 @@ AT_LEAST = "at least the symmetries that every network has"
 
 
 def symmetry_generators(shape: Architecture) -> tuple[str, ...]:
-    """The symmetries that a network has for all weights, in words.
+    """Return the symmetries that a network has for all weights, in words.
 
     Raises:
         BadInput: the network has an option for which they are not known.

@@ -48,5 +48,5 @@ class AskedFiber:
         return tensor_hypotheses.TensorQuestion(self.weights, self.tokens, self.seed)
 
     def near(self) -> LocalDimension | None:
-        """Bounds for the dimension near the weights."""
+        """Return bounds for the dimension near the weights."""
         return local_dimension(self.weights, self.tokens, seed=self.seed, budget=self.budget)

@@ -73,7 +73,7 @@ class PairInBalls(Pair):
         return [max(map(_length, w.all_held.values())) for w in self.weights]
 
     def in_balls(self, number: int) -> list[BallMatrix] | list[LaterBalls]:
-        """All matrices of a network; those of a large one when they are needed."""
+        """Return all matrices of a network; those of a large one when they are needed."""
         if self.weights[number].as_given:
             return list(map(LaterBalls, self.weights[number].all_held.values()))
         return list(map(BallMatrix.of, self.exact[number]))
@@ -91,7 +91,7 @@ class PairInBalls(Pair):
         return self.shapes[0].normalization == SOFTMAX
 
     def by_balls(self, x: RationalMatrix, bits: int) -> Comparison | None:
-        """Whether balls tell the outputs apart."""
+        """Return whether balls tell the outputs apart."""
         for number in range(2):
             self.work.spend(self._outputs_cost(number, bits), f"outputs in balls of {bits} bits", number, 2)
         if bits > self.bits:  # what is said of agreement is about the highest precision
@@ -119,7 +119,7 @@ class PairInBalls(Pair):
         return replace(found, entry=entry, precision=bits, prefix=self.prefix)
 
     def by_inputs(self, most_bits: int = MOST_BITS) -> Comparison | None:
-        """An input where outputs differ: exact ones, or balls with more and more bits."""
+        """Return an input where outputs differ: exact ones, or balls with more and more bits."""
         if self.polynomial:
             return next((c for _ in range(self.evaluations) if (c := self.exactly(LARGE_INPUT)) is not None), None)
         bits = FIRST_BITS
@@ -136,12 +136,12 @@ class PairInBalls(Pair):
         return outputs_cost(self.evaluated[number], bits, combined=not self.weights[number].as_given)
 
     def affords_balls(self, bits: int) -> bool:
-        """Whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""
+        """Return whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""
         known = self.shapes[0].normalization is None or self.shapes[0].normalization.function is not None
         return known and self._few_tokens and self.work.allows(self.balls_cost(bits))
 
     def balls_cost(self, bits: int) -> float:
-        """Seconds for the outputs of both in balls of so many bits, at one input."""
+        """Return seconds for the outputs of both in balls of so many bits, at one input."""
         return sum(self._outputs_cost(number, bits) for number in range(2))
 
     @property
@@ -156,7 +156,7 @@ class PairInBalls(Pair):
         return 200 * self.evaluated[0].tokens ** 2 <= DEFAULT_MEMORY
 
     def exact_cost(self, bound: int) -> float:
-        """Seconds for exact outputs of both, whatever the bound."""
+        """Return seconds for exact outputs of both, whatever the bound."""
         del bound
         return sum(exact_outputs_cost(s, bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
 
@@ -166,7 +166,7 @@ class PairInBalls(Pair):
         return self.shapes[0].normalization is None and self.prefix is None
 
     def undecided(self) -> Comparison:
-        """What is said where nothing was proved: how far outputs agreed."""
+        """Return what is said where nothing was proved: how far outputs agreed."""
         if self.large and self.prefix is None:
             return super().undecided()
         found = Comparison(Answer.UNDECIDED, Reason.AGREEMENT, evaluations=self.agreed)
@@ -193,7 +193,7 @@ def _moderate(weights: Weights, shape: Architecture) -> Iterator[int]:
 
 
 def _size(matrix: npt.NDArray[Any]) -> float:
-    """The logarithm of the largest absolute value, to the base 2; for zero that of nothing."""
+    """Return the logarithm of the largest absolute value, to the base 2; for zero that of nothing."""
     if is_plain(matrix):
         largest = float(abs(matrix.astype(float)).max())
         return log2(largest) if largest else -inf
@@ -202,5 +202,5 @@ def _size(matrix: npt.NDArray[Any]) -> float:
 
 
 def _length(matrix: npt.NDArray[Any]) -> int:
-    """Bits of the longest entry over a common denominator."""
+    """Return bits of the longest entry over a common denominator."""
     return dyadic_bits(matrix) if is_plain(matrix) else RationalMatrix.of(matrix).bits

@@ -75,7 +75,7 @@ class Canonical(Result):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def lines(self) -> Lines:
-        """As the command `canonical` prints it."""
+        """Return the lines as the command `canonical` prints them."""
         shape = self.weights.architecture(self.tokens)
         said = [("network", network_line(shape)), ("known from", self.theorem)]
         said += [*labelled("tried", map(str, self.tried)), ("hash", self.hash)]
@@ -93,7 +93,7 @@ def canonical(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Canonical:
-    """The canonical representative of all weights with the same function.
+    """Return the canonical representative of all weights with the same function.
 
     Args:
         weights: exact weights: of a softmax network, or of a lightning network with one head and nothing added, or
@@ -143,7 +143,7 @@ def canonical(
 def _softmax(
     weights: Weights, tokens: int, memory: int, budget: Work, progress: Progress | None
 ) -> tuple[Canonical, bool]:
-    """The canonical weights with what says that they are, and whether it has been shown that they are the same."""
+    """Return the canonical weights with what says that they are, and whether they were shown to be the same."""
     bits = max(RationalMatrix.of(m).bits for m in weights.matrices.values())
     budget.spend(arrangement_cost(weights.architecture(tokens), bits), "arrangement", 0, 3)
     arrangement = arranged(NetworkCircuits.of(weights), tokens)
@@ -182,7 +182,7 @@ def _softmax(
 
 
 def _no_layers(circuits: NetworkCircuits, embed: RationalMatrix, unembed: RationalMatrix) -> NetworkCircuits:
-    """A linear map of each token; without skip connections by values that all keys together are multiplied with."""
+    """Return a linear map of each token; without skips by values that all keys together are multiplied with."""
     if circuits.form.skip:
         return replace(circuits, embed=embed, layers=[[]], widths=(embed.shape[0],) * 2, unembed=unembed)
     m, n = unembed.shape
@@ -192,7 +192,7 @@ def _no_layers(circuits: NetworkCircuits, embed: RationalMatrix, unembed: Ration
 
 
 def _visible(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
-    """One head a layer, no skip: what docs/softmax-fibers.md says that the function shows, on the input."""
+    """Return what docs/softmax-fibers.md says that the function shows, on the input; one head a layer, no skip."""
     forms, value = circuit_virtual_weights(circuits)
     attention = [form.fractions() for form in forms]
     if circuits.form.causal and tokens == 2:
@@ -209,7 +209,10 @@ def _visible(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
 
 
 def _zeros_late(attention: list[ObjectArray]) -> list[ObjectArray]:
-    """Zero layers behind the skew ones next to them: one that passes such a layer halves it (Theorem 4, two tokens)."""
+    """Return attention matrices with zero ones moved behind skew ones next to them.
+
+    A skew one is halved by each zero one that it passes (Theorem 4, two tokens).
+    """
     found: list[ObjectArray] = []
     waiting: list[ObjectArray] = []
     for a in attention:
@@ -251,7 +254,7 @@ def _lightning(weights: Weights, tokens: int, budget: Work) -> Canonical:
 
 
 def _scaled(virtual: VirtualWeights) -> VirtualWeights:
-    """The first entry of each attention matrix that is not zero made 1 (Eq. 13)."""
+    """Return virtual weights with the first entry of each attention matrix that is not zero made 1 (Eq. 13)."""
     power = Fraction(1)
     room = LONGEST + max(map(bits_of, virtual.value.ravel()))
     attention = []

@@ -36,7 +36,7 @@ COEFFICIENT = 4e-6
 
 
 def tensors_in_normal_form(asked: AskedFiber) -> tuple[NetworkCircuits, str]:
-    """A network with the same layer tensors that every network with this function has in common, and its theorem.
+    """Return a network with the layer tensors that every network with this function has in common, and its theorem.
 
     Raises:
         BadInput: a hypothesis of Theorem 1 or 3 is not known to hold, of Theorem 1 with one background token.
@@ -67,7 +67,7 @@ def tensors_in_normal_form(asked: AskedFiber) -> tuple[NetworkCircuits, str]:
 
 
 def _between_streams(net: NetworkCircuits) -> NetworkCircuits:
-    """Layer tensors between `E` and `U`, in bases of the streams that they determine."""
+    """Return layer tensors between `E` and `U`, in bases of the streams that they determine."""
     before, layers = net.embed, list[list[HeadCircuits]]()
     for i, heads in enumerate(net.layers, start=1):
         behind = net.unembed if i == len(net.layers) else None
@@ -85,7 +85,7 @@ def _between_streams(net: NetworkCircuits) -> NetworkCircuits:
 
 
 def _in_basis(net: NetworkCircuits, basis: RationalMatrix) -> NetworkCircuits:
-    """The same function, in coordinates of the stream in this basis of it."""
+    """Return the same function, in coordinates of the stream in this basis of it."""
     inverse = basis.inverse()
     if inverse is None:
         raise ProgramError("pivot columns of an embedding of full rank must be a basis")
@@ -94,7 +94,7 @@ def _in_basis(net: NetworkCircuits, basis: RationalMatrix) -> NetworkCircuits:
 
 
 def _first(matrix: RationalMatrix) -> tuple[int, int, Fraction]:
-    """The place of the first entry that is not 0, and the entry."""
+    """Return the place of the first entry that is not 0, and the entry."""
     entries = matrix.fractions()
     row, column = next(place for place in product(*map(range, entries.shape)) if entries[place])
     return row, column, entries[row, column]
@@ -114,7 +114,7 @@ def _one_head(heads: Sequence[HeadCircuits]) -> Iterator[HeadCircuits]:
 
 
 def _coefficients(heads: Sequence[HeadCircuits]) -> ObjectArray:
-    """Those of a tensor, by the row that is written and the coordinate that it begins with: matrices `A`."""
+    """Return those of a tensor, by the row that is written and the coordinate that it begins with: matrices `A`."""
     pairs = [(head.attention.fractions(), head.value.fractions()) for head in heads]
     rows, size = pairs[0][1].shape
     forms = np.full((rows, size, size, size), Fraction(0), dtype=object)

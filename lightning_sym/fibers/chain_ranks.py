@@ -25,7 +25,7 @@ from lightning_sym.system.fields import Field, Q, prime_field, weights_modulo_a_
 
 
 def exact_chain(weights: Weights) -> Chain:
-    """Over the rationals.
+    """Return the chain of layers over the rationals.
 
     Raises:
         BadInput: weights of another network than a lightning network with one head and nothing added; or letters.
@@ -34,7 +34,7 @@ def exact_chain(weights: Weights) -> Chain:
 
 
 def chain_mod_p(weights: Weights) -> Chain | None:
-    """Modulo the first prime that divides no denominator; `None` if there is none.
+    """Return the chain modulo the first prime that divides no denominator; `None` if there is none.
 
     Raises:
         BadInput: as for `exact_chain`.
@@ -54,7 +54,10 @@ class Chain:
     field: Field[Any, Any]
 
     def __post_init__(self) -> None:
-        """Products and their ranks; a product has no larger rank than its factors, which have shorter numbers."""
+        """Compute the products and their ranks.
+
+        A product has no larger rank than its factors, which have shorter numbers.
+        """
         self.ranks: list[int] = [self.layers[0].query.shape[1]]
         self.products: list[Any] = []  # P_1, ..., P_l
         self.read: list[tuple[Any, Any]] = []  # Q_i P_{i-1} and K_i P_{i-1}
@@ -78,7 +81,7 @@ class Chain:
         return self.field.rank(matrix, min(matrix.shape))
 
     def rank(self) -> int | None:
-        """The rank of the differential, over the rationals; `None` where what is known does not decide it."""
+        """Return the rank of the differential, over the rationals; `None` where what is known does not decide it."""
         forms, value = self.attention_ranks, self.ranks[-1]
         if 0 in forms[:-1] or not (forms[-1] or value):
             return 0  # the function has order two or more there
@@ -95,7 +98,7 @@ class Chain:
         return self._virtual_rank(value=True, layers=range(1, depth + 1)) - (depth - 1) - kernel
 
     def rank_at_least(self) -> int | None:
-        """The same where all hypotheses hold; over GF(p) a lower bound, as they then hold over the rationals too."""
+        """Return the same where all hypotheses hold; over GF(p) a lower bound, as they hold over the rationals too."""
         forms, depth = self.attention_ranks, len(self.layers)
         fails = not self.ranks[-1] or not forms[-1] or any(form < 2 for form in forms[:-1])
         if fails or self._is_skew() or self._is_square():
@@ -103,17 +106,17 @@ class Chain:
         return self._virtual_rank(value=True, layers=range(1, depth + 1)) - depth
 
     def _is_skew(self) -> bool:
-        """Whether a form is skew-symmetric, of several."""
+        """Return whether a form is skew-symmetric, of several."""
         return len(self.layers) > 1 and any(not self._rank(a + a.mT) for a in self.attention)
 
     def _is_square(self) -> bool:
-        r"""Whether $\tilde A_l = h g^\top$ and $\tilde V = v h^\top$, neither of them zero."""
+        r"""Return whether $\tilde A_l = h g^\top$ and $\tilde V = v h^\top$, neither of them zero."""
         if self.attention_ranks[-1] > 1 or self.ranks[-1] > 1:
             return False
         return self.field.rank(self.field.stacked((self.attention[-1].mT, self.products[-1])), 2) == 1
 
     def _virtual_rank(self, *, value: bool, layers: Sequence[int]) -> int:
-        """The rank of the differential of some of the virtual weights, the forms of these layers and the value."""
+        """Return the rank of the differential of some virtual weights, the forms of these layers and the value."""
         p, depth = self.ranks, len(self.layers)
         total = 0
         for i in layers:
@@ -125,7 +128,7 @@ class Chain:
         return total + (p[depth - 1] * int(self.layers[-1].value.shape[0]) if value else 0)
 
     def _rows_behind(self, j: int, *, value: bool, layers: Sequence[int]) -> Iterator[Any]:
-        """What is read of space `j` by the layers behind, and at the end."""
+        """Yield what is read of space `j` by the layers behind, and at the end."""
         through = None
         for i, layer in enumerate(self.layers[j:], start=j + 1):
             if i in layers:
@@ -138,7 +141,10 @@ class Chain:
             yield through
 
     def stratum_dimension(self) -> int:
-        """Of the weights with the same virtual weights and ranks of products; ranks of keys may be larger."""
+        """Return the dimension of the weights with the same virtual weights and ranks of products.
+
+        Ranks of keys may be larger.
+        """
         p, depth, total = self.ranks, len(self.layers), 0
         for i, (query, _, value) in enumerate(self.layers, start=1):
             (a, d), d_out, before = query.shape, value.shape[0], p[i - 1]
@@ -154,7 +160,7 @@ class Chain:
         return total
 
     def ranks_are_fixed(self) -> bool:
-        """Whether weights near these with the same virtual weights up to scale have the same ranks of products.
+        """Return whether weights near these with the same virtual weights up to scale have the same ranks of products.
 
         They are not smaller, they fall, and Sylvester's inequality bounds them by what the layers behind lead on.
         """
@@ -174,12 +180,12 @@ class Chain:
         return all(most <= known for most, known in zip(high, self.ranks, strict=False))
 
     def _determined(self, j: int) -> int:
-        """The dimension of the rows of the value and of the rows and columns of all forms behind space `j`."""
+        """Return the dimension of the rows of the value and of the rows and columns of all forms behind space `j`."""
         rows = [self.products[-1], *(m for a in self.attention[j:] for m in (a, a.mT))]
         return self.field.rank(self.field.stacked(rows), self.ranks[j])
 
     def _square_kernel(self) -> int:
-        r"""Dimension of all $(w g^\top, -v w^\top)$ in the image, which the last layer does not see if it is square."""
+        r"""Return the dimension of all $(w g^\top, -v w^\top)$ in the image, which a square last layer does not see."""
         attention, value = self.attention[-1], self.products[-1]
         depth, p, total = len(self.layers), self.ranks, self.ranks[-2]
         column = next(j for j, row in enumerate(value.mT.fractions()) if any(row))

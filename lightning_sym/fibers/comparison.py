@@ -37,7 +37,7 @@ class Reason(StrEnum):
     message: str
 
     def __new__(cls, word: str, message: str) -> Reason:
-        """A word with its line."""
+        """Return a word with its line."""
         member = str.__new__(cls, word)
         member._value_ = word
         member.message = message
@@ -116,7 +116,7 @@ class Comparison(Result):
         return f"{self.reason.message} ({self.theorem})" if self.theorem else self.reason.message
 
     def lines(self) -> Lines:
-        """As the command `same` prints it."""
+        """Return the lines as the command `same` prints them."""
         network = [("network", network_line(*self.networks))] if self.networks else []
         lines = [*network, ("function", self.answer.value), *self._evidence()]
         if self.prefix is not None and (self.input is not None or self.evaluations):
@@ -200,7 +200,7 @@ class Comparison(Result):
 
 
 def _digits(distance: Fraction) -> int:
-    """The largest `k` with `distance <= 10^-k`, up to 10,000."""
+    """Return the largest `k` with `distance <= 10^-k`, up to 10,000."""
     digits = 0
     while digits < 10_000 and distance * 10 ** (digits + 1) <= 1:
         digits += 1

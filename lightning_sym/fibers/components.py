@@ -22,7 +22,7 @@ from lightning_sym.rings.arrays import ObjectArray
 
 
 def orbits(shape: Architecture, virtual: VirtualWeights) -> Iterator[Component]:
-    """The rescalings, and what moves lead to."""
+    """Yield the rescalings, and what moves lead to."""
     shape.require_plain("the orbits of a fiber")
     for path in known_partners(virtual, shape.tokens):
         steps = tuple(move.described(shape.depth) for move, _ in path)
@@ -31,7 +31,7 @@ def orbits(shape: Architecture, virtual: VirtualWeights) -> Iterator[Component]:
 
 
 def orbit(shape: Architecture, point: VirtualWeights, description: str, steps: tuple[str, ...] = ()) -> Component:
-    """All that rescalings, and skew-symmetric parts that do not matter, lead to."""
+    """Return all that rescalings, and skew-symmetric parts that do not matter, lead to."""
     shape.require_plain("an orbit of a fiber")
     depth, d = shape.depth, shape.widths[0]
     generators: tuple[str, ...]
@@ -55,7 +55,7 @@ def _scales(depth: int) -> tuple[Parameter, ...]:
 
 
 def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[Component, ...], str, str]:
-    """Every way to be zero, from the criterion at the head of `fiber`."""
+    """Return every way to be zero, from the criterion at the head of `fiber`."""
     shape.require_plain("the fiber of the zero function")
     depth, d, d_out = shape.depth, shape.widths[0], shape.widths[-1]
     square, skew, values = d * d, d * (d - 1) // 2, d * d_out
@@ -103,7 +103,7 @@ def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[C
 
 
 def one_token(virtual: VirtualWeights) -> Iterator[Component]:
-    r"""One layer, one token: all ways to write $(x^\top A x)\, V x$, which is not zero, as such a product.
+    r"""Yield one layer, one token: all ways to write $(x^\top A x)\, V x$, which is not zero, as such a product.
 
     The quadratic form `q` is determined up to scale if the rows of `V` have no common factor, that is if
     $\operatorname{rk} V \ge 2$. Otherwise $V = v w^\top$, and the new form is any product of two of the three linear

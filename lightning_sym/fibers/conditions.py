@@ -101,7 +101,7 @@ class TransformerConditions(Result):
     conditions: tuple[Condition, ...]
 
     def lines(self) -> Lines:
-        """Network, conditions, and the theorem that they make true of these weights."""
+        """Return lines with network, conditions, and the theorem that they make true of these weights."""
         theorem = "none: not certified by these theorems" if self.theorem is None else str(self.theorem)
         return [("network", network_line(self.architecture)), *condition_lines(self.conditions), ("theorem", theorem)]
 
@@ -109,17 +109,17 @@ class TransformerConditions(Result):
         return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines())
 
     def hold(self, *names: str) -> bool:
-        """Whether all conditions with these names hold, one of them at least having been tested."""
+        """Return whether all conditions with these names hold, one of them at least having been tested."""
         mine = [c.holds for c in self.conditions if c.name in names]
         return bool(mine) and all(holds is True for holds in mine)
 
     def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
-        """What is wrong where a hypothesis is not known to hold; one that was not tested is not."""
+        """Return what is wrong where a hypothesis is not known to hold; one that was not tested is not."""
         found = self._tested.get((hypothesis.name, i))
         return f"{hypothesis.name} was not tested" if found is None else found.failing
 
     def failing(self, needs: Sequence[Hypothesis]) -> str | None:
-        """The first of these hypotheses that is not known to hold."""
+        """Return the first of these hypotheses that is not known to hold."""
         return failing(self, needs)
 
     @cached_property
@@ -146,7 +146,7 @@ class TransformerConditions(Result):
 
 
 def condition_lines(conditions: Iterable[Condition]) -> Lines:
-    """A line for each kind of condition and evidence, with the layers that have it."""
+    """Return a line for each kind of condition and evidence, with the layers that have it."""
     lines: Lines = []
     for (name, holds, evidence), group in groupby(conditions, key=lambda c: (c.name, c.holds, c.evidence)):
         places = [c.layer for c in group]
@@ -158,12 +158,12 @@ def condition_lines(conditions: Iterable[Condition]) -> Lines:
 
 
 def weaker_by(conditions: Iterable[Condition]) -> str:
-    """What allows (a*), (a'*) where these conditions have them in place of (a), (a')."""
+    """Return what allows (a*), (a'*) where these conditions have them in place of (a), (a')."""
     return "Proposition 15" if any(c.name.endswith("*)") for c in conditions) else ""
 
 
 def require_softmax(weights: Weights, tokens: int) -> Architecture:
-    """The network, refused unless it is a softmax network of numbers.
+    """Return the network, refused unless it is a softmax network of numbers.
 
     Raises:
         BadInput: it is another one.
@@ -221,7 +221,7 @@ class SoftmaxConditions:
         return max(self.architecture.widths) <= LARGEST and max(entry_bits(self._weights).values()) <= LONGEST_BITS
 
     def tested(self, hypothesis: Hypothesis, i: int) -> Condition:
-        """What is known of a hypothesis on layer, or space, `i`."""
+        """Return what is known of a hypothesis on layer, or space, `i`."""
         at = hypothesis.name, i
         if at not in self._known:
             self._known[at] = self._test(hypothesis, i)
@@ -241,7 +241,7 @@ class SoftmaxConditions:
         return Condition(name.replace(")", "*)") if shown.starred else name, i, shown.holds, shown.evidence)
 
     def _decided(self, hypothesis: Hypothesis, i: int) -> Finding | None:
-        """What is known over the rationals, by spaces of a small network, else by a relation of matrices."""
+        """Return what is known over the rationals, by spaces of a small network, else by a relation of matrices."""
         shape, weights = self.architecture, self._weights
         is_small = max(*shape.widths, shape.input_width, shape.output_width) <= SMALL
         if is_small and shape.heads * shape.depth <= MOST_HEADS:
@@ -258,7 +258,7 @@ class SoftmaxConditions:
         return None
 
     def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
-        """What is wrong with a hypothesis on layer, or space, `i` where it is not known to hold, with its evidence."""
+        """Return what is wrong with a hypothesis on layer, or space, `i` if it is not known to hold, with evidence."""
         return self.tested(hypothesis, i).failing
 
     @property
@@ -267,7 +267,7 @@ class SoftmaxConditions:
         return weaker_by(self._known.values())
 
     def all(self) -> tuple[Condition, ...]:
-        """All conditions; those of Theorem 11 alone only where Corollary 5 falls short without it."""
+        """Return all conditions; those of Theorem 11 alone only where Corollary 5 falls short without it."""
         shape, known = self.architecture, [self.tested(*at) for at in places(COROLLARY_5, self.architecture)]
         if shape.depth > 1 and shape.tokens > 2 and not all(c.holds for c in known):
             known += [self.tested(*at) for at in places(BEYOND_WORDS, shape)]
@@ -275,14 +275,14 @@ class SoftmaxConditions:
 
 
 def _circuit(head: HeadCircuits, kind: str) -> RationalMatrix:
-    """A matrix of a head that a relation is about: its values, its scores, or twice their symmetric part."""
+    """Return a matrix of a head that a relation is about: its values, its scores, or twice their symmetric part."""
     if kind == "V":
         return head.value
     return head.attention + head.attention.mT if kind == "skew A" else head.attention
 
 
 def _in_words(kind: str, parts: list[tuple[Fraction | int, str]]) -> str:
-    """A relation that holds over the rationals, such as `A1.1 - 2 A1.3 = 0 over Q`."""
+    """Return a relation that holds over the rationals, such as `A1.1 - 2 A1.3 = 0 over Q`."""
     text = ""
     for c, number in parts:
         sign = (" - " if text else "-") if c < 0 else (" + " if text else "")

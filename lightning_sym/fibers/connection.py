@@ -62,7 +62,7 @@ class Connection(Result):
     sought: bool = True
 
     def lines(self) -> Lines:
-        """As the command `same` prints it."""
+        """Return the lines as the command `same` prints them."""
         factors = [f"A~{i}' = {spelled(x)} A~{i}" for i, x in enumerate(self.factors, start=1)]
         value = f"V~' = {spelled(self.value_factor)} V~"
         lines = [("because", ", ".join([*factors, value]) + "; the factors cancel (Eq. 13)")]
@@ -92,7 +92,7 @@ class Connection(Result):
         return self.formula()
 
     def formula(self) -> str:
-        """How virtual weights become others, as a formula."""
+        """Return how virtual weights become others, as a formula."""
         parts = [
             *((rf"\tilde A_{{{i}}}", x) for i, x in enumerate(self.factors, start=1)),
             (r"\tilde V", self.value_factor),
@@ -104,7 +104,7 @@ class Connection(Result):
 
 
 def connect(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Connection, Path] | None:
-    """Moves and a rescaling, with symmetric parts only where that is needed; matrices are of flint's."""
+    """Return moves and a rescaling, with symmetric parts only where needed, in flint's matrices; or `None`."""
     if (found := rescaling_factors(visible_weights(old, tokens), visible_weights(new, tokens))) is not None:
         symmetric = rescaling_factors(old, new) is None
         return Connection((), *found, symmetric_parts=symmetric, virtual=in_fractions(old)), ()
@@ -148,7 +148,7 @@ def with_weights(first: Weights, second: Weights, connection: Connection, path: 
 
 
 def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | None:
-    """Weights of the same shape after a move, up to rescaling."""
+    """Return weights of the same shape after a move, up to rescaling."""
     if move.name is MoveName.EXCHANGE:
         try:
             return swap(weights, layer=move.layer)
@@ -158,7 +158,7 @@ def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | Non
 
 
 def with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
-    """Weights with other virtual weights, and the same value matrices in all layers but the last, where there are."""
+    """Return weights with other virtual weights, and the same value matrices in all layers but the last, if any."""
     matrices = weights.numbers()
     before = _eye(weights.layers[0].query.shape[1])
     for i, (layer, attention) in enumerate(zip(weights.layers, target.attention, strict=True), start=1):
@@ -180,7 +180,7 @@ def with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | 
 
 
 def _factored(matrix: ObjectArray, rows: int) -> tuple[ObjectArray, ObjectArray] | None:
-    """`Q`, `K` with so many rows and `K^T Q = matrix`, or `None` if its rank is larger."""
+    """Return `Q`, `K` with so many rows and `K^T Q = matrix`, or `None` if its rank is larger."""
     query, key = np.full((2, rows, matrix.shape[0]), Fraction(0), dtype=object)
     for n in range(rows):
         where = next((index for index, entry in np.ndenumerate(matrix) if entry != 0), None)
@@ -219,7 +219,7 @@ def _with_matrices(first: Weights, second: Weights, connection: Connection) -> C
 
 
 def _query_key_matrix(old: Layer, new: Layer, before: RationalMatrix, scale: Fraction) -> ObjectArray | None:
-    """`C` with `C K = K' G` and `C^T Q' G = s Q`."""
+    """Return `C` with `C K = K' G` and `C^T Q' G = s Q`, or `None` if none is found."""
     a, turned = old.key.shape[0], old.query.scaled(scale)
     key, query = new.key @ before, new.query @ before
     if (found := intertwiner(old.key, key, query, turned)) is not None:
@@ -235,7 +235,7 @@ def _query_key_matrix(old: Layer, new: Layer, before: RationalMatrix, scale: Fra
 def _invertible_solution(
     matrix: RationalMatrix, right: RationalMatrix, shape: tuple[int, int] | None = None
 ) -> ObjectArray | None:
-    """An invertible `X` with `matrix X = right` (its entries row by row if `shape` is given), or `None` if not found.
+    """Return an invertible `X` with `matrix X = right` (its entries row by row if `shape` is given), or `None`.
 
     Solves for `X - 1`, so that the identity is what free entries fall back to.
     """

@@ -32,7 +32,7 @@ def _kept(bits: Bits) -> Lengths:
 
 
 def _common_bits(denominators: Iterable[int]) -> int:
-    """Of the common denominator, 0 if it is 1; where it is very long, an upper bound."""
+    """Return the bits of the common denominator, 0 if it is 1; where it is very long, an upper bound."""
     own, common, more = 0, 1, 0
     for denominator in denominators:
         own = max(own, denominator.bit_length())
@@ -46,8 +46,9 @@ def _common_bits(denominators: Iterable[int]) -> int:
 
 
 def _sizes(matrix: Held) -> tuple[list[int], int]:
-    """Bits of each row, its denominators cleared, and of the denominator over that of the whole matrix, times two,
-    with the longest numerator; 0 if all are integers."""
+    """Return bits of each row, its denominators cleared, and of the denominator over that of the whole matrix, times
+    two, with the longest numerator; 0 if all are integers.
+    """
     if is_plain(matrix):
         numerators, denominators = dyadic_sizes(matrix)
         both = int(numerators.max()) + 2 * int(denominators.max()) if denominators.any() else 0
@@ -62,8 +63,8 @@ def _sizes(matrix: Held) -> tuple[list[int], int]:
 
 
 def number_bits(weights: Weights) -> tuple[Bits, Bits]:
-    """How long the numbers of each matrix are, as `entry_bits`; and bits of a numerator and the denominator over that
-    of a whole matrix, none if all are integers.
+    """Return how long the numbers of each matrix are, as `entry_bits`; and bits of a numerator and the denominator over
+    that of a whole matrix, none if all are integers.
 
     Products mix the rows of a matrix, and the next layer cubes what comes of it.
 
@@ -83,7 +84,7 @@ def number_bits(weights: Weights) -> tuple[Bits, Bits]:
 
 
 def entry_bits(weights: Weights) -> Bits:
-    """Bits of the longest entry of each matrix, the denominators of a row cleared.
+    """Return bits of the longest entry of each matrix, the denominators of a row cleared.
 
     Example:
         >>> entry_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
@@ -93,7 +94,7 @@ def entry_bits(weights: Weights) -> Bits:
 
 
 def product_cost(m: int, k: int, n: int, bits: int, more_bits: int) -> float:
-    """Seconds for a product of an `m x k` by a `k x n` matrix.
+    """Return seconds for a product of an `m x k` by a `k x n` matrix.
 
     Example:
         >>> product_cost(10, 10, 10, 8, 8) < 0.001
@@ -105,7 +106,7 @@ def product_cost(m: int, k: int, n: int, bits: int, more_bits: int) -> float:
 
 
 def entries_cost(m: int, n: int, bits: int) -> float:
-    """Seconds for a matrix of numbers of their own that are compared.
+    """Return seconds for a matrix of numbers of their own that are compared.
 
     Example:
         >>> entries_cost(10, 10, 64) < 0.001
@@ -117,7 +118,7 @@ def entries_cost(m: int, n: int, bits: int) -> float:
 
 
 def virtual_weights_cost(weights: Weights, bits: Bits, fractions: Bits) -> float:
-    """Seconds for the virtual weights, their ranks, and a comparison; lengths as `number_bits` gives them.
+    """Return seconds for the virtual weights, their ranks, and a comparison; lengths as `number_bits` gives them.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
@@ -128,7 +129,7 @@ def virtual_weights_cost(weights: Weights, bits: Bits, fractions: Bits) -> float
 
 
 def virtual_residues_cost(weights: Weights) -> float:
-    """Seconds for the same modulo a prime.
+    """Return seconds for the same modulo a prime.
 
     Example:
         >>> virtual_residues_cost(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})) < 0.001
@@ -144,7 +145,7 @@ def _of_virtual_weights(shape: Architecture, bits: Lengths, fractions: Lengths, 
 
 
 def solving_cost(weights: Weights, bits: Bits) -> float:
-    """Seconds for the linear systems, layer by layer, for a group element that leads to weights with such numbers.
+    """Return seconds for the linear systems, layer by layer, for a group element that leads to weights this long.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
@@ -165,7 +166,7 @@ def _of_solving(shape: Architecture, bits: Lengths) -> float:
 
 
 def evaluation_cost(weights: Weights, bits: Bits, fractions: Bits, tokens: int, bound: int) -> float:
-    """Seconds for one exact evaluation at integers up to `bound`; lengths as `number_bits` gives them.
+    """Return seconds for one exact evaluation at integers up to `bound`; lengths as `number_bits` gives them.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})

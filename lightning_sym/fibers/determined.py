@@ -44,7 +44,10 @@ class _TwoTokens:
         self.alike = self.first
 
     def scores(self, heads: Sequence[HeadCircuits], *, formal: bool) -> list[tuple[Fraction, ...]]:
-        """Of each head the score of the first key less that of the second, for the second query, or its part in x_1."""
+        """Return for each head the score of the first key less that of the second.
+
+        It is for the second query, or its part in x_1.
+        """
         apart, query = self.first - self.second, self.second if formal else self.alike
         ones = RationalMatrix.of([[1] * apart.shape[0]]) if apart.shape[0] else RationalMatrix.zero(1, 0)
         return [tuple((ones @ (apart * (h.attention @ query))).fractions().ravel()) for h in heads]
@@ -65,7 +68,7 @@ class _TwoTokens:
 
 
 def seen_apart(first: NetworkCircuits, second: NetworkCircuits, source: random.Random, *, formal: bool) -> bool:
-    """Whether no order of heads makes the words and the scores of two tokens of two networks equal.
+    """Return whether no order of heads makes the words and the scores of two tokens of two networks equal.
 
     Args:
         first: scores of the heads of a layer are different functions.
@@ -131,7 +134,7 @@ class _Determined:
 
 
 def _row(number: str, about: Callable[[_Determined], bool], *needs: TheoremNeed) -> TheoremRow[_Determined, Any]:
-    """A theorem by which streams move together, or for Theorem 4 words and scores agree, if the functions are equal."""
+    """Return a theorem by which streams move together, or for Theorem 4 words and scores agree, if functions do."""
     words = needs == WORDS
 
     def prove(pair: _Determined) -> tuple[Reason, str] | None:
@@ -161,7 +164,7 @@ def apart_by_theorem(
     budget: Work,
     theorems: slice = slice(None),
 ) -> tuple[tuple[Reason, str] | None, tuple[FellShort, ...]]:
-    """Whether two softmax networks are different functions, by the conditions that the first one fulfils.
+    """Return whether two softmax networks are different functions, by the conditions that the first one fulfils.
 
     What is given back is the reason and its theorem, and which theorems fell short.
 

@@ -39,7 +39,7 @@ class TensorPair:
         return self.tensors.shape
 
     def has_no_larger_ranks(self) -> bool:
-        """Whether the layers of the other network have no larger ranks."""
+        """Return whether the layers of the other network have no larger ranks."""
         tensors = self.tensors.tested[0]
         return all(b <= a for a, b in zip(tensors.ranks, ranks_bounding(self.other, tensors.background), strict=True))
 
@@ -73,5 +73,5 @@ APART: tuple[TheoremRow[TensorPair, str], ...] = (
 
 
 def apart_by_tensors(pair: TensorPair) -> tuple[str | None, tuple[FellShort, ...]]:
-    """The theorem that says that two networks are different functions, if one does, and what fell short."""
+    """Return the theorem that says that two networks are different functions, if one does, and what fell short."""
     return ask(pair, APART, Work())

@@ -38,7 +38,7 @@ from typing import NamedTuple
 
 
 def product_fiber_dimension(rows: int, columns: int, inner: int, rank: int) -> int:
-    """Dimension of the pairs of factors of a matrix.
+    """Return the dimension of the pairs of factors of a matrix.
 
     Args:
         rows, columns: of the matrix.
@@ -69,7 +69,7 @@ class Space(NamedTuple):
 
 
 def chain_fiber_dimension(spaces: Sequence[Space]) -> tuple[int, bool]:
-    """Dimension of the weights of a chain with given products, and whether they are a manifold by the argument above.
+    """Return the dimension of the weights of a chain with given products, and whether they are a manifold.
 
     Args:
         spaces: the input first, the output last; the input contains all of itself.
@@ -103,7 +103,7 @@ def chain_fiber_dimension(spaces: Sequence[Space]) -> tuple[int, bool]:
 
 
 def tight_widths(spaces: Sequence[Space]) -> list[str] | None:
-    """The widths of a chain that are as small as its products allow, by name: of inner spaces, and of readers.
+    """Return the widths of a chain that are as small as its products allow, by name: of inner spaces, and of readers.
 
     The weights with these products have two to this power connected components over the reals
     (`docs/real-fibers.md`, Proposition 1).

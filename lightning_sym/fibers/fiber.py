@@ -27,7 +27,7 @@ _NEAR = "docs/fibers-near-weights.md"
 
 
 def _symmetries(asked: AskedFiber) -> Fiber:
-    """What is known of all lightning networks."""
+    """Return what is known of all lightning networks."""
     asked.weights.require_numbers("the fiber")
     generators = symmetry_generators(asked.shape)
     return Fiber(asked.shape, "the symmetries of the network", None, AT_LEAST, generators, near=asked.near())
@@ -61,7 +61,7 @@ def fiber(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Fiber:
-    r"""The weights with the same function as `weights`.
+    r"""Return the weights with the same function as `weights`.
 
     Args:
         weights: exact weights; lightning or softmax, any heads, mask, skip connections, embeddings.
@@ -88,7 +88,7 @@ def fiber(
 
 
 def fiber_within(asked: AskedFiber) -> Fiber:
-    """The same within a budget that others spend too.
+    """Return the same within a budget that others spend too.
 
     Raises:
         BadInput: another normalization, or letters.
@@ -102,7 +102,7 @@ def fiber_within(asked: AskedFiber) -> Fiber:
 
 
 def _real(asked: AskedFiber, found: Fiber) -> RealComponents:
-    """The connected components over the reals, where the rows have not counted them."""
+    """Return the connected components over the reals, where the rows have not counted them."""
     if asked.shape.heads > 1 or not found.components:
         return unknown("no proposition counts them for such a network")
     if not asked.budget.begins(counting_cost(found.virtual, len(found.components)), "connected components"):

@@ -44,7 +44,7 @@ def frames(weights: Weights, shape: Architecture, budget: Work) -> Iterator[Fram
     scores = not pattern_is_constant(shape)
 
     def allowed(step: Callable[..., object], *spaces: Subspace) -> bool:
-        """Whether the budget allows a step from these spaces: what that very step takes over sizes."""
+        """Return whether the budget allows a step from these spaces: what that very step takes over sizes."""
         price = Price("rationals")
         field = sizes_field(price)
         sized = circuits_over(field, shape, lambda name: Sizes(shapes[name], price, bits=lengths[name]))
@@ -94,11 +94,11 @@ def _integers(spaces: Iterable[Subspace]) -> list[RationalMatrix]:
 
 
 def kernel(matrix: RationalMatrix) -> ObjectArray:
-    """What the rows vanish on, rows of integers."""
+    """Return what the rows vanish on, rows of integers."""
     return numbers(integer_columns(null_columns(matrix)).mT)
 
 
 def numbers(matrix: RationalMatrix) -> ObjectArray:
-    """A matrix of integers as Python has them."""
+    """Return a matrix of integers as Python has them."""
     entries = [int(x) for x in matrix.flint.numer_denom()[0].entries()]
     return np.array(entries, dtype=object).reshape(matrix.shape)

@@ -62,7 +62,7 @@ class HeadRows:
         return rank(self.entries) if self.entries.size else 0
 
     def beside(self, other: HeadRows) -> HeadRows:
-        """The rows of both, longer."""
+        """Return the rows of both, longer."""
         return HeadRows(np.hstack([self.entries, other.entries]), self.prime)
 
     def _vanishes(self, row: npt.NDArray[Any]) -> bool:
@@ -71,17 +71,17 @@ class HeadRows:
     # ---- tests
 
     def independent(self) -> Finding:
-        """Whether the rows are linearly independent."""
+        """Return whether the rows are linearly independent."""
         found, count = self.rank, len(self.entries)
         return Finding(found == count, f"rank {found} of {count} {self.over}")
 
     def none_zero(self) -> Finding:
-        """Whether no row is zero."""
+        """Return whether no row is zero."""
         zero = [str(h) for h, row in enumerate(self.entries, start=1) if not row.any()]
         return Finding(not zero, f"{self._zero}: head {', '.join(zero)}" if zero else f"not zero {self.over}")
 
     def different(self, *, opposites: bool, weaker: bool) -> Finding:
-        """Whether no row is zero and no two are equal, with `opposites` also not opposite; independent rows are so."""
+        """Return whether no row is zero and no two are equal, with `opposites` also not opposite; or by their rank."""
         shown = self.independent()
         if shown.holds:
             return shown
@@ -91,7 +91,7 @@ class HeadRows:
         return shown if self.prime is not None else Finding(False, _said_of_scores(fault))
 
     def no_sum_zero(self) -> Finding:
-        """Whether the rows of no set of heads, with those of the pairs inside, add up to zero."""
+        """Return whether the rows of no set of heads, with those of the pairs inside, add up to zero."""
         shown = self.independent()
         if shown.holds:
             return shown
@@ -104,7 +104,7 @@ class HeadRows:
         return Finding(True, f"the {what} no set of heads is zero {self.over}")
 
     def no_two_opposite(self) -> Finding:
-        """Whether the first half of no head's row is, but for its sign, the second half of one, the same head's too."""
+        """Return whether the first half of no head's row is, up to sign, the second half of one, its own too."""
         if (fault := next(self.opposite_halves(), None)) is None:
             return Finding(True, f"no two add up to zero {self.over}")
         heads = [str(h) for h, c in enumerate(fault, start=1) if c]
@@ -188,7 +188,7 @@ NO_SUM_ZERO = Demand(HeadRows.no_sum_zero, HeadRows.sums)
 
 
 def different(*, opposites: bool, weaker: bool) -> Demand:
-    """Not zero and pairwise different, where `opposites` counts also not opposite; `weaker` than what has no star."""
+    """Return the demand that rows are not zero and differ; with `opposites`, are not opposite; or the `weaker` one."""
     return Demand(
         partial(HeadRows.different, opposites=opposites, weaker=weaker), partial(HeadRows.alike, opposites=opposites)
     )

@@ -53,7 +53,7 @@ def _side_by_side(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
 
 
 def separates_heads(carriers: Sequence[RationalMatrix], others: Sequence[RationalMatrix], inner: int) -> bool:
-    """Whether the corollary of Theorem 4 holds of `V_h` and `A_h^T`, or of these the other way round.
+    """Return whether the corollary of Theorem 4 holds of `V_h` and `A_h^T`, or of these the other way round.
 
     Args:
         carriers: `V_h`, or `A_h^T`.
@@ -83,7 +83,7 @@ def separates_heads(carriers: Sequence[RationalMatrix], others: Sequence[Rationa
 
 
 def mixes_heads(carriers: Residues, others: Residues, p: int, seed: int = 0) -> bool:
-    """Whether Theorem 4 holds of `V_h` and `A_h^T` modulo `p`, or of these the other way round.
+    """Return whether Theorem 4 holds of `V_h` and `A_h^T` modulo `p`, or of these the other way round.
 
     Minors with a common factor have one on a line where one of them keeps its degree, over the rationals and modulo
     `p` (lemma of Gauss).
@@ -118,7 +118,7 @@ def mixes_heads(carriers: Residues, others: Residues, p: int, seed: int = 0) -> 
 
 
 def _factors(shape: Architecture, i: int, head: HeadCircuits) -> int:
-    """The dimension of all factors of the products of one head."""
+    """Return the dimension of all factors of the products of one head."""
     before, behind = shape.widths[i - 1 : i + 1]
     total = product_fiber_dimension(before, before, shape.attention_ranks[i - 1], head.attention.rank())
     if shape.value_ranks is not None:
@@ -127,7 +127,7 @@ def _factors(shape: Architecture, i: int, head: HeadCircuits) -> int:
 
 
 def heads_of_tensor(weights: Weights, shape: Architecture) -> list[KnownHeads]:
-    """What the tensors of a lightning network, none of them zero, leave to their heads, layer by layer.
+    """Return what the tensors of a lightning network, none of them zero, leave to their heads, layer by layer.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[3, 0]], "V1": [[5, 1], [10, 2]]})
@@ -151,7 +151,7 @@ def heads_of_tensor(weights: Weights, shape: Architecture) -> list[KnownHeads]:
 
 
 def _known(heads: Sequence[HeadCircuits], shape: Architecture, i: int) -> str:
-    """In words what the heads of a layer are determined up to."""
+    """Return in words what the heads of a layer are determined up to; empty where it is not known."""
     if len(heads) == 1:
         thin = heads[0].attention.rank() == heads[0].value.rank() == 1
         return "a factor, and the exchange of K and V" if thin else "a factor"

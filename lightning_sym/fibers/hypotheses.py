@@ -40,7 +40,7 @@ class HasConditions(Protocol):
         """The network, or the one that fulfils them."""
 
     def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
-        """What is wrong with a hypothesis on layer, or space, `i` where it is not known to hold."""
+        """Return what is wrong with a hypothesis on layer, or space, `i` where it is not known to hold."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,20 @@ class Hypothesis:
         return self.letter in RANK_LETTERS
 
     def failing(self, question: HasConditions) -> str | None:
-        """What is wrong where it is not known to hold in some layer; those behind that are not tested."""
+        """Return what is wrong where it is not known to hold in some layer; those behind that are not tested."""
         question.architecture.require("the hypotheses of theorems", SHAPED)
         found = (question.failing_at(self, i) for i in self.layers(question.architecture))
         return next((why for why in found if why is not None), None)
 
     def test(self, net: Network, i: int) -> Finding:
-        """What a network over a field shows of a layer."""
+        """Return what a network over a field shows of a layer."""
         rows = self.rows(net, i)
         if self.weaker is not None:
             return self.weaker(net, i, rows)
         return _not_tested(net, i) if rows is None else self.demand(net.shape, i).test(rows)
 
     def refuted_by(self, net: Network, i: int) -> Iterable[Relation]:
-        """Relations of the heads of a layer: each contradicts it, if it is one over the rationals."""
+        """Return relations of the heads of a layer: each contradicts it, if it is one over the rationals."""
         rows = (self.forbidden or self.rows)(net, i) if self.circuit else None
         return () if rows is None else self.demand(net.shape, i).contradicted_by(rows)
 
@@ -101,7 +101,7 @@ def _not_tested(net: Network, i: int) -> Finding:
 def _layers(
     applies: Callable[[Architecture], bool] = lambda shape: True, *, but_the_last: int = 0
 ) -> Callable[[Architecture], range]:
-    """Each layer, `but_the_last` so many, of the networks that a hypothesis is about."""
+    """Return each layer, `but_the_last` so many, of the networks that a hypothesis is about."""
     return lambda shape: range(1, shape.depth + 1 - but_the_last if applies(shape) else 1)
 
 
@@ -109,13 +109,13 @@ def _layers(
 
 
 def _on_scores(shape: Architecture, i: int) -> Demand:
-    """In the last layer, and for three tokens, different scores are enough (Proposition 15)."""
+    """Return the demand on scores: different ones do in the last layer and for three tokens (Proposition 15)."""
     two, last = shape.tokens == 2, i == shape.depth
     return INDEPENDENT if two and not last else different(opposites=two, weaker=not last)
 
 
 def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Finding:
-    """For three tokens it can be enough that none is zero (Proposition 15)."""
+    """Return whether squares are independent; for three tokens it can do that none is zero (Proposition 15)."""
     shown = _not_tested(net, i) if rows is None else rows.independent()
     if net.shape.tokens == 2:
         return shown
@@ -137,7 +137,7 @@ def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Finding:
 
 
 def _independent_below(net: Network, i: int) -> bool | None:
-    """Whether scores and squares of all layers below are independent; `None` if that is not known."""
+    """Return whether scores and squares of all layers below are independent; `None` if that is not known."""
     rows = [each for j in range(1, i) for each in (net.scores(j), net.squares(j))]
     if any(each is not None and not each.independent().holds for each in rows):
         return False
@@ -145,7 +145,7 @@ def _independent_below(net: Network, i: int) -> bool | None:
 
 
 def _forms_that_words_see(net: Network, i: int) -> HeadRows:
-    r"""Forms of the heads on all that (a') and (a'\*) look at."""
+    r"""Return forms of the heads on all that (a') and (a'\*) look at."""
     columns = net.written[i - 1]
     if net.shape.tokens > 2 and net.net.skip:
         columns = net.combined([columns, net.reached[0]])
@@ -192,7 +192,7 @@ def _seen(net: Network, i: int) -> HeadRows:
 
 
 def _flips(net: Network, i: int) -> HeadRows | None:
-    """What sets of heads may not add up to; `None` where it is no sum: in all but the last layer with mask and skip."""
+    """Return what sets of heads may not add up to; `None` if it is no sum: in inner layers with mask and skip."""
     if not net.shape.causal:
         return net.seen(i, net.means[i], net.written[i - 1])
     if not net.net.skip:
@@ -205,7 +205,7 @@ def _flips_or_forms(net: Network, i: int) -> HeadRows | None:
 
 
 def _flips_or_written(net: Network, i: int) -> HeadRows:
-    """The sums of (c); where a form decides, what writes nothing is not read by the next layer either."""
+    """Return the sums of (c); where a form decides, what writes nothing is not read by the next layer either."""
     return _flips(net, i) or net.rows(i, lambda head: net.field.entries(head.carried(net.first[i - 1])))
 
 
@@ -230,7 +230,7 @@ SEEN_IN_MEANS = Hypothesis(
 
 
 def stream(net: Network, letter: str, i: int) -> HeadRows:
-    """Coordinates of what is written into space `i`, is read of it, or is reached there by the first token."""
+    """Return coordinates of what is written into space `i`, is read of it, or is reached there by the first token."""
     wide = net.at_more_points if isinstance(net, NetworkAtPoints) else net
     if letter == "F":
         columns = wide.reached[i]
@@ -257,7 +257,7 @@ RANKS = (
 
 
 def narrow(shape: Architecture, letter: str, i: int) -> Finding | None:
-    """Whether a rank falls short because the input or the output is narrower than the stream.
+    """Return whether a rank falls short because the input or the output is narrower than the stream.
 
     Example:
         >>> narrow(Architecture((4, 4), (1,), 2, embed=3), "F", 0).evidence
@@ -295,7 +295,7 @@ class Theorem:
 
 
 def one_head_theorem(causal: bool, tokens: int) -> Theorem | None:
-    """What decides networks with one softmax head a layer and no skip connection; of one token it is `ALONE`."""
+    """Return what decides networks with one softmax head a layer and no skip connection; of one token it is `ALONE`."""
     return Theorem("Theorem 4" if causal else "Theorem 1", ONE_HEAD_PAGE) if tokens > 1 else None
 
 
@@ -318,7 +318,7 @@ SPANS = tuple(rank for rank in RANKS if rank.letter != "S")
 
 
 def _row(number: str, about: Callable[[Architecture], bool], *needs: TheoremNeed, by: str | None = "") -> Row:
-    """What it costs to test hypotheses is paid when they are tested; without `by` weaker ones may do."""
+    """Return a row of the table; hypotheses are paid when they are tested, and without `by` weaker ones may do."""
     return TheoremRow(
         f"{number}{' with ' * bool(by)}{by or ''} of {HEADS_PAGE}", lambda net: about(net.architecture), paid_by_steps,
         lambda net: Theorem(number, HEADS_PAGE, net.weaker_by if by is None else by), needs=needs,
@@ -336,7 +336,7 @@ DETERMINED = (
 
 
 def strongest_theorem(network: HasConditions) -> tuple[Theorem | None, tuple[FellShort, ...]]:
-    """The strongest theorem that says what all weights with the function of a softmax network are, and what fell short.
+    """Return the strongest theorem that says what the whole fiber of a softmax network is, and what fell short.
 
     Args:
         network: with several heads or skip connections, and at least two tokens.
@@ -345,6 +345,6 @@ def strongest_theorem(network: HasConditions) -> tuple[Theorem | None, tuple[Fel
 
 
 def places(needs: Iterable[Hypothesis], shape: Architecture) -> Iterator[tuple[Hypothesis, int]]:
-    """Each of these hypotheses, with each layer or space of a network that it is about."""
+    """Return each of these hypotheses, with each layer or space of a network that it is about."""
     shape.require("the hypotheses of theorems", SHAPED)
     return ((hypothesis, i) for hypothesis in needs for i in hypothesis.layers(shape))

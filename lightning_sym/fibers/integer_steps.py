@@ -25,7 +25,7 @@ class DifferenceBounds(NamedTuple):
     most: dict[tuple[int, int], int]
 
     def least(self) -> tuple[int, ...] | None:
-        """The smallest of them, which is smallest in each place; `None` if there are none."""
+        """Return the smallest of them, which is smallest in each place; `None` if there are none."""
         x, again = list(self.low), True
         while again:
             again = False
@@ -43,7 +43,7 @@ class DifferenceBounds(NamedTuple):
 
 
 def least_value(cost: Callable[[tuple[int, ...]], int], among: DifferenceBounds) -> int | None:
-    """The least cost, `None` where there is nothing.
+    """Return the least cost, `None` where there is nothing.
 
     Args:
         cost: a sum of convex functions of single integers and of differences of two.

@@ -41,7 +41,7 @@ Directions = npt.NDArray[np.int64]
 
 
 def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator[Iterator[Iterator[Directions]]]:
-    """For each frame a list of places, the layers and the two ends; for each place the spaces of changes there.
+    """Yield for each frame a list of places, layers and ends, and for each place its spaces of changes.
 
     One space may be taken of each place, and all that are taken added: the function is the same after the change.
 
@@ -100,7 +100,7 @@ def _eye(n: int) -> ObjectArray:
 
 
 def _placed(shape: Architecture, blocks: dict[str, ObjectArray], p: int) -> Directions:
-    """Changes of some matrices, `count x rows x columns` by name, as changes of all weights."""
+    """Return changes of some matrices, `count x rows x columns` by name, as changes of all weights."""
     count, start = len(next(iter(blocks.values()))), 0
     found, field = np.zeros((count, shape.parameter_count), dtype=np.int64), PrimeFieldMatrix.of(_eye(1), p)
     for name, (rows, columns) in shape.weight_shapes():
@@ -112,18 +112,18 @@ def _placed(shape: Architecture, blocks: dict[str, ObjectArray], p: int) -> Dire
 
 
 def _units(n: int) -> ObjectArray:
-    """All `n x n` matrices with a single entry 1."""
+    """Return all `n x n` matrices with a single entry 1."""
     return _products(_eye(n), _eye(n))
 
 
 def _products(left: ObjectArray, right: ObjectArray) -> ObjectArray:
-    """All products of a row of `left`, as a column, and a row of `right`."""
+    """Return all products of a row of `left`, as a column, and a row of `right`."""
     found = np.multiply.outer(left, right).swapaxes(1, 2)
     return found.reshape(len(left) * len(right), left.shape[1], right.shape[1])
 
 
 def _ends(shape: Architecture, frame: Frame, p: int) -> Iterator[Directions]:
-    """Embeddings into $Z_0$, and unembeddings that vanish on $B_l$."""
+    """Yield the changes of embeddings into $Z_0$, and of unembeddings that vanish on $B_l$."""
     if shape.embed is not None and len(free := kernel(frame.forms[0])):
         yield _placed(shape, {"E": _products(free, _eye(shape.embed))}, p)
     if shape.unembed is not None and len(free := kernel(frame.spaces[-1].mT)):
@@ -131,7 +131,7 @@ def _ends(shape: Architecture, frame: Frame, p: int) -> Iterator[Directions]:
 
 
 def _together(matrices: list[RationalMatrix]) -> list[RationalMatrix]:
-    """Matrices of one shape times a common denominator of all of them."""
+    """Return matrices of one shape times a common denominator of all of them."""
     first, *others = matrices
     return first.above(*others).over_the_integers().apart([matrix.shape[0] for matrix in matrices])
 
@@ -156,7 +156,10 @@ class _LayerOnFrame:
         self.blind = [shape.normalization is None and not head.attention.any() for head in self.heads]
 
     def families(self, budget: Work) -> Iterator[Directions]:
-        """For each letter what moves where all heads move it, or all but those whose other side does not count."""
+        """Yield for each letter what moves where all heads move it, or all but some.
+
+        Heads that are left out have a side that is zero, so that their other side does not count.
+        """
         letters = "QKV" if self.shape.value_ranks is None else "QKVO"
         for letter in letters:
             yield from self._family(letter, dict[int, str](), budget)
@@ -171,7 +174,7 @@ class _LayerOnFrame:
                 yield from self._family(letter, apart, budget)
 
     def _family(self, letter: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
-        """Heads `apart` move one side as they like, and of the other side this letter, as long as it stays 0."""
+        """Yield changes: heads `apart` move one side as they like, and of the other this letter while it stays 0."""
         free, unknown = list[str](), list[tuple[int, str]]()
         for h, name in enumerate(self.names):
             moved = apart.get(h, letter)
@@ -208,7 +211,7 @@ class _LayerOnFrame:
             yield np.concatenate(found)
 
     def _as_one(self, letter: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
-        """Heads with the same scores are one head with wider values; lightning heads that write the same, likewise."""
+        """Yield changes of heads with equal scores as one with wider values; likewise of heads that write the same."""
         if letter in "QK" and (self.shape.normalization is not None or self.constant):
             return
         if letter in "VO" and self.shape.value_ranks is None:
@@ -236,7 +239,7 @@ class _LayerOnFrame:
             yield _placed(self.shape, {right + one: taken, left + two: given}, self.prime)
 
     def _kernel(self, unknown: list[tuple[int, str]], apart: set[int], budget: Work) -> ObjectArray | None:
-        """The changes of these matrices, one behind the other, that keep what the layer does on the frame."""
+        """Return the changes of these matrices, one behind the other, that keep what the layer does on the frame."""
         lightning = self.shape.normalization is None
         starts = np.cumsum([0, *(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)]).tolist()
         size, groups = starts[-1], dict[tuple[int | str, ...], list[int]]()
@@ -263,7 +266,7 @@ class _LayerOnFrame:
         return np.concatenate(found)
 
     def _kernel_of_one(self, h: int, name: str) -> ObjectArray:
-        """All `M` with `left M right = 0`: columns in the kernel of `left`, or rows that vanish on `right`."""
+        """Return all `M` with `left M right = 0`: columns in the kernel of `left`, or rows that vanish on `right`."""
         head = self.heads[h]
         left, right = {
             "Q": (head.key.T, self.space), "K": (head.query.T, self.space), "V": (head.output, self.space),
@@ -279,7 +282,7 @@ class _LayerOnFrame:
         return whole.reshape(len(whole), width * length)
 
     def _kernel_of_sum(self, unknown: list[tuple[int, str]], budget: Work) -> ObjectArray | None:
-        """The changes of several heads that keep a sum."""
+        """Return the changes of several heads that keep a sum."""
         f, forms = self.space.shape[1], len(self.forms)
         size = sum(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)
         equations = forms * f**3 if self.shape.normalization is None else f * max(f, forms)
@@ -292,7 +295,7 @@ class _LayerOnFrame:
         return kernel(RationalMatrix.of(moved.T))
 
     def _effects(self, h: int, name: str) -> ObjectArray:
-        """What each entry changes: what is written, for lightning heads in the products with the scores."""
+        """Return what each entry changes: what is written, for lightning heads in the products with the scores."""
         head, scores = self.heads[h], name[0] in "QK"
         if name[0] == "Q":
             moved = _products(head.key, self.space)

@@ -60,7 +60,7 @@ PRODUCT, FACTORED = 2e-9, 6e-7
 
 
 def ranks_bounding(shape: Architecture, background: int) -> tuple[int, ...]:
-    r"""The numbers $\rho_i$ of a shape.
+    r"""Return the numbers $\rho_i$ of a shape.
 
     Example:
         >>> ranks_bounding(Architecture((4, 4, 4), (1, 2), 3, heads=2, skip=True), 2)
@@ -75,13 +75,13 @@ def ranks_bounding(shape: Architecture, background: int) -> tuple[int, ...]:
 
 
 def ranks_asked(shape: Architecture, background: int) -> tuple[int, ...]:
-    """The ranks that layers must have: what they can have, or without skip connections the width between layers."""
+    """Return the ranks that layers must have: what they can have, or without skips the width between layers."""
     shape.require("the ranks that layer tensors must have", LIGHTNING)
     return ranks_bounding(shape, background) if shape.skip else shape.widths[1:2] * shape.depth
 
 
 def backgrounds(shape: Architecture) -> range:
-    """Numbers of background tokens that are tried: two, from the first on with which layers can have these ranks."""
+    """Return numbers of background tokens that are tried: two, from the first with which layers can have the ranks."""
     shape.require("background tokens", LIGHTNING)
 
     def is_enough(s: int) -> bool:
@@ -95,7 +95,7 @@ def backgrounds(shape: Architecture) -> range:
 
 
 def lines_price(shape: Architecture) -> float:
-    """Seconds for the hypotheses, about, by the degrees of the polynomials that are looked at."""
+    """Return seconds for the hypotheses, about, by the degrees of the polynomials that are looked at."""
     shape.require("the price of layer tensors", LIGHTNING)
     width, depth = max(shape.widths), shape.depth
     total = 0.0
@@ -181,7 +181,7 @@ class LayerTensors:
 
     @classmethod
     def of(cls, weights: Weights, tokens: int, background: int = 1, seed: int = 0, prime: int = 0) -> LayerTensors:
-        """Modulo the first prime that divides no denominator.
+        """Return the network modulo the first prime that divides no denominator.
 
         Raises:
             BadInput: there is none, or there are letters.
@@ -216,7 +216,7 @@ class LayerTensors:
         return self._generator.integers(0, self.prime, size, dtype=np.int64)
 
     def full_ends(self) -> bool:
-        """Whether `E` and `U` have rank `d`, or are not there."""
+        """Return whether `E` and `U` have rank `d`, or are not there."""
         ends = [m for m, held in ((self.net.embed, self.shape.embed), (self.net.unembed, self.shape.unembed)) if held]
         return all(rank_mod_p(m.residues(), self.prime) == self.shape.widths[0] for m in ends)
 
@@ -263,7 +263,7 @@ class LayerTensors:
     # ---- (F)
 
     def degree(self, i: int, j: int) -> int:
-        """The largest degree that `P_ij` can have."""
+        """Return the largest degree that `P_ij` can have."""
         return int(2 * self.ranks[j - 1] * 3 ** (j - i))
 
     def on_line(self, i: int, j: int, at: Residues, along: Residues) -> Residues:
@@ -302,7 +302,7 @@ class LayerTensors:
     # ---- (G)
 
     def without_common_factor(self, i: int, j: int) -> bool:
-        """Whether a line shows that `P_ii` and `P_ij` have no common factor: where `P_ii` keeps its degree."""
+        """Return whether a line shows that `P_ii` and `P_ij` have no common factor: where `P_ii` keeps its degree."""
         if self.degree(i, j) > LARGEST_DEGREE:
             return False
         for _ in range(TRIES):

@@ -24,7 +24,10 @@ _PAGE = "docs/fibers-near-weights.md"
 
 
 def of_one_layer(asked: AskedFiber) -> Fiber:
-    """Proposition 3: the plain layer with the same virtual weights, and `U E` if it is skipped."""
+    """Return the fiber by Proposition 3: that of the plain layer with the same virtual weights.
+
+    If the layer is skipped, `U E` is determined too.
+    """
     weights, shape, budget = asked.weights, asked.shape, asked.budget
     if shape.options <= {"skip", "causal"}:
         found = virtual_fiber(weights.with_form(NetworkForm()), shape.tokens, budget)
@@ -41,7 +44,10 @@ def of_one_layer(asked: AskedFiber) -> Fiber:
 
 
 def _with_reason(found: Fiber, shape: Architecture) -> Fiber:
-    """With what says that the layer is like a plain one; nothing does where it is one, or one token sees no mask."""
+    """Return the fiber with what says that the layer is like a plain one.
+
+    Nothing is said where it is one, or one token sees no mask.
+    """
     ends = shape.embed is not None or shape.unembed is not None
     if shape.options <= ({"causal"} if shape.tokens == 1 else set()):
         return found
@@ -50,7 +56,10 @@ def _with_reason(found: Fiber, shape: Architecture) -> Fiber:
 
 
 def of_masked(asked: AskedFiber) -> Fiber | None:
-    """Proposition 4: where Theorem 3.7 applies without the mask, the fiber is the same with it; or one token."""
+    """Return the fiber by Proposition 4: where Theorem 3.7 holds without the mask, it is the same with it.
+
+    For one token the mask does not matter; `None` where neither applies.
+    """
     plain, tokens = asked.weights.with_form(NetworkForm()), asked.shape.tokens
     found = virtual_fiber(plain, tokens, asked.budget, search=tokens == 1)
     if tokens == 1:

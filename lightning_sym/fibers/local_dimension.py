@@ -86,7 +86,7 @@ class LocalDimension(NamedTuple):
         return notebook(rf"\dim = {self.lower}" if meet else rf"{self.lower} \le \dim \le {self.upper}")
 
     def with_bounds(self, other: LocalDimension) -> LocalDimension:
-        """The better of two bounds each.
+        """Return the better of two bounds each.
 
         Raises:
             ProgramError: a lower bound exceeds an upper bound.
@@ -115,7 +115,7 @@ GENERIC = "the differential has the generic rank"
 def local_dimension(
     weights: Weights, tokens: int, *, seed: int = 0, budget: Work | None = None
 ) -> LocalDimension | None:
-    """Both bounds at these very weights.
+    """Return both bounds at these very weights.
 
     Args:
         weights: exact weights, of any network that can be differentiated.
@@ -176,7 +176,7 @@ def local_dimension(
 
 
 def _counts(shape: Architecture) -> list[int]:
-    """Bounds for the rank of the differential at all weights, that need no weights."""
+    """Return bounds for the rank of the differential at all weights, that need no weights."""
     if shape.tokens == 1:
         shape = replace(shape, causal=False)
     place, _ = ask(shape, BY_PLACES, Work())
@@ -184,7 +184,7 @@ def _counts(shape: Architecture) -> list[int]:
 
 
 def _orders(shape: Architecture) -> list[int | None]:
-    """Degrees of the Taylor series to try; what is polynomial needs none."""
+    """Return the degrees of the Taylor series to try; what is polynomial needs none."""
     if shape.normalization is None:
         return [None]
     if shape.depth > 4:  # degrees of deep networks have thousands of digits
@@ -193,13 +193,13 @@ def _orders(shape: Architecture) -> list[int | None]:
 
 
 def _cost(shape: Architecture, order: int | None) -> float:
-    """Seconds for the Jacobian and its rank, and for the tangents of the symmetries."""
+    """Return seconds for the Jacobian and its rank, and for the tangents of the symmetries."""
     tangents = ELIMINATION * symmetry_count(shape) ** 2 * shape.parameter_count
     return float(price_of_jacobian(shape, shape.parameter_count, order).seconds + tangents)
 
 
 def _directions_cost(shape: Architecture) -> float:
-    """Seconds for the directions of the table: most are for mixtures of all heads, and of all pairs of heads."""
+    """Return seconds for the directions of the table: most are for mixtures of all heads, and of all pairs of heads."""
     if shape.normalization is not None or shape.heads == 1:
         return 0.0
     motions, heads = shape.parameter_count / (shape.depth * shape.heads), shape.heads
@@ -210,7 +210,7 @@ def _directions_cost(shape: Architecture) -> float:
 def _residues(
     weights: Weights, shape: Architecture, order: int | None
 ) -> tuple[int, dict[str, PrimeFieldMatrix]] | None:
-    """Weights modulo the first prime that divides no denominator, also of the series."""
+    """Return weights modulo the first prime that divides no denominator, also of the series."""
     scores = shape.normalization
     series = [] if scores is None or order is None else [Fraction(scores.taylor(k)) for k in range(order + 1)]
     divisors = [series[0].numerator, *(c.denominator for c in series)] if series else []
@@ -218,7 +218,7 @@ def _residues(
 
 
 def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, p: int, budget: Work) -> int:
-    """The rank of the directions with changes that keep every layer: of each place those that bring most there."""
+    """Return the rank of the directions with changes that keep every layer: of each place the best ones there."""
     most = lower
     for places in kept_layers(weights, tokens, p, budget):
         chosen = [directions]

@@ -35,7 +35,7 @@ MOST_RESIDUES = 2**26
 
 
 def points_needed(shape: Architecture) -> int:
-    """Points at which residues are taken: more than heads; for *Forms* of Proposition 13 more than pairs of heads.
+    """Return points at which residues are taken: more than heads; for *Forms* of Proposition 13 than pairs of heads.
 
     Raises:
         BadInput: the network has an option for which the conditions are not proved.
@@ -68,11 +68,11 @@ class ObservedNetwork(ABC, Generic[M]):
 
     @abstractmethod
     def products(self, left: M, right: M) -> npt.NDArray[Any]:
-        """The products of the columns on the left with those on the right."""
+        """Return the products of the columns on the left with those on the right."""
 
     @abstractmethod
     def beside(self, columns: M) -> M:
-        """The same columns, in an order in which `products` with the columns multiplies independent ones."""
+        """Return the same columns, in an order in which `products` with the columns multiplies independent ones."""
 
     # ---- what reaches a layer, and what is read behind it
 
@@ -94,7 +94,7 @@ class ObservedNetwork(ABC, Generic[M]):
         return [space.basis for space in observed(self.net, self.field, scores=False)][::-1]
 
     def combined(self, parts: Sequence[M]) -> M:
-        """Columns that stand for all combinations of the columns of matrices."""
+        """Return columns that stand for all combinations of the columns of matrices."""
         basis: M = self.field.no_columns(parts[0].shape[0]).extended(*parts).basis
         return basis
 
@@ -111,34 +111,34 @@ class ObservedNetwork(ABC, Generic[M]):
     # ---- a row for each head of layer i
 
     def rows(self, i: int, row: Callable[[HeadOver[M]], npt.NDArray[Any]]) -> HeadRows:
-        """A row for each head."""
+        """Return a row for each head."""
         return HeadRows(np.array([row(head).ravel() for head in self.net.layers[i - 1]]), self.prime)
 
     def scores(self, i: int) -> HeadRows:
-        r"""$(N_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$."""
+        r"""Return rows of $(N_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$, one for each head."""
         keys, queries = self.written[i - 1], self.first[i - 1]
         return self.rows(i, lambda head: self.products(head.offered(keys), head.query @ queries))
 
     def scores_of_words(self, i: int) -> HeadRows:
-        r"""$(N_{i-1}(\gamma) E \xi)^\top A_{ih} M_{i-1}(\gamma') E \eta$."""
+        r"""Return rows of $(N_{i-1}(\gamma) E \xi)^\top A_{ih} M_{i-1}(\gamma') E \eta$, one for each head."""
         keys, queries = self.written[i - 1], self.beside(self.reached[i - 1])
         return self.rows(i, lambda head: self.products(head.offered(keys), head.query @ queries))
 
     def first_scores(self, i: int) -> HeadRows:
-        r"""$(M_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$, twice."""
+        r"""Return rows of $(M_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$, twice, one for each head."""
         keys, queries = self.reached[i - 1], self.first[i - 1]
         rows = self.rows(i, lambda head: self.products(head.offered(keys), head.query @ queries))
         return rows.beside(rows)
 
     def forms_of_words(self, i: int) -> HeadRows:
-        r"""The forms $A_{ih}$ on all that reaches the layer, and then $A_{ih}^\top$ there."""
+        r"""Return the forms $A_{ih}$ on all that reaches the layer, and then $A_{ih}^\top$ there."""
         x = self.reached[i - 1]
         y = self.beside(x)
         forms = self.rows(i, lambda head: self.products(head.offered(x), head.query @ y))
         return forms.beside(self.rows(i, lambda head: self.products(head.query @ x, head.offered(y))))
 
     def quadratic(self, i: int, x: M) -> HeadRows:
-        """Twice the quadratic forms of the heads at these columns."""
+        """Return rows of twice the quadratic forms of the heads at these columns."""
 
         def row(head: HeadOver[M]) -> npt.NDArray[Any]:
             keys, queries = head.offered(x), head.query @ x
@@ -148,15 +148,15 @@ class ObservedNetwork(ABC, Generic[M]):
         return self.rows(i, row)
 
     def squares(self, i: int) -> HeadRows | None:
-        r"""$q_{A_{ih}}(N_{i-1}(\gamma) E \xi)$; `None` where that is not written out."""
+        r"""Return rows of $q_{A_{ih}}(N_{i-1}(\gamma) E \xi)$; `None` where that is not written out."""
         return self.quadratic(i, self.written[i - 1])
 
     def seen(self, i: int, above: M, below: M) -> HeadRows:
-        """What is seen above of what each head carries from below."""
+        """Return what is seen above of what each head carries from below."""
         return self.rows(i, lambda head: self.products(above, head.carried(below)))
 
     def seen_of_words(self, i: int) -> HeadRows:
-        """What of each head is seen, on every word."""
+        """Return what of each head is seen, on every word."""
         return self.seen(i, self.readers[i], self.reached[i - 1])
 
 
@@ -200,7 +200,7 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
     def of(
         cls, weights: Weights, tokens: int, seed: int = 0, *, idle_heads: bool = True, primes: Sequence[int] = PRIMES
     ) -> NetworkAtPoints:
-        """As many points as the rows of heads need.
+        """Return the network at as many random points as the rows of heads need.
 
         Args:
             weights: the network, softmax, at least two tokens.
@@ -222,16 +222,16 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
         return random_residues(self._generator, (size, self.count), self.prime)
 
     def products(self, left: PrimeFieldMatrix, right: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
-        """The products of column with column."""
+        """Return the products of column with column."""
         residues: npt.NDArray[np.int64] = (left * right).entries.sum(axis=0).astype(np.int64)
         return residues
 
     def beside(self, columns: PrimeFieldMatrix) -> PrimeFieldMatrix:
-        """At each point the column of the next one."""
+        """Return at each point the column of the next one."""
         return PrimeFieldMatrix(np.roll(columns.entries, 1, axis=1), self.prime)
 
     def flip_forms(self, i: int) -> HeadRows | None:
-        """*Forms* of Proposition 13 of layer `i`, not the last; `None` for more heads than there are points for."""
+        """Return *Forms* of Proposition 13 of layer `i`, not the last; `None` for more heads than points allow."""
         heads, above = self.net.layers[i - 1], self.net.layers[i]
         size = len(heads)
         if size * (size + 1) // 2 > self.count:
@@ -260,15 +260,15 @@ class NetworkSpaces(ObservedNetwork[RationalMatrix]):
         super().__init__(net, weights.architecture(tokens), Q)
 
     def products(self, left: RationalMatrix, right: RationalMatrix) -> npt.NDArray[Any]:
-        """All products."""
+        """Return all products."""
         return (left.mT @ right).fractions()
 
     def beside(self, columns: RationalMatrix) -> RationalMatrix:
-        """As they are: `products` multiplies all with all."""
+        """Return the columns as they are: `products` multiplies all with all."""
         return columns
 
     def squares(self, i: int) -> HeadRows | None:
-        """Written out in the first two layers, and behind an onto embedding with skip connections."""
+        """Return the squares in the first two layers, and with skips behind an onto embedding; else `None`."""
         if i == 1:
             return super().squares(i)
         if i > 2 and not (self.net.skip and self.reached[0].rank() == self.net.widths[0]):

@@ -26,7 +26,7 @@ MOST_ORDERS = 256
 
 
 def linear_map_cost(weights: Weights) -> float:
-    """Seconds for the virtual weights and their ranks, roughly."""
+    """Return seconds for the virtual weights and their ranks, roughly."""
     bits, shape = entry_bits(weights), weights.architecture(1)
     n, grown, total = shape.input_width, 0, 0.0
     for name, (rows, columns) in shape.weight_shapes():
@@ -39,7 +39,7 @@ def linear_map_cost(weights: Weights) -> float:
 
 
 def with_one_head(asked: AskedFiber) -> Fiber:
-    """The whole fiber of a softmax network with one head a layer and no skip connection, for any weights.
+    """Return the whole fiber of a softmax network with one head a layer and no skip connection, for any weights.
 
     The theorems are about two tokens or more; of one token it is clear, and there is none.
     """
@@ -76,7 +76,7 @@ def _answer(
     chains: Sequence[Sequence[Space]],
     blind: int | None = None,
 ) -> Fiber:
-    """What the theorem says, by the chains of the virtual weights that it leaves; without these only what is near."""
+    """Return what the theorem says, by the chains of the virtual weights that it leaves; else only what is near."""
     theorem = one_head_theorem(asked.shape.causal, asked.tokens)
     dimension = max((chain_fiber_dimension(chain)[0] for chain in chains), default=None)
     near = None if chains else asked.near()
@@ -99,7 +99,7 @@ def _causal(
     asked: AskedFiber, forms: Sequence[RationalMatrix], value: RationalMatrix, zero: Sequence[bool],
     skew: Sequence[bool],
 ) -> Fiber:  # fmt: skip
-    """All virtual weights are determined; for two tokens zero layers may be moved past skew ones."""
+    """Return the fiber under a mask: one point, but for two tokens, where zero layers may move past skew ones."""
     orders = list(_orders(zero, skew)) if asked.tokens == 2 else [tuple(range(len(forms)))]
     if len(orders) == 1:
         description = f"V~ and {_named(1, len(forms))} are determined"
@@ -112,7 +112,7 @@ def _causal(
 
 
 def _orders(zero: Sequence[bool], skew: Sequence[bool]) -> Iterator[tuple[int, ...]]:
-    """All orders of the layers in which zero ones have moved past skew ones only; of very many the first ones."""
+    """Yield all orders of the layers in which zero ones have moved past skew ones only; of very many the first ones."""
     seen = {tuple(range(len(zero)))}
     waiting = list(seen)
     # zero layers are all alike: an order is told by which of its places are zero

@@ -74,7 +74,7 @@ class Pair:
         raise NotImplementedError
 
     def exact_cost(self, bound: int) -> float:
-        """Seconds for exact outputs of both at integers up to `bound`."""
+        """Return seconds for exact outputs of both at integers up to `bound`."""
         raise NotImplementedError
 
     @cached_property
@@ -89,11 +89,11 @@ class Pair:
         return [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
 
     def by_inputs(self) -> Comparison | None:
-        """An input where outputs differ, among a few that are tried."""
+        """Return an input where outputs differ, among a few that are tried."""
         raise NotImplementedError
 
     def draw(self, bound: int, denominator: Fraction | int = 1) -> RationalMatrix:
-        """A random input."""
+        """Return a random input."""
         rows, columns = self.shapes[0].input_width, self.evaluated[0].tokens
         entries = [
             [Fraction(self.source.randint(-bound, bound), denominator) for _ in range(columns)] for _ in range(rows)
@@ -101,7 +101,7 @@ class Pair:
         return RationalMatrix.of(entries)
 
     def exactly(self, bound: int) -> Comparison | None:
-        """Whether exact outputs of lightning networks differ at a random input of integers up to `bound`."""
+        """Return whether exact outputs of lightning networks differ at a random input of integers up to `bound`."""
         x = self.draw(bound)
         self.work.spend(self.exact_cost(bound), "exact evaluations")
         self.large += bound == LARGE_INPUT
@@ -114,21 +114,21 @@ class Pair:
         return Comparison(Answer.DIFFERENT, Reason.INPUT, input=whole, outputs=outputs, prefix=self.prefix)
 
     def witness(self) -> Comparison:
-        """An input where the outputs differ, of lightning networks whose functions are known to differ."""
+        """Return an input where the outputs differ, of lightning networks whose functions are known to differ."""
         for _ in range(MOST_TRIES):
             if (found := self.exactly(LARGE_INPUT)) is not None:
                 return found
         raise ProgramError(f"the functions differ and {MOST_TRIES} evaluations agree")
 
     def undecided(self) -> Comparison:
-        """What is said where nothing was proved: how often exact outputs agreed."""
+        """Return what is said where nothing was proved: how often exact outputs agreed."""
         each = min(Fraction(1), Fraction(max(s.degree for s in self.shapes), 2 * LARGE_INPUT + 1))
         bound = each**self.large
         return Comparison(Answer.UNDECIDED, Reason.EVALUATIONS, evaluations=self.large, error_bound=bound)
 
 
 def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]:
-    """Both networks on the inputs that `(E, E')` tells apart: fewer variables where it has more columns than its rank.
+    """Return both networks on the inputs that `(E, E')` tells apart: fewer variables if its rank is small.
 
     With `(E, E') = B R`, columns of full rank times rows, outputs at all inputs agree if those of `B` do.
     """
@@ -146,14 +146,17 @@ def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]
 
 
 def coefficients_price(pair: Pair) -> TheoremPrice:
-    """What all coefficients of both cost."""
+    """Return what all coefficients of both cost."""
     shapes = [network.architecture(pair.tokens) for network in _on_what_is_read(*pair.weights)]
     steps = tuple(transformer_cost.coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
     return TheoremPrice(steps, "all coefficients")
 
 
 def by_coefficients(pair: Pair) -> Comparison | None:
-    """Lightning networks that are small: all coefficients of both polynomials."""
+    """Return the comparison by all coefficients of both polynomials, for small lightning networks.
+
+    `None` where that would take too long or too much memory.
+    """
     if not pair.work.allows(2 * pair.exact_cost(LARGE_INPUT)):
         return None
     networks = _on_what_is_read(*pair.weights)

@@ -26,7 +26,7 @@ RANKS = "the virtual weights are known up to scale, and the ranks of their facto
 
 
 def differential_rank(weights: Weights, tokens: int, generic: int, budget: Work | None = None) -> int | None:
-    r"""The rank of the differential of $\phi$ in all $(Q_i, K_i, V_i)$ at `weights`, exact.
+    r"""Return the rank of the differential of $\phi$ in all $(Q_i, K_i, V_i)$ at `weights`, exact.
 
     Modulo a prime all ranks together are a lower bound. Where it is `generic` it is the rank; else the ranks are found
     over the rationals.
@@ -58,7 +58,7 @@ def differential_rank(weights: Weights, tokens: int, generic: int, budget: Work 
 
 
 def _is_generic(weights: Weights, generic: int, budget: Work) -> bool:
-    """Whether ranks modulo a prime show that the differential has the generic rank."""
+    """Return whether ranks modulo a prime show that the differential has the generic rank."""
     entries = entries_cost(weights.architecture(1).parameter_count, 1, max(entry_bits(weights).values()))
     products = virtual_residues_cost(weights)
     budget.spend(entries + products, "ranks of products modulo a prime")
@@ -68,7 +68,7 @@ def _is_generic(weights: Weights, generic: int, budget: Work) -> bool:
 def dimension_by_differential(
     weights: Weights, tokens: int, generic: int, budget: Work, *, whole: bool = False
 ) -> LocalDimension | None:
-    r"""Bounds for the dimension of the fiber near the weights, by Propositions 1 and 5 to 7 of that page.
+    r"""Return bounds for the dimension of the fiber near the weights, by Propositions 1 and 5 to 7 of that page.
 
     From above by the rank of the differential. Where that is generic it is constant near the weights, and the fiber a
     manifold of the dimension that is left. Else from below by the weights with the same products and the same ranks.
@@ -117,7 +117,7 @@ def dimension_by_differential(
 
 
 def dimension_at_one_token(weights: Weights, budget: Work) -> LocalDimension | None:
-    """The same for one layer and one token: Proposition 8 of that page.
+    """Return the same for one layer and one token: Proposition 8 of that page.
 
     Args:
         weights: exact weights of a lightning layer with one head and nothing added, whose function is not zero.
@@ -149,7 +149,7 @@ def dimension_at_one_token(weights: Weights, budget: Work) -> LocalDimension | N
 
 
 def orbit_at_least(weights: Weights, *, rescaled: bool = True) -> int:
-    """A lower bound for the dimension of the orbit of the symmetry group.
+    """Return a lower bound for the dimension of the orbit of the symmetry group.
 
     Bases of queries and keys move these alone, those of the stream the values one by one, rescalings virtual weights,
     of which none may be zero where they are counted.

@@ -126,7 +126,7 @@ class AskedVirtual:
         return tuple(orbits(self.shape, self.virtual))
 
     def answer(self, source: str, reason: str, over: str | None = "R", *more: Component) -> Fiber:
-        """The rescalings and what moves lead to, and what says that they are all."""
+        """Return the rescalings and what moves lead to, and what says that they are all."""
         known = (*self.components, *more)
         return Fiber(self.shape, source, over, reason=reason, virtual=self.virtual, components=known)
 
@@ -172,7 +172,10 @@ def _by_reconstruction(asked: AskedVirtual) -> Fiber | None:
 
 
 def _virtual_price(asked: AskedVirtual) -> TheoremPrice:
-    """Known partners are virtual weights that are compared with these, and all become fractions of Python's."""
+    """Return the price of exact virtual weights.
+
+    Known partners are virtual weights that are compared with these, and all become fractions of Python's.
+    """
     seconds = 6 * virtual_weights_cost(asked.weights, *number_bits(asked.weights))
     return TheoremPrice((seconds,), "virtual weights", is_needed=True)
 
@@ -205,7 +208,7 @@ VIRTUAL: tuple[TheoremRow[Any, Fiber], ...] = (
 
 
 def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool = True) -> Fiber:
-    """The weights of a one-head lightning network with nothing added that have the same function, in virtual weights.
+    """Return the weights with the function of a one-head lightning network with nothing added, in virtual weights.
 
     Args:
         weights: exact weights; entries are rational.
@@ -229,12 +232,12 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
 
 
 def of_plain(asked: AskedFiber) -> Fiber:
-    """The fiber of a plain network: all that is known of it in virtual weights."""
+    """Return the fiber of a plain network: all that is known of it in virtual weights."""
     return described(asked, virtual_fiber(asked.weights, asked.shape.tokens, asked.budget))
 
 
 def _rational_solutions(shape: Architecture, visible: VirtualWeights, budget: Work) -> list[Solution] | None:
-    r"""All rational points of the fiber, one for each orbit, for two small layers; else `None`.
+    r"""Return all rational points of the fiber, one for each orbit, for two small layers; else `None`.
 
     A network is $F(X X^\top) X$: with as many tokens as $d_0$ its function determines `F`, so more show nothing new.
     Whether it is done depends on the function alone, not on the length of the numbers in which its weights are given.
@@ -265,7 +268,7 @@ def _length_of_values(whole: VirtualWeights) -> int:
 
 
 def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Sequence[Solution]) -> Iterator[Component]:
-    """What reconstruction finds and no move leads to; it must find all that moves lead to."""
+    """Yield what reconstruction finds and no move leads to; it must find all that moves lead to."""
     points = [component.virtual for component in known if component.virtual is not None]
 
     def among(point: VirtualWeights, others: Sequence[VirtualWeights]) -> bool:
@@ -280,7 +283,7 @@ def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Seq
 
 
 def described(asked: AskedFiber, found: Fiber) -> Fiber:
-    """The fiber with its components as families of weights like the given ones, and its dimension near these.
+    """Return the fiber with its components as families of weights like the given ones, and its dimension near these.
 
     Raises:
         BadInput: a network that has other weights than these three matrices a layer, or is normalized; or letters.
@@ -301,7 +304,7 @@ def described(asked: AskedFiber, found: Fiber) -> Fiber:
 def _more_bounds(
     weights: Weights, shape: Architecture, found: Fiber, components: Sequence[Component], budget: Work
 ) -> Iterator[Callable[[], LocalDimension | None]]:
-    """Ways to bounds by ranks of products, until they meet."""
+    """Yield ways to bounds by ranks of products, until they meet."""
     # where the fiber in virtual weights is known whole, it is that without a mask and a skip connection
     plain = weights.with_form(NetworkForm())
     if found.virtual is None:
@@ -323,7 +326,7 @@ def _more_bounds(
 def _dimension_by_theorem(
     shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]
 ) -> LocalDimension | None:
-    r"""The dimension in (Q, K, V), if all fibers over the points of the components are manifolds of one dimension.
+    r"""Return the dimension in (Q, K, V), if all fibers over the points of components are manifolds of one dimension.
 
     So it is if $\tilde V$ is injective, as then all products are, and all $\operatorname{rk} \tilde A_i = a_i$: see
     `factorizations`. Rescalings, the only parameters then allowed, change no rank.

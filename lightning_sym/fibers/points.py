@@ -67,7 +67,7 @@ class Parameter:
 
 
 def parameter(kind: str, layer: int, depth: int) -> Parameter:
-    """A parameter by its usual name: `lam`, `S`, `A`, `V`, `p`, `q`, with the layer behind it if there are several."""
+    """Return a parameter by its usual name: `lam`, `S`, `A`, `V`, `p`, `q`, and the layer if there are several."""
     letter = {"scale": "lam", "skew": "S", "any": "A" if layer else "V", "left": "p", "right": "q"}[kind]
     return Parameter(letter if depth == 1 or not layer else f"{letter}_{layer}", kind, layer)
 
@@ -105,7 +105,7 @@ class Component(Result):
         return tuple(rules[each.kind].format(each.name) for each in self.parameters if each.kind in rules)
 
     def at(self, **parameters: Any) -> VirtualWeights:
-        r"""The virtual weights with these parameters, a family where these have letters.
+        r"""Return the virtual weights with these parameters, a family where these have letters.
 
         Args:
             parameters: all that `self.parameters` names: numbers, matrices as rows, vectors as lists. Letters stand for
@@ -152,7 +152,7 @@ class Component(Result):
         return VirtualWeights(tuple(attention), value)
 
     def point(self, **parameters: Any) -> Weights:
-        r"""Weights in the fiber, of the shape of those whose fiber it is, that have the virtual weights `at` names.
+        r"""Return weights in the fiber, of the shape of those that were given, with the virtual weights `at` names.
 
         Args:
             parameters: those of `at`, letters in scales and bases alone; and, if wanted, other bases: `C`, in several
@@ -201,7 +201,7 @@ class Component(Result):
         return weights.with_form(form)
 
     def lines(self) -> Lines:
-        """The family as the command `fiber` prints it."""
+        """Return the family as the command `fiber` prints it."""
         names = ", ".join(map(str, self.parameters))
         known = [("parameters", names)] if self.virtual is not None else []
         lines = [("component", f"{self.description}; dimension {self.dimension}"), ("", "; ".join(self.generators))]
@@ -211,7 +211,7 @@ class Component(Result):
         return self.formula()
 
     def formula(self) -> str:
-        """The family in LaTeX, with the names of the parameters."""
+        """Return the family in LaTeX, with the names of the parameters."""
         if self.virtual is None:
             return rf"\text{{real, not rational}}, \quad \dim = {self.dimension}"
         kinds = {(each.kind, each.layer): latex_name(each.name) for each in self.parameters}
@@ -240,13 +240,13 @@ class Component(Result):
 
 
 def latex_name(name: str) -> str:
-    """A parameter in LaTeX."""
+    """Return a parameter in LaTeX."""
     letter, _, index = name.partition("_")
     return (r"\lambda" if letter == "lam" else letter) + (f"_{{{index}}}" if index else "")
 
 
 def virtual_lines(virtual: VirtualWeights) -> Lines:
-    """Virtual weights, a matrix a line; large ones are cut."""
+    """Return lines with the virtual weights, a matrix a line; large ones are cut."""
     named = [(f"A~{k}", a) for k, a in enumerate(virtual.attention, start=1)]
     return [("", f"{name} = {matrix_in_line(matrix)}") for name, matrix in (*named, ("V~", virtual.value))]
 
@@ -264,7 +264,7 @@ def _require_names(given: Mapping[str, Any], needed: Mapping[str, Any], others: 
 
 
 def _rescaled(weights: Weights, scales: Mapping[int, Any]) -> Weights:
-    """Weights whose attention matrices are multiplied by letters, and the values divided by their powers."""
+    """Return weights whose attention matrices are multiplied by letters, and the values divided by their powers."""
     matrices, depth = dict(weights.matrices), len(weights.matrices) // 3
     for layer, factor in scales.items():
         power = _power(factor, depth - layer)
@@ -282,7 +282,7 @@ def _scale(given: Any, name: str) -> Any:
 
 
 def _power(factor: Any, times: int) -> Any:
-    """The number, or letters, to the power `3^times`."""
+    """Return the number, or letters, to the power `3^times`."""
     if is_expression(factor):
         if times > _MOST_LAYERS:
             raise TooLarge(f"letters must be scales of the last {_MOST_LAYERS + 1} layers, got the power 3^{times}")

@@ -51,7 +51,7 @@ class RealComponents:
     over: tuple[int, ...] = ()
 
     def lines(self) -> Lines:
-        """What the text of a fiber says of it."""
+        """Return what the text of a fiber says of it."""
         if self.count is None:
             return [("real", f"number of connected components not known: {self.reason}")]
         plural = "" if self.count == 1 else "s"
@@ -61,7 +61,7 @@ class RealComponents:
 
 
 def chain_of(shape: Architecture, forms: Sequence[RationalMatrix | None], value: RationalMatrix) -> list[Space]:
-    """The spaces of a network with one head a layer, and what of each is determined by its virtual weights.
+    """Return the spaces of a network with one head a layer, and what of each is determined by its virtual weights.
 
     Args:
         shape: no skip connections.
@@ -95,7 +95,7 @@ def chain_of(shape: Architecture, forms: Sequence[RationalMatrix | None], value:
 
 
 def of_determined(chains: Sequence[Sequence[Space]]) -> RealComponents:
-    """The components where virtual weights are points, each with its chain of spaces: softmax, one head a layer."""
+    """Return the components where virtual weights are points, each with its chain of spaces: softmax, one head."""
     counts = [tight_widths(chain) for chain in chains]
     over = _over(counts)
     virtual = len(chains)
@@ -119,7 +119,7 @@ def _basis_moves(counts: Sequence[Sequence[str] | None]) -> tuple[str, ...]:
 def of_lightning(
     shape: Architecture, virtual: VirtualWeights | None, components: Sequence[Component], complete_over: str | None
 ) -> RealComponents:
-    """The components of the fiber of a lightning network that is described by families of virtual weights.
+    """Return the components of the fiber of a lightning network that is described by families of virtual weights.
 
     Args:
         shape: the network.
@@ -169,7 +169,7 @@ def _exchanges(components: Sequence[Component]) -> tuple[str, ...]:
 
 
 def _of_one_token(shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]) -> RealComponents:
-    """Proposition 2: pairs whose form has a given symmetric part, by its signature."""
+    """Return the components by Proposition 2: pairs whose form has a given symmetric part, by signature."""
     ((inner,),) = (shape.attention_ranks,)
     over, swapped = [], False
     for component in components:
@@ -191,7 +191,7 @@ def _squares(virtual: VirtualWeights) -> tuple[int, int]:
 
 
 def counting_cost(virtual: VirtualWeights | None, families: int) -> float:
-    """Seconds for the ranks and signs of so many families."""
+    """Return seconds for the ranks and signs of so many families."""
     if virtual is None:
         return 0.0
     matrices = (*virtual.attention, virtual.value)
@@ -202,5 +202,5 @@ def counting_cost(virtual: VirtualWeights | None, families: int) -> float:
 
 
 def unknown(reason: str) -> RealComponents:
-    """No number, and why."""
+    """Return that the number is not known, and why."""
     return RealComponents(None, None, (), reason)

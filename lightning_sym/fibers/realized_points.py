@@ -16,12 +16,12 @@ from lightning_sym.rings.rationals import RationalMatrix
 
 
 def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction:
-    """The number `c` with `new = c old`; 1 where there is none."""
+    """Return the number `c` with `new = c old`; 1 where there is none."""
     return RationalMatrix.of(old).ratio(RationalMatrix.of(new)) or Fraction(1)
 
 
 def realized(origin: Weights, target: VirtualWeights) -> Weights:
-    """Weights of the same shape with these virtual weights: the given ones rescaled, or with the same `P_i`, or any."""
+    """Return weights of the shape with these virtual weights: the given rescaled, with the same `P_i`, or any."""
     before = exact_virtual_weights(origin)
     matrices = origin.numbers()
     for i, (old, new) in enumerate(zip(before.attention, target.attention, strict=True), start=1):
@@ -42,13 +42,13 @@ def realized(origin: Weights, target: VirtualWeights) -> Weights:
 
 
 def _seen_behind(target: VirtualWeights, layer: int) -> ObjectArray:
-    """The rows whose span is `R_i`."""
+    """Return the rows whose span is `R_i`."""
     later = [part for a in target.attention[layer:] for part in (a, a.T)]
     return np.concatenate([*later, target.value])
 
 
 def _demands(origin: Weights, target: VirtualWeights) -> list[tuple[str, int, int]]:
-    """What the shape demands: a name, the largest rank, and the rank that the virtual weights have."""
+    """Return what the shape demands: a name, the largest rank, and the rank that the virtual weights have."""
     shape = origin.architecture(1)
     demands = [
         (f"A~{i}" if shape.depth > 1 else "A", a, rank(matrix))
@@ -61,7 +61,7 @@ def _demands(origin: Weights, target: VirtualWeights) -> list[tuple[str, int, in
 
 
 def _inner_values(origin: Weights, target: VirtualWeights) -> dict[str, ObjectArray]:
-    """Value matrices of all layers but the last such that the rows of `P_i` span `R_i`."""
+    """Return value matrices of all layers but the last such that the rows of `P_i` span `R_i`."""
     shape = origin.architecture(1)
     before = exact_matrix(np.eye(shape.widths[0], dtype=int))
     found = {}
@@ -78,7 +78,7 @@ def _inner_values(origin: Weights, target: VirtualWeights) -> dict[str, ObjectAr
 
 
 def _row_basis(rows: ObjectArray) -> ObjectArray:
-    """Rows that are independent and span the same space: the kernel of the kernel."""
+    """Return rows that are independent and span the same space: the kernel of the kernel."""
     kernel = null_space(rows)
     columns = rows.shape[1]
     if not kernel:

@@ -55,7 +55,7 @@ class NoFirstLayer(BadInput):
 
 
 def network_of(weights: VirtualWeights) -> Weights:
-    r"""A network with these virtual weights: $Q_i = \tilde A_i$, $K_i = 1$, $V_i = 1$ but for the last, $\tilde V$.
+    r"""Return a network with these virtual weights: $Q_i = \tilde A_i$, $K_i = 1$, $V_i = 1$, the last $\tilde V$.
 
     Args:
         weights: integers, fractions or floats; the attention matrices `d_0 x d_0`, the value matrix `d_l x d_0`.
@@ -79,7 +79,7 @@ def network_of(weights: VirtualWeights) -> Weights:
 
 
 def reconstruct(phi: PolynomialMap) -> list[Solution]:
-    r"""All virtual weights over $\mathbb{Q}$ whose function is `phi`, one for each orbit of rescalings.
+    r"""Return all virtual weights over $\mathbb{Q}$ whose function is `phi`, one for each orbit of rescalings.
 
     The list is complete over the rationals. Where the hypotheses of Theorem 3.7 hold it is complete over every field
     that contains them: a bilinear form of rank two or more stays irreducible, a linear system keeps its one solution,
@@ -120,7 +120,7 @@ def reconstruct(phi: PolynomialMap) -> list[Solution]:
 
 
 def is_rescaling(new: VirtualWeights, old: VirtualWeights) -> bool:
-    r"""Whether Eq. 13 leads from `old` to `new`.
+    r"""Return whether Eq. 13 leads from `old` to `new`.
 
     That is $\tilde A_i \mapsto \lambda_i \tilde A_i$, $\tilde V \mapsto \mu \tilde V$ with
     $\mu \prod_i \lambda_i^{3^{l-i}} = 1$.
@@ -151,7 +151,7 @@ def is_rescaling(new: VirtualWeights, old: VirtualWeights) -> bool:
 
 
 def part_in_two_tokens(phi: PolynomialMap, m: int, degree: int) -> Any:
-    """Output `m` of token 2: its terms in tokens 1 and 2 alone, of this degree in token 2."""
+    """Return output `m` of token 2: its terms in tokens 1 and 2 alone, of this degree in token 2."""
     phi.architecture.require_plain("a part of the map in two tokens")
     t = phi.architecture.tokens
     terms = {
@@ -163,7 +163,7 @@ def part_in_two_tokens(phi: PolynomialMap, m: int, degree: int) -> Any:
 
 
 def _first_attention_matrices(phi: PolynomialMap) -> Iterator[ObjectArray]:
-    """Up to scale, every first attention matrix that a network with this function can have (and maybe others)."""
+    """Yield every first attention matrix of a network with this function, up to scale; maybe others too."""
     d, t = phi.architecture.widths[0], phi.architecture.tokens
     for degree in (1, 5):
         common = phi.ring.constant(0)
@@ -197,7 +197,7 @@ def _unit(size: int, *places: int) -> tuple[int, ...]:
 
 
 def _last_layers(phi: PolynomialMap, before: tuple[ObjectArray, ...]) -> Iterator[Solution]:
-    """Every last layer that gives `phi` behind the attention matrix `before`, or behind nothing."""
+    """Yield every last layer that gives `phi` behind the attention matrix `before`, or behind nothing."""
     d = phi.architecture.widths[0]
     single_direction = any(rank(a) == 1 for a in before)
     forms = _products_of_forms(phi, before, single_direction)
@@ -217,7 +217,7 @@ def _last_layers(phi: PolynomialMap, before: tuple[ObjectArray, ...]) -> Iterato
 def _products_of_forms(
     phi: PolynomialMap, before: tuple[ObjectArray, ...], single_direction: bool
 ) -> list[list[Any]] | None:
-    """The forms `v_m a_k` (row `m`, column `k`), or the one column of `v_m (y^T A y)`; `None` if there are none.
+    """Return the forms `v_m a_k` (row `m`, column `k`), or the one column of `v_m (y^T A y)`; `None` if there are none.
 
     Solved from values at integer points: enough of them for the solution to be the only one.
     """
@@ -271,13 +271,13 @@ def _products_of_forms(
 
 
 def _row_of_rank_one(y: ObjectArray) -> ObjectArray:
-    """A non-zero row of a matrix (the first row if there is none)."""
+    """Return a non-zero row of a matrix (the first row if there is none)."""
     row: ObjectArray = next((row for row in y if any(entry != 0 for entry in row)), y[0])
     return row
 
 
 def _split(forms: list[list[Any]]) -> Iterator[tuple[list[Any], list[Any]]]:
-    """All `(v_m)`, `(g_k)`, up to a scalar, with `v_m` linear and `v_m g_k = forms[m][k]`; not all forms are zero."""
+    """Yield all `(v_m)`, `(g_k)`, up to a scalar, with `v_m` linear, `v_m g_k = forms[m][k]`; not all forms zero."""
     m0, k0 = next((m, k) for m, row in enumerate(forms) for k, form in enumerate(row) if form != 0)
     for linear, _ in forms[m0][k0].factor()[1]:
         if linear.total_degree() != 1:
@@ -289,7 +289,7 @@ def _split(forms: list[list[Any]]) -> Iterator[tuple[list[Any], list[Any]]]:
 
 
 def _coefficient(form: Any, *places: int) -> Fraction:
-    """The coefficient of the product of the variables with these numbers, as a `Fraction` (also if it is 0)."""
+    """Return the coefficient of the product of the variables with these numbers, as a `Fraction` (also if it is 0)."""
     number = form.to_dict().get(_unit(len(form.context().gens()), *places), 0)
     return Fraction(int(number.numerator), int(number.denominator))
 
@@ -299,7 +299,7 @@ def _linear_coefficients(form: Any, d: int) -> list[Fraction]:
 
 
 def _symmetric_matrix(form: Any, d: int) -> ObjectArray:
-    """The symmetric matrix of a quadratic form."""
+    """Return the symmetric matrix of a quadratic form."""
     matrix = np.empty((d, d), dtype=object)
     for i, j in np.ndindex(d, d):
         matrix[i, j] = _coefficient(form, i, j) / (1 if i == j else 2)

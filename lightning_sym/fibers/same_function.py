@@ -74,27 +74,27 @@ class PlainPair(Pair):
         return max(shape.depth for shape in self.shapes) <= DEEPEST
 
     def exact_cost(self, bound: int) -> float:
-        """Seconds for exact outputs of both at integers up to `bound`."""
+        """Return seconds for exact outputs of both at integers up to `bound`."""
         known = zip(self.weights, self._bits, strict=True)
         return sum(evaluation_cost(w, *bits, self.tokens, bound) for w, bits in known)
 
     def by_inputs(self) -> Comparison | None:
-        """An input where exact outputs differ, small ones first."""
+        """Return an input where exact outputs differ, small ones first."""
         tries = [SMALL_INPUT] * (SMALL_TRIES if self.evaluations else 0) + [LARGE_INPUT] * self.evaluations
         tried = (self.exactly(bound) for bound in tries if self.has_polynomials)
         return next((found for found in tried if found is not None), None)
 
     def are_of_two_kinds(self) -> bool:
-        """Whether one is zero and the other is not, or both are homogeneous of different degrees."""
+        """Return whether one is zero and the other is not, or both are homogeneous of different degrees."""
         return self.zero[0] != self.zero[1] or not (any(self.zero) or self.of_one_depth)
 
     def virtual_price(self) -> TheoremPrice:
-        """What the virtual weights cost; all that is said needs them."""
+        """Return what the virtual weights cost; all that is said needs them."""
         steps = tuple(virtual_weights_cost(w, *bits) for w, bits in zip(self.weights, self._bits, strict=True))
         return TheoremPrice(steps, "virtual weights", is_needed=True)
 
     def solving_cost(self) -> float:
-        """Seconds for the group element that leads from one to the other."""
+        """Return seconds for the group element that leads from one to the other."""
         return sum(solving_cost(w, bits) for w, (bits, _) in zip(self.weights, self._bits, strict=True))
 
 
@@ -115,7 +115,7 @@ def _by_symmetry(pair: PlainPair) -> Comparison | None:
 
 
 def _by_kind(pair: PlainPair) -> Comparison | None:
-    """Functions that differ, with an input if they can be evaluated."""
+    """Return that the functions differ, with an input if they can be evaluated."""
     reason = Reason.ZERO if any(pair.zero) else Reason.DEGREE
     return pair.witness() if pair.has_polynomials else Comparison(Answer.DIFFERENT, reason)
 
@@ -153,7 +153,7 @@ def same_function(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Whether two networks compute the same function of inputs with `tokens` tokens.
+    """Return whether two networks compute the same function of inputs with `tokens` tokens.
 
     Depths, inner widths and numbers of heads may differ; the form (normalization, mask, skip connections) may not.
     Nothing is rounded up: without a symmetry, an input or a theorem the answer is undecided. Plain lightning networks:

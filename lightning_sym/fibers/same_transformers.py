@@ -49,7 +49,7 @@ def _names(shape: Architecture) -> list[list[str]]:
 
 
 def _by_few_inputs(pair: PairInBalls) -> Comparison | None:
-    """Different networks are most often told apart at once."""
+    """Return an input that tells the two apart, if one of a few does: most often one does at once."""
     for scale in INPUT_SCALES[::3]:
         found = pair.exactly(READABLE) if pair.polynomial else _with_bits_enough(pair, scale)
         if found is not None:
@@ -58,13 +58,13 @@ def _by_few_inputs(pair: PairInBalls) -> Comparison | None:
 
 
 def _few_inputs_are_quick(pair: PairInBalls) -> bool:
-    """Equal networks would wait for outputs of many tokens in vain, though their streams are followed in a moment."""
+    """Return whether outputs cost little: for equal networks they are waited for in vain, and streams are quick."""
     cost = 0.0 if pair.polynomial else pair.balls_cost(FIRST_BITS)
     return cost <= QUICK or cost <= sum(map(streams_cost, pair.shapes, pair.lengths))
 
 
 def _with_bits_enough(pair: PairInBalls, scale: int) -> Comparison | None:
-    """Balls at one input, with more bits as long as they are too large to say anything."""
+    """Return balls at one input, with more bits as long as they are too large to say anything."""
     bits = FIRST_BITS
     if not pair.affords_balls(bits):
         return None
@@ -79,7 +79,10 @@ def _with_bits_enough(pair: PairInBalls, scale: int) -> Comparison | None:
 
 
 def _by_graph(pair: PairInBalls) -> Comparison | None:
-    """Large networks whose streams are a matrix times each other: before balls, which take longer."""
+    """Return the comparison of large networks, where a matrix takes one's streams to the other's.
+
+    It comes before balls, which take longer; `None` if no such matrix is found.
+    """
     # a matrix that takes the wider stream to the narrower one is not unique
     wider = pair.shapes[0].widths[0] > pair.shapes[1].widths[0]
     graph = GraphStreams(*(pair.weights[::-1] if wider else pair.weights), pair.tokens)
@@ -96,7 +99,7 @@ def _by_graph(pair: PairInBalls) -> Comparison | None:
 
 
 def _moving_together(pair: PairInBalls, streams: CommonStreams) -> Comparison:
-    """Equal functions, with the group element where there is one."""
+    """Return equal functions, with the group element where there is one."""
     symmetry = StreamSymmetry(head_classes(streams, (_names(pair.shapes[0]), _names(pair.shapes[1]))))
     element = group_element(*pair.weights, streams)
     if element is not None:
@@ -112,7 +115,7 @@ def _by_streams(pair: PairInBalls) -> Comparison | None:
 
 
 def _by_tensors(pair: PairInBalls) -> Comparison | None:
-    """Lightning: layers that do the same, whatever their heads do."""
+    """Return that lightning networks are the same, if their layers do the same, whatever their heads do."""
     if (both := padded(*pair.circuits)) is None:
         return None
     streams = tensor_streams(*both, pair.tokens, pair.work.tell)
@@ -123,7 +126,7 @@ def _by_tensors(pair: PairInBalls) -> Comparison | None:
 
 
 def _by_tensors_of_one(pair: PairInBalls) -> Comparison | None:
-    """Lightning, layers that do not do the same: the function of one network determines its layer tensors."""
+    """Return that functions differ if one of two lightning networks has layer tensors that its function determines."""
     for which, number in (("first", 0), ("second", 1)):
         asked = TensorPair(TensorQuestion(pair.weights[number], pair.tokens), pair.shapes[1 - number])
         theorem, tried = apart_by_tensors(asked)
@@ -143,7 +146,7 @@ def _decided_by_virtual_weights(pair: PairInBalls, circuits: tuple[NetworkCircui
 
 
 def _by_arrangement(pair: PairInBalls) -> Comparison | None:
-    """Heads merged, left out and moved to earlier layers, in both."""
+    """Return an answer for both networks with heads merged, left out and moved to earlier layers, or nothing."""
     one, other = (arranged(circuits, pair.tokens) for circuits in pair.circuits)
     pair.arrangements = one, other
     if one.zero and other.zero:
@@ -172,7 +175,7 @@ def _by_arrangement(pair: PairInBalls) -> Comparison | None:
 
 
 def _has_one_layer(pair: PairInBalls) -> bool:
-    """Whether no more than one layer is left in both, heads being merged and moved where that was tried."""
+    """Return whether no more than one layer is left in both, heads being merged and moved where that was tried."""
     depths = [shape.depth for shape in pair.shapes]
     if pair.arrangements is not None and (both := padded(*(a.circuits for a in pair.arrangements))) is not None:
         depths = [len(c.layers) for c in both]
@@ -180,18 +183,21 @@ def _has_one_layer(pair: PairInBalls) -> bool:
 
 
 def _by_one_layer(pair: PairInBalls) -> Comparison:
-    """Softmax, one layer: streams that do not move together are different functions, by Theorem 8."""
+    """Return that softmax layers, one each, differ by Theorem 8, as their streams do not move together."""
     return _with_an_input(pair, Reason.ONE_LAYER, f"Theorem 8 of {HEADS_PAGE}")
 
 
 def _with_an_input(pair: PairInBalls, reason: Reason, theorem: str) -> Comparison:
-    """Different functions: by an input that shows it if there is one at hand, else by the theorem that says so."""
+    """Return that functions differ: by an input that shows it if one is at hand, else by the theorem."""
     found = pair.by_inputs(FIRST_BITS)
     return Comparison(Answer.DIFFERENT, reason, theorem=theorem) if found is None else found
 
 
 def _by_conditions(pair: PairInBalls) -> Comparison | None:
-    """Softmax, two tokens or more: one network fulfils conditions under which its function determines it."""
+    """Return that networks differ, since one fulfils conditions under which its function determines it.
+
+    They have softmax and two tokens or more; `None` if neither fulfils them.
+    """
     nets: list[tuple[Weights | None, NetworkCircuits]] = list(zip(pair.weights, pair.circuits, strict=True))
     if pair.arrangements is not None:
         nets = [(None, a.circuits) for a in pair.arrangements]
@@ -214,7 +220,7 @@ def _by_conditions(pair: PairInBalls) -> Comparison | None:
 def _each(
     cost: Callable[[Architecture, int], float], stage: str, *, is_needed: bool
 ) -> Callable[[PairInBalls], TheoremPrice]:
-    """The price of a step for each network, by its shape and the bits of its numbers."""
+    """Return the price of a step for each network, by its shape and the bits of its numbers."""
     return lambda pair: TheoremPrice(tuple(map(cost, pair.shapes, pair.lengths)), stage, is_needed)
 
 

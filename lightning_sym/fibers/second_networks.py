@@ -54,7 +54,7 @@ class SecondNetwork(Result):
     weights: Weights
 
     def lines(self) -> Lines:
-        """What differs, why that changes nothing, and the weights."""
+        """Return what differs, why that changes nothing, and the weights."""
         return [("another", self.description), ("because", self.because), *self.weights.lines()]
 
     def _latex(self) -> str:
@@ -62,7 +62,7 @@ class SecondNetwork(Result):
 
 
 def second_network(weights: Weights, tests: NetworkAtPoints, budget: Work) -> SecondNetwork | None:
-    """Another network with the same function; `None` if none of the known ones is there, or `budget` does not allow it.
+    """Return another network with the same function; `None` if none is found or `budget` does not allow it.
 
     Args:
         weights: the network.
@@ -101,7 +101,7 @@ Change = tuple[Fraction | int, Sequence[tuple[Fraction | int, int]]]
 
 
 def _candidates(weights: Weights, tests: NetworkAtPoints) -> Iterator[tuple[str, Weights]]:
-    """Networks that may have the same function, with what was changed."""
+    """Yield networks that may have the same function, with what was changed."""
     shape, p = tests.shape, tests.prime
     for i, heads in enumerate(tests.net.layers, start=1):
         scores, written = [tuple(row) for row in tests.scores(i).entries], tests.seen_of_words(i)
@@ -132,7 +132,7 @@ def _candidates(weights: Weights, tests: NetworkAtPoints) -> Iterator[tuple[str,
 
 
 def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Weights:
-    """The network with some heads of a layer replaced; the values inside its heads become as wide as is needed."""
+    """Return the network with some heads of a layer replaced; values inside its heads become as wide as needed."""
     shape, matrices = weights.architecture(1), weights.numbers()
     most = max([1, *(len(parts) for _, parts in changes.values())])
     for h in range(1, shape.heads + 1):
@@ -152,7 +152,7 @@ def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Wei
 
 
 def _moved_head(weights: Weights) -> SecondNetwork | None:
-    """A head of layer `i + 1` that may be one of layer `i`; every other layer gets a head that does nothing."""
+    """Return a head of layer `i + 1` that may be one of layer `i`; every other layer gets a head that does nothing."""
     net = NetworkCircuits.of(weights).in_memory()
     space = Subspace.spanned(net.embed)  # F_(i-1)
     for i, (below, above) in enumerate(zip(net.layers, net.layers[1:], strict=False), start=1):
@@ -172,14 +172,14 @@ def _moved_head(weights: Weights) -> SecondNetwork | None:
 
 
 def _is_apart(head: HeadCircuits, written: RationalMatrix, streams: RationalMatrix) -> bool:
-    """Whether a head does not read what others wrote, where streams lie in the span of the columns of `streams`."""
+    """Return whether a head does not read what others wrote, where streams lie in the span of `streams`' columns."""
     if head.carried(written):
         return False
     return not any(head.scores(*two) for two in ((streams, written), (written, streams), (written, written)))
 
 
 def _with_moved_head(weights: Weights, layer: int, head: int) -> Weights:
-    """One head more in each layer: in `layer` the one that stood behind it, elsewhere one that does nothing."""
+    """Return one head more in each layer: in `layer` the one that stood behind it, elsewhere one that does nothing."""
     shape = weights.architecture(1)
     letters = "QKV" if shape.value_ranks is None else "QKVO"
     matrices: dict[str, ObjectArray] = {name: weights[name] for name in "EU" if name in weights.matrices}

@@ -22,7 +22,7 @@ PROVED = (frozenset({"normalization"}), frozenset({"normalization", "causal"}))
 
 
 def circuit_virtual_weights(circuits: NetworkCircuits) -> VirtualWeights:
-    """Scores and output of a network with one head a layer and no skip connection, in terms of the input.
+    """Return scores and output of a network with one head a layer and no skip, in terms of the input.
 
     Example:
         >>> w = Weights.of({"E": [[2]], "Q1": [[3]], "K1": [[1]], "V1": [[5]]})
@@ -38,7 +38,7 @@ def circuit_virtual_weights(circuits: NetworkCircuits) -> VirtualWeights:
 
 
 def is_blind(attention: ObjectArray, tokens: int) -> bool:
-    """Whether all tokens are equal behind a layer with this virtual attention matrix.
+    """Return whether all tokens are equal behind a layer with this virtual attention matrix.
 
     Example:
         >>> import numpy as np
@@ -50,7 +50,7 @@ def is_blind(attention: ObjectArray, tokens: int) -> bool:
 
 
 def _visible(virtual: VirtualWeights, tokens: int, causal: bool) -> list[tuple[str, object]]:
-    """What the function determines, in order: a name, and what can be compared."""
+    """Return what the function determines, in order: a name, and what can be compared."""
     visible: list[tuple[str, object]] = [("V~", virtual.value.tolist())]
     if tokens == 1 or is_zero(virtual.value):
         return visible
@@ -69,7 +69,7 @@ def _visible(virtual: VirtualWeights, tokens: int, causal: bool) -> list[tuple[s
 
 
 def first_difference(first: VirtualWeights, second: VirtualWeights, tokens: int, causal: bool = False) -> str | None:
-    """The first visible weight that two networks do not share, or `None` if they have the same function.
+    """Return the first visible weight that two networks do not share, or `None` if they have the same function.
 
     Both must have the same input and output widths; their depths may differ.
 

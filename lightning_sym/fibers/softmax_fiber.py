@@ -31,7 +31,7 @@ from lightning_sym.system.circuits import NetworkCircuits
 
 
 def of_one_token(asked: AskedFiber) -> Fiber:
-    """The whole fiber of a softmax network at one token."""
+    """Return the whole fiber of a softmax network at one token."""
     shape = require_softmax(asked.weights, 1)
     total = _factors_of_one_map(asked)
     return Fiber(
@@ -44,7 +44,7 @@ def of_one_token(asked: AskedFiber) -> Fiber:
 
 
 def _factors_of_one_map(asked: AskedFiber) -> int | None:
-    """The dimension of all weights with one product `U C_l ... C_1 E`, unless `C_i - 1` has a bounded rank."""
+    """Return the dimension of all weights with one product `U C_l ... C_1 E`, unless `C_i - 1` has a bounded rank."""
     shape, heads, more = asked.shape, asked.shape.heads, 0
     if shape.skip and shape.value_ranks is not None:
         return None
@@ -61,7 +61,7 @@ def _factors_of_one_map(asked: AskedFiber) -> int | None:
 
 
 def by_conditions(asked: AskedFiber) -> Fiber:
-    """What the strongest theorem says whose hypotheses hold, for two tokens or more."""
+    """Return what the strongest theorem says whose hypotheses hold, for two tokens or more."""
     weights, shape = asked.weights, require_softmax(asked.weights, asked.shape.tokens)
     tests = SoftmaxConditions(
         weights, shape.tokens, asked.budget, seed=asked.seed, memory=asked.memory, progress=asked.progress
@@ -102,7 +102,7 @@ _MINIMAL = (
 
 
 def _described(shape: Architecture, number: str) -> str:
-    """The fiber in words."""
+    """Return the fiber in words."""
     sums = "same sum M_m of U V_h E over the heads with E^T A_h E = m"
     known = {
         "Corollary 5": "permutations of heads, bases of the stream, and all factors of the same A = K^T Q and V or O V",
@@ -116,7 +116,10 @@ def _described(shape: Architecture, number: str) -> str:
 
 
 def _orbit_dimension(weights: Weights, tests: NetworkAtPoints) -> int:
-    """Of the fiber of Corollary 5: bases of the stream act without fixed points, and factors vary for themselves."""
+    """Return the dimension of the fiber of Corollary 5.
+
+    Bases of the stream act without fixed points, and factors vary for themselves.
+    """
     shape = tests.shape
     widths, ends = shape.widths, (shape.embed is not None, shape.unembed is not None)
     if shape.skip:
@@ -136,7 +139,7 @@ def _orbit_dimension(weights: Weights, tests: NetworkAtPoints) -> int:
 
 
 def _product_rank(weights: Weights, prime: int, residues: Mapping[str, PrimeFieldMatrix]) -> int:
-    """The rank of `K^T Q`, or of `O V`: residues may show that it is the inner width, else it is computed over Q."""
+    """Return the rank of `K^T Q`, or of `O V`: residues may show that it is the inner width, else exactly."""
     (left, _), (right, last) = residues.items()
     inner = last.shape[0]
     if all(rank_mod_p(matrix.entries, prime) == inner for matrix in residues.values()):

@@ -32,7 +32,7 @@ Together = tuple[Members, Members]
 
 
 def together_text(together: Together) -> str:
-    """As the command `same` prints it.
+    """Return heads that go together as the command `same` prints them.
 
     Example:
         >>> together_text(((("1.2", Fraction(1)),), (("1.1", Fraction(1)), ("1.3", Fraction(-1)))))
@@ -66,7 +66,7 @@ class StreamSymmetry(Result):
     heads: dict[int, tuple[int, ...]] | None = None
 
     def lines(self) -> Lines:
-        """As the command `same` prints it."""
+        """Return the lines as the command `same` prints them."""
         lines = [
             (f"layer {i}", "; ".join(map(together_text, classes)) or "no heads")
             for i, classes in enumerate(self.layers, start=1)
@@ -94,7 +94,7 @@ class StreamSymmetry(Result):
         return [*lines, ("checked", "applied to the first network it gives the second, entry by entry")]
 
     def formulas(self) -> list[str]:
-        """The basis changes of the stream."""
+        """Return the basis changes of the stream."""
         return [rf"G_{{{i}}} = {latex_matrix(m)}" for i, m in (self.between or {}).items()]
 
     def _latex(self) -> str:
@@ -104,7 +104,7 @@ class StreamSymmetry(Result):
 def head_classes(
     streams: CommonStreams, names: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
 ) -> tuple[tuple[Together, ...], ...]:
-    """The heads of each layer by the letter of their pattern; `names` by network, layer and head."""
+    """Return the heads of each layer by the letter of their pattern; `names` by network, layer and head."""
     result = []
     for i, common in enumerate(streams.layers):
         letters = sorted({letter for side in common.spelled for spelling in side for letter in spelling} - {FIXED})
@@ -139,11 +139,11 @@ class _ElementSearch:
     heads: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def key(self, layer: int, head: int) -> Any:
-        """How `transform` calls a head."""
+        """Return how `transform` calls a head."""
         return layer if self.shape.heads == 1 else f"{layer}.{head}"
 
     def inside(self, layer: int, old: int, new: int, scale: Fraction) -> bool:
-        """Basis changes inside of a head, and whether they were found."""
+        """Return whether basis changes inside of a head were found, which are kept then."""
         names = [self.shape.head_name(layer, h) for h in (old, new)]
         back = self.between[layer - 1]
 
@@ -169,7 +169,7 @@ class _ElementSearch:
 
 
 def group_element(first: Weights, second: Weights, streams: CommonStreams) -> dict[str, Any] | None:
-    """Arguments of `transform` that map the first network to the second; `None` where they were not found.
+    """Return arguments of `transform` that map the first network to the second; `None` where none are found.
 
     Raises:
         BadInput: there are letters.
@@ -200,7 +200,7 @@ def group_element(first: Weights, second: Weights, streams: CommonStreams) -> di
 
 
 def _stream_matrices(shape: Architecture, streams: CommonStreams) -> dict[int, RationalMatrix] | None:
-    """$G_i$ with second stream = $G_i$ first stream, where that is so for all streams."""
+    """Return $G_i$ with second stream = $G_i$ first stream, or `None` if a layer has no such matrix."""
     spaces = [*(common.reached for common in streams.layers), streams.reached]
     found = {}
     for i, (space, width) in enumerate(zip(spaces, shape.widths, strict=True)):
@@ -216,7 +216,7 @@ def _stream_matrices(shape: Architecture, streams: CommonStreams) -> dict[int, R
 def _paired(
     search: _ElementSearch, layer: int, heads: Sequence[Sequence[Any]], spelled: Sequence[Sequence[Any]]
 ) -> bool:
-    """Pair the heads of a layer one by one, by equal letters and equal circuits."""
+    """Return whether the heads of a layer could be paired one by one, by equal letters and equal circuits."""
     before, after = search.between[layer - 1], search.between[layer]
     lightning = search.shape.normalization is None
     free = list(range(len(heads[0])))
@@ -247,7 +247,7 @@ def _paired(
 
 
 def _scale(old: dict[int, Fraction], new: dict[int, Fraction]) -> Fraction | None:
-    """The number that one pattern is multiplied with to be the other."""
+    """Return the number that one pattern is multiplied with to be the other."""
     if old.keys() != new.keys():
         return None
     ratios = {new[letter] / old[letter] for letter in old} or {Fraction(1)}

@@ -19,7 +19,7 @@ from lightning_sym.fibers.tensor_hypotheses import NEAR, NEAR_3, PAGE, THEOREM_1
 
 
 def _said(layers: Sequence[KnownHeads], heads: int, alone: bool) -> str:
-    """What is left of heads, layers with the same words together."""
+    """Return what is left of heads, layers with the same words together."""
     words: dict[str, list[int]] = {}
     for each in layers:
         words.setdefault(each.known, []).append(each.layer)
@@ -32,7 +32,7 @@ def _said(layers: Sequence[KnownHeads], heads: int, alone: bool) -> str:
 
 
 def by_layer_tensors(asked: AskedFiber) -> Fiber:
-    """What Theorem 1 or 3 says, and what is known of the heads."""
+    """Return what Theorem 1 or 3 says, and what is known of the heads."""
     said, total = _determined(asked)
     skip = asked.shape.skip
     return Fiber(
@@ -49,7 +49,7 @@ def by_layer_tensors(asked: AskedFiber) -> Fiber:
 
 
 def near_layer_tensors(asked: AskedFiber) -> Fiber:
-    """What Theorem 2 (i), or 3 with (G'), says of weights near these."""
+    """Return what Theorem 2 (i), or 3 with (G'), says of weights near these."""
     skip = asked.shape.skip
     return Fiber(
         asked.shape,
@@ -64,7 +64,7 @@ def near_layer_tensors(asked: AskedFiber) -> Fiber:
 
 
 def of_width_one(asked: AskedFiber) -> Fiber:
-    """Layers are numbers, of which the function has the sequence of those that are not zero."""
+    """Return the fiber at width one: layers are numbers, and the function has the sequence of those not zero."""
     shape = asked.shape
     both = shape.embed is not None and shape.unembed is not None
     own = [size for name, (r, c) in shape.weight_shapes() if name[0] not in "EU" for size in (r * c,)]
@@ -80,7 +80,7 @@ def of_width_one(asked: AskedFiber) -> Fiber:
 
 
 def _determined(asked: AskedFiber) -> tuple[str, int | None]:
-    """What the function determines in words, and the dimension of all weights that have it where that is known."""
+    """Return what the function determines in words, and the dimension of all weights that have it, if known."""
     weights, shape = asked.weights, asked.shape
     alone, inside = shape.tokens == 1, shape.skip or (shape.embed is None and shape.unembed is None)
     known = not alone and inside

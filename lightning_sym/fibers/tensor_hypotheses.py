@@ -41,7 +41,7 @@ class TensorQuestion:
         return self.weights.architecture(self.tokens)
 
     def _with(self, background: int) -> tuple[LayerTensors, list[Condition]]:
-        """The hypotheses with so many background tokens, up to the first that is not known to hold."""
+        """Return the hypotheses with so many background tokens, up to the first that is not known to hold."""
         tensors, found = LayerTensors.of(self.weights, self.tokens, background, self.seed), list[Condition]()
         for condition in tensor_conditions(tensors):
             found.append(condition)
@@ -85,7 +85,7 @@ class TensorNeed:
     name: str
 
     def failing(self, question: HasTensors) -> str | None:
-        """What is wrong where it is not shown in some layer; `None` also where it was not reached."""
+        """Return what is wrong where it is not shown in some layer; `None` also where it was not reached."""
         asked = question.tensors
         mine = [c for c in (asked.near if self.name[:2] == "(G" else asked.conditions) if c.name.startswith(self.name)]
         return next((c.failing for c in mine if c.failing is not None), None)
@@ -112,7 +112,7 @@ NEAR: tuple[TheoremNeed, ...] = (*THEOREM_1[:-1], TensorNeed("(G)"))
 
 
 def seen_widths(shape: Architecture) -> tuple[int, ...]:
-    """Rows of the input, of the streams between layers, and of the output.
+    """Return rows of the input, of the streams between layers, and of the output.
 
     Example:
         >>> seen_widths(Architecture((4, 3, 3, 2), (1, 1, 1), 2, unembed=5))

@@ -47,7 +47,7 @@ def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[AnyMatri
 
 
 def _by_head(given: Mapping[Any, Any] | None, shape: Architecture, what: str) -> dict[tuple[int, int], Any]:
-    """What is given by head, by layer and head from 1."""
+    """Return what is given by head, by layer and head from 1."""
     places: dict[Any, tuple[int, int]] = (
         {i: (i, 1) for i in range(1, shape.depth + 1)}
         if shape.heads == 1
@@ -62,7 +62,7 @@ def _by_head(given: Mapping[Any, Any] | None, shape: Architecture, what: str) ->
 
 
 def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> dict[WeightSpace, Pair]:
-    """The changes of basis of the stream, $G_0, ..., G_l$, by space; with skip connections all are the same."""
+    """Return the changes of basis of the stream, $G_0, ..., G_l$, by space; with skip connections all are the same."""
     places = [stream(shape, i) for i in range(shape.depth + 1)]
     allowed = [i for i, space in enumerate(places) if space.free]
     found: dict[WeightSpace, Pair] = {}
@@ -80,7 +80,7 @@ def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> 
 
 
 def _orders(given: Mapping[int, Sequence[int]] | None, shape: Architecture) -> dict[int, list[int]]:
-    """By layer, which head comes first, second, ..."""
+    """Return by layer which head comes first, second, ...; layers that are not named keep their order."""
     every = list(range(1, shape.heads + 1))
     for i, order in (given or {}).items():
         if type(i) is not int or i not in range(1, shape.depth + 1):
@@ -185,24 +185,24 @@ class _Multiple:
 
 
 def _has_letters(matrix: Any) -> bool:
-    """Whether a matrix of the group, or a multiple of the identity, has letters."""
+    """Return whether a matrix of the group, or a multiple of the identity, has letters."""
     return isinstance(matrix, ExpressionMatrix) or (isinstance(matrix, _Multiple) and is_expression(matrix.factor))
 
 
 def _in_letters(matrix: Any) -> Any:
-    """The same among matrices with letters."""
+    """Return the same among matrices with letters."""
     return ExpressionMatrix.of(matrix.fractions()) if isinstance(matrix, RationalMatrix) else matrix
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two matrices of the group are equal."""
+    """Return whether two matrices of the group are equal."""
     if isinstance(one, RationalMatrix) and isinstance(other, RationalMatrix):
         return one == other
     return equal(_in_letters(one).entries(), _in_letters(other).entries())
 
 
 def rescale(weights: Weights, *, layer: int, by: object) -> Weights:
-    r"""The same function from $(\lambda Q_i, K_i, V_i / \lambda)$ in one layer, Eq. 13.
+    r"""Return the same function from $(\lambda Q_i, K_i, V_i / \lambda)$ in one layer, Eq. 13.
 
     Raises:
         BadInput: the number is zero or not finite, there is no such layer, or the network has more than one head.
@@ -223,7 +223,7 @@ def change_basis(
     query_key: Mapping[int, npt.ArrayLike] | None = None,
     between: Mapping[int, npt.ArrayLike] | None = None,
 ) -> Weights:
-    r"""The same function in other bases: $C_i \in GL_{a_i}$ (Lemma 3.1), $G_i \in GL_{d_i}$ between layers (Eq. 9).
+    r"""Return the same function in other bases: $C_i \in GL_{a_i}$ (Lemma 3.1), $G_i \in GL_{d_i}$ in between (Eq. 9).
 
     Args:
         weights: exact weights.
@@ -244,7 +244,7 @@ def change_basis(
 
 
 def rank_one_factors(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
-    r"""$(p, q)$ with $M = p q^\top$, for a matrix of rank one.
+    r"""Return $(p, q)$ with $M = p q^\top$, for a matrix of rank one.
 
     Raises:
         BadInput: the rank is not one.
@@ -262,7 +262,7 @@ def rank_one_factors(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
 
 
 def swap(weights: Weights, *, layer: int | None = None) -> Weights:
-    r"""The exchange of Theorem 3.2: $(p q^\top, v w^\top) \mapsto (w q^\top, v p^\top)$ in one layer.
+    r"""Return the exchange of Theorem 3.2: $(p q^\top, v w^\top) \mapsto (w q^\top, v p^\top)$ in one layer.
 
     A layer is the same function of its input after the exchange, so it may be any layer with
     $\operatorname{rk} A_i = \operatorname{rk} V_i = 1$. In the last layer it is enough that the virtual weights

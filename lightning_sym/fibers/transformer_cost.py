@@ -19,7 +19,7 @@ STREAM = 6e-9
 
 @lru_cache(maxsize=256)
 def outputs_cost(shape: Architecture, bits: int, *, combined: bool = True) -> float:
-    """Seconds for the outputs of a network in balls of this length.
+    """Return seconds for the outputs of a network in balls of this length.
 
     Args:
         shape: the network.
@@ -40,7 +40,7 @@ def outputs_cost(shape: Architecture, bits: int, *, combined: bool = True) -> fl
 
 @lru_cache(maxsize=256)
 def exact_outputs_cost(shape: Architecture, bits: int) -> float:
-    """Seconds for the exact outputs of a lightning network whose weights have so many bits.
+    """Return seconds for the exact outputs of a lightning network whose weights have so many bits.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -92,7 +92,9 @@ def tensors_cost(shape: Architecture, bits: int) -> float:
 
 
 def arrangement_cost(shape: Architecture, bits: int) -> float:
-    """Of looking for the earliest layers of all heads: some passes, and each head against each other one.
+    """Return the cost of looking for the earliest layers of all heads.
+
+    It takes some passes, and each head is compared with each other one.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -108,7 +110,7 @@ def arrangement_cost(shape: Architecture, bits: int) -> float:
 
 
 def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
-    """Bytes that so many heads take while streams are followed, with the embeddings: scores, values, forms and images.
+    """Return bytes that heads take while streams are followed, with embeddings: scores, values, forms and images.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -123,7 +125,7 @@ def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
 
 
 def coefficients_cost(shape: Architecture, bits: int) -> float:
-    """Seconds for the polynomial map of a network without normalization whose weights have so many bits.
+    """Return seconds for the polynomial map of a network without normalization whose weights have so many bits.
 
     Raises:
         BadInput: an option that is no part of a polynomial map.
@@ -147,7 +149,7 @@ _PRIME_BITS = 21
 
 
 def sampling_cost(shape: Architecture) -> float:
-    """Of the residues of all weights modulo one prime.
+    """Return the cost of the residues of all weights modulo one prime.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -161,7 +163,7 @@ def sampling_cost(shape: Architecture) -> float:
 
 
 def graph_cost(shape: Architecture, bits: int) -> float:
-    """Of comparing this network with another one like it modulo primes, where a matrix takes stream to stream.
+    """Return the cost of comparing two such networks modulo primes, where a matrix takes stream to stream.
 
     Args:
         shape: the network.
@@ -182,7 +184,7 @@ def graph_cost(shape: Architecture, bits: int) -> float:
 
 
 def graph_memory(shape: Architecture) -> int:
-    """Bytes that the same comparison takes, for this network.
+    """Return bytes that the same comparison takes, for this network.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -209,7 +211,7 @@ HEAD, PAIR = 5e-4, 2e-6
 
 
 def conditions_cost(shape: Architecture) -> float:
-    """Of testing the conditions of a softmax network by residues.
+    """Return the cost of testing the conditions of a softmax network by residues.
 
     Raises:
         BadInput: an option whose weights are not known.

@@ -25,19 +25,19 @@ MOST_PARTNERS = 32
 
 
 def is_zero(matrix: ObjectArray | RationalMatrix) -> bool:
-    """Whether every entry is zero."""
+    """Return whether every entry is zero."""
     return not matrix if isinstance(matrix, RationalMatrix) else not any(matrix.ravel())
 
 
 def symmetric_part(matrix: Any) -> Any:
-    """Half the sum of the matrix and its transpose; an array of `Fraction`, or a matrix of flint's."""
+    """Return half the sum of the matrix and its transpose; its entries are `Fraction`, or flint's."""
     if isinstance(matrix, RationalMatrix):
         return (matrix + matrix.mT).scaled(Fraction(1, 2))
     return (matrix + matrix.T) / Fraction(2)
 
 
 def layers_seen_symmetrically(virtual: VirtualWeights, tokens: int) -> list[bool]:
-    """By layer, whether only the symmetric part matters: one token, or behind a layer of rank at most one."""
+    """Return by layer whether only the symmetric part matters: for one token, or behind a rank at most one."""
     seen, result = tokens == 1, []
     for attention in virtual.attention:
         result.append(seen)
@@ -46,15 +46,15 @@ def layers_seen_symmetrically(virtual: VirtualWeights, tokens: int) -> list[bool
 
 
 def visible_weights(virtual: VirtualWeights, tokens: int) -> VirtualWeights:
-    """The virtual weights, reduced to symmetric parts where only these matter: same function."""
+    """Return the virtual weights, reduced to symmetric parts where only these matter: same function."""
     seen = layers_seen_symmetrically(virtual, tokens)
     parts = [symmetric_part(a) if s else a for a, s in zip(virtual.attention, seen, strict=True)]
     return VirtualWeights(tuple(parts), virtual.value)
 
 
 def primitive(virtual: VirtualWeights) -> tuple[VirtualWeights, Fraction]:
-    """Each matrix as coprime integers, which are the same all along an orbit but for signs, and what the function of
-    these is multiplied with.
+    """Return each matrix as coprime integers, which are the same all along an orbit but for signs, and what the
+    function of these is multiplied with.
 
     Example:
         >>> half = np.array([[Fraction(1, 2)]])
@@ -70,13 +70,13 @@ def primitive(virtual: VirtualWeights) -> tuple[VirtualWeights, Fraction]:
 
 
 def _content(matrix: ObjectArray) -> Fraction:
-    """The greatest common divisor of the entries of a matrix, 1 for zero."""
+    """Return the greatest common divisor of the entries of a matrix, 1 for zero."""
     entries = matrix.ravel().tolist()
     return Fraction(gcd(*(x.numerator for x in entries)) or 1, lcm(*(x.denominator for x in entries)))
 
 
 def is_zero_function(virtual: VirtualWeights, tokens: int) -> bool:
-    """Whether the network is the zero function, both ways (see the head of this module).
+    """Return whether the network is the zero function, both ways (see the head of this module).
 
     Example:
         >>> from lightning_sym import Weights, virtual_weights
@@ -89,7 +89,7 @@ def is_zero_function(virtual: VirtualWeights, tokens: int) -> bool:
 
 
 def rescaling_factors(old: VirtualWeights, new: VirtualWeights) -> tuple[tuple[Fraction, ...], Fraction] | None:
-    r"""$(\lambda_1, \dots, \lambda_l)$ and $\mu$ by which Eq. 13 leads from `old` to `new`, or `None`.
+    r"""Return $(\lambda_1, \dots, \lambda_l)$ and $\mu$ by which Eq. 13 leads from `old` to `new`, or `None`.
 
     Example:
         >>> from lightning_sym import Weights, virtual_weights
@@ -114,12 +114,12 @@ def rescaling_factors(old: VirtualWeights, new: VirtualWeights) -> tuple[tuple[F
 
 
 def bits_of(number: Fraction) -> int:
-    """How long a number is."""
+    """Return how long a number is."""
     return max(number.numerator.bit_length(), number.denominator.bit_length())
 
 
 def _ratio(old: Any, new: Any) -> Fraction | None:
-    """The number `c`, not 0, with `new = c old`, where `old` is not 0."""
+    """Return the number `c`, not 0, with `new = c old`, where `old` is not 0."""
     if isinstance(old, RationalMatrix):
         return old.ratio(new)
     where = next((index for index, entry in np.ndenumerate(old) if entry != 0), None)
@@ -170,14 +170,14 @@ class Move(NamedTuple):
         return typed("Move", self._asdict())
 
     def described(self, depth: int) -> str:
-        """The move in one line."""
+        """Return the move in one line."""
         if self.name is MoveName.EXCHANGE and self.layer == depth:
             return "p and w exchanged in A = p q^T, V = v w^T" + ("" if depth == 1 else " (last layer)")
         return _LINES[self.name].format(i=self.layer, next=self.layer + 1)
 
 
 def partners(virtual: VirtualWeights, tokens: int) -> Iterator[tuple[Move, VirtualWeights]]:
-    """What one move leads to, for a function that is not zero; rational points only."""
+    """Yield what one move leads to, for a function that is not zero; rational points only."""
     attention, depth = virtual.attention, len(virtual.attention)
 
     def replaced(new: dict[int, ObjectArray], value: ObjectArray = virtual.value) -> VirtualWeights:
@@ -224,7 +224,7 @@ def _determinant(matrix: ObjectArray) -> Fraction:
 
 
 def _cube_root(number: Fraction) -> Fraction | None:
-    """The rational cube root of a number, unless it is zero or has none."""
+    """Return the rational cube root of a number, unless it is zero or has none."""
     from sympy import integer_nthroot
 
     (top, exact), (bottom, exact_too) = (integer_nthroot(abs(n), 3) for n in number.as_integer_ratio())
@@ -232,7 +232,7 @@ def _cube_root(number: Fraction) -> Fraction | None:
 
 
 def may_move(virtual: VirtualWeights) -> bool:
-    """Whether one of these moves may be possible: all but those for $d_0 = 2$ need values of rank one."""
+    """Return whether one of these moves may be possible: all but those for $d_0 = 2$ need values of rank one."""
     return virtual.value.shape[1] == 2 or rank(virtual.value, 2) == 1
 
 
@@ -241,12 +241,12 @@ Path = tuple[tuple[Move, VirtualWeights], ...]
 
 
 def same_orbit(old: VirtualWeights, new: VirtualWeights, tokens: int) -> bool:
-    """Whether rescalings, and skew-symmetric parts that do not matter, lead from `old` to `new`."""
+    """Return whether rescalings, and skew-symmetric parts that do not matter, lead from `old` to `new`."""
     return rescaling_factors(visible_weights(old, tokens), visible_weights(new, tokens)) is not None
 
 
 def known_partners(virtual: VirtualWeights, tokens: int) -> Iterator[Path]:
-    r"""Where sequences of moves lead: up to `MOST_PARTNERS` orbits, each once, by the fewest moves; first `()`.
+    r"""Yield where moves lead: up to `MOST_PARTNERS` orbits, each once, by the fewest moves; first `()`.
 
     Args:
         virtual: virtual weights of a network that is not the zero function.
@@ -269,7 +269,7 @@ def known_partners(virtual: VirtualWeights, tokens: int) -> Iterator[Path]:
 
 
 def linear_factors(form: ObjectArray) -> tuple[ObjectArray, ObjectArray] | Fraction | None:
-    r"""$(m, n)$ with $x^\top S x = (m^\top x)(n^\top x)$, for a symmetric matrix that is not zero.
+    r"""Return $(m, n)$ with $x^\top S x = (m^\top x)(n^\top x)$, for a symmetric matrix that is not zero.
 
     Returns:
         The factors if they are rational; a rational number whose square root they need if they are real only; `None`
@@ -279,7 +279,7 @@ def linear_factors(form: ObjectArray) -> tuple[ObjectArray, ObjectArray] | Fract
     unit = np.array([[Fraction(int(i == j)) for j in range(size)] for i in range(size)], dtype=object)
 
     def square(matrix: ObjectArray) -> tuple[Fraction, ObjectArray]:
-        """$(\\alpha, u)$ such that $S - \\alpha u u^\\top$ has rank one less."""
+        r"""Return $(\alpha, u)$ such that $S - \alpha u u^\top$ has rank one less."""
         candidates = [*unit, *(unit[i] + unit[j] for i in range(size) for j in range(i))]
         c = next(c for c in candidates if c @ matrix @ c != 0)
         return 1 / (c @ matrix @ c), matrix @ c

@@ -43,7 +43,7 @@ class _Codimension(NamedTuple):
 
 
 def zero_dimension(weights: Weights, tokens: int, budget: Work) -> LocalDimension | None:
-    r"""Bounds for the dimension of the fiber of the zero function near weights with it.
+    r"""Return bounds for the dimension of the fiber of the zero function near weights with it.
 
     Args:
         weights: exact weights of a lightning network with one head and nothing added, whose function is zero.
@@ -82,23 +82,26 @@ def zero_dimension(weights: Weights, tokens: int, budget: Work) -> LocalDimensio
 
 
 def _flags(widths: Sequence[int], dimensions: Sequence[int]) -> int:
-    """The codimension of $V_m U_{m-1}$ in $U_m$ for some $U$ of these dimensions, the first one all."""
+    """Return the codimension of $V_m U_{m-1}$ in $U_m$ for some $U$ of these dimensions, the first one all."""
     pairs = zip(dimensions, dimensions[1:], widths[1:], strict=False)
     return sum((before - after) * (width - after) for before, after, width in pairs)
 
 
 def _vanishing(inner: int, u: int, t: int) -> int:
-    """Of $K^T Q = 0$ on a space of dimension `u`, where `Q` has the rank `t <= u`."""
+    """Return the codimension of $K^T Q = 0$ on a space of dimension `u`, where `Q` has the rank `t <= u`."""
     return u * inner - t * (inner - t)
 
 
 def _skew(inner: int, u: int) -> int:
-    """Of $K^T Q$ skew on a space of dimension `u`."""
+    """Return the codimension of $K^T Q$ skew on a space of dimension `u`."""
     return u * (u + 1) // 2 if u <= inner else u * inner - inner * (inner - 1) // 2
 
 
 def _rank_one(inner: int, u: int, t: int) -> int:
-    """Of $K^T Q$ of rank at most one on a space of dimension `u > t`, `Q` of rank `t` on a hyperplane it kills."""
+    """Return the codimension of $K^T Q$ of rank at most one on a space of dimension `u > t`.
+
+    `Q` has rank `t` on a hyperplane that the form kills.
+    """
     return (u - 1) * (inner - 1) - t * (inner - 1 - t)
 
 
@@ -133,7 +136,7 @@ class _ValueProducts:
             yield self._skew_form(i)
 
     def _between(self, n: int) -> DifferenceBounds:
-        """Dimensions of spaces 1 to `n`, falling, that the values take into each other."""
+        """Return bounds on the dimensions of spaces 1 to `n`, falling, that the values take into each other."""
         d, r = self.widths, self.ranks
         most = {(m - 1, k - 1): d[m] - r[k][m] for k in range(2, n + 1) for m in range(1, k)}
         most |= {(m, m - 1): 0 for m in range(1, n)}
@@ -142,7 +145,7 @@ class _ValueProducts:
     def _least(
         self, n: int, cost: Cost, high: Sequence[int] | None = None, low: tuple[int, int] = (0, 0)
     ) -> int | None:
-        """The least cost of $(u_0, \\dots, u_n)$, $u_m$ at most `high[m - 1]`, and `u[low[0]]` at least `low[1]`."""
+        r"""Return the least cost of $(u_0, \dots, u_n)$, $u_m$ at most `high[m - 1]`, `u[low[0]]` at least `low[1]`."""
         known, first = self._between(n), self.widths[0]
         if low[1] > first:  # they fall
             return None
@@ -163,7 +166,7 @@ class _ValueProducts:
         return _Codimension(found, found)
 
     def _is_whole(self, n: int) -> bool:
-        """Whether what is written before layer `n + 1` is all that can be written near these weights."""
+        """Return whether what is written before layer `n + 1` is all that can be written near these weights."""
         return self.ranks[n][0] == min(self.widths[: n + 1])
 
     def _zero_form(self, i: int) -> _Codimension | None:
@@ -202,7 +205,7 @@ class _ValueProducts:
         return _Codimension(found, found)
 
     def _isotropic(self, n: int) -> list[int]:
-        """What spaces must not exceed for the symmetric form of the scores of layer `n + 1` to vanish on the last."""
+        """Return what spaces must not exceed for the symmetric scores of layer `n + 1` to vanish on the last."""
         if self._is_whole(n):
             return [*self.widths[1 : n + 1]]
         query, key, _ = self.layers[n]
@@ -217,7 +220,7 @@ class _ValueProducts:
         return found
 
     def _skew_behind_rank_one(self, i: int, j: int) -> _Codimension | None:
-        """Exact where what is written before both layers is all that can be; else a bound from below alone."""
+        """Return the codimension, exact where what is written before both is all that can be, else a lower bound."""
         first, second = self.forms[i - 1], self.forms[j - 1]
         if first.rank(2) > 1 or second + second.mT:
             return None
@@ -279,7 +282,7 @@ class _IsotropicSizes:
         self.sure = max(by_square - min(turn, by_square - self.start) // 2, by_turn - square)
 
     def needed(self, t: int) -> list[int]:
-        """What each dimension must not exceed, `Q` of rank `t` there."""
+        """Return what each dimension must not exceed, `Q` of rank `t` there."""
         widths = self.near.widths[1:]
         return [
             min(free + isotropic, width - query + t, width - key + self.inner - t)
@@ -289,7 +292,7 @@ class _IsotropicSizes:
         ]
 
     def enough(self, t: int) -> Iterator[list[int]]:
-        """Bounds below which there are such spaces."""
+        """Yield bounds below which there are such spaces."""
         for found, room in ((self.by_query, self.inner - t), (self.by_key, t)):
             yield [free + c - max(0, rank - room) for free, (c, rank) in zip(self.free, found, strict=True)]
         more = min(self.sure - self.start, t - self.q, self.inner - t - self.k)

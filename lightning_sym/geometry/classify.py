@@ -68,7 +68,7 @@ class LayerRanks:
 
     @classmethod
     def of(cls, orbit: LayerOrbit) -> LayerRanks:
-        """What the orbit says.
+        """Return what the orbit says.
 
         Example:
             >>> LayerRanks.of(LayerOrbit(3, 2, 2, value=2, attention=1, common=1)).restricted
@@ -115,7 +115,7 @@ class Classification(Result):
     limits: LimitPoint | None = field(default=None, repr=False, compare=False)
 
     def lines(self) -> Lines:
-        """As the command `classify` prints it."""
+        """Return the lines as the command `classify` prints them."""
         return point_lines(self)
 
     def _latex(self) -> str:
@@ -144,7 +144,7 @@ COVERED = "regular, singular, boundary: only one layer with two or more tokens i
 
 
 def orbit_of(weights: Weights, memory: int = DEFAULT_MEMORY, budget: Work | None = None) -> LayerOrbit:
-    """The orbit of the function of one layer, `t >= 2`, by three exact ranks.
+    """Return the orbit of the function of one layer, `t >= 2`, by three exact ranks.
 
     Raises:
         BadInput: softmax, masked, with skip connections, several heads, embeddings, or more than one layer.
@@ -173,7 +173,7 @@ def orbit_of(weights: Weights, memory: int = DEFAULT_MEMORY, budget: Work | None
 
 
 def _why(orbit: LayerOrbit) -> str:
-    """The reason for regular or singular."""
+    """Return the reason for regular or singular."""
     dimension, tangent = orbit.manifold_dimension, orbit.tangent_dimension
     if orbit.is_singular:
         two = "; the projective fiber has two points" if orbit.fiber_points == 2 else ""
@@ -188,7 +188,7 @@ def _why(orbit: LayerOrbit) -> str:
 
 
 def _reasons(orbit: LayerOrbit) -> Iterator[str]:
-    """One for each label."""
+    """Yield one for each label."""
     yield _why(orbit)
     if orbit.is_critical:
         kernel = orbit.domain - orbit.rank_along(orbit.attention_directions)
@@ -219,7 +219,7 @@ def _classify_layer(weights: Weights, shape: Architecture, memory: int, budget: 
 
 
 def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, budget: Work) -> Classification:
-    """More than one layer, or one token: only whether the differential in all weights has the generic rank."""
+    """Return only whether the differential in all weights has the generic rank, for more layers or one token."""
     generic = virtual_weight_variety(shape).dimension
     dimension = Bounds(generic, generic, "certified for every width")
     if (rank := plain_differential.differential_rank(weights, shape.tokens, generic, budget)) is not None:
@@ -268,7 +268,7 @@ POINTS: tuple[TheoremRow[Any, Classification], ...] = (
 def _with_equations(
     point: Classification, weights: Weights, degree: int, memory: int, work: Work, progress: Progress | None
 ) -> Classification:
-    """With the bound from above by equations; it must not contradict the one from below."""
+    """Return the point with the bound from above by equations; it must not contradict the one from below."""
     shape, known = point.architecture, point.tangent_dimension
     *_, found = ideals.equations_within(shape, degree, work, memory=memory, progress=progress)
     if found.stopped is not None:
@@ -285,7 +285,7 @@ def _with_equations(
 
 
 def _limits(weights: Weights, found: Classification, budget: Work) -> LimitPoint | None:
-    """Which families tend to the function, where the work for it is allowed."""
+    """Return which families tend to the function, where the work for it is allowed."""
     if not budget.begins(virtual_weights_cost(weights, *number_bits(weights)), "families that tend to the function"):
         return None
     virtual = exact_virtual_weights(weights)

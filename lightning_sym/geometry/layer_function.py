@@ -21,7 +21,7 @@ Integers = npt.NDArray[Any]
 
 @cache
 def interpolation_inputs(d: int) -> npt.NDArray[np.int64]:
-    """Inputs `(e_k, e_i)` and `(e_k, e_i + e_j)`: the values of the first output token at these determine `phi`.
+    """Return inputs `(e_k, e_i)` and `(e_k, e_i + e_j)`: the first output token at these determines `phi`.
 
     The first output token is `V (e_k e_k^T + S) A e_k`, and the squares `S` span the symmetric matrices. With `S =
     e_k e_k^T` it is twice `V e_k e_k^T A e_k`, so all of `V S A e_k` is known in every characteristic but 2.
@@ -32,7 +32,7 @@ def interpolation_inputs(d: int) -> npt.NDArray[np.int64]:
 
 
 def layer_function(attention: Integers, value: Integers) -> Integers:
-    r"""Coordinates of $\phi$ in the linear span of $M$, of dimension $d\, d'\, d (d + 1) / 2$; one layer, `t >= 2`.
+    r"""Return coordinates of $\phi$ in the linear span of $M$, of dimension $d\, d'\, d (d + 1) / 2$; one layer.
 
     Args:
         attention: `d x d`, over any ring in which two is invertible, or a batch (leading axes).
@@ -52,7 +52,7 @@ def layer_function(attention: Integers, value: Integers) -> Integers:
 
 
 def differential(attention: Integers, value: Integers) -> Integers:
-    r"""The differential of $(A, V) \mapsto \phi$ at a point, for one layer and `t >= 2`.
+    r"""Return the differential of $(A, V) \mapsto \phi$ at a point, for one layer and `t >= 2`.
 
     Args:
         attention: `d x d`, over any ring in which two is invertible, or a batch (leading axes).
@@ -77,7 +77,7 @@ def differential(attention: Integers, value: Integers) -> Integers:
 
 
 def tangent_directions(attention: Integers, alpha: int) -> ObjectArray:
-    r"""A basis of the Zariski tangent space, at `attention`, of the square matrices of rank at most `alpha`.
+    r"""Return a basis of the Zariski tangent space, at `attention`, of the square matrices of rank at most `alpha`.
 
     At rank `alpha` these are the $A'$ with $u^\top A' w = 0$ for $u^\top A = 0$, $A w = 0$; at smaller rank every
     direction is one, because every minor of size `alpha + 1` vanishes to second order.

@@ -50,14 +50,16 @@ class NormalForm:
         return (self.attention_rank, self.value_rank, self.common) == (1, 1, 1)
 
     def weights(self, a: int) -> Weights:
-        """Weights with this attention matrix and `a` rows in `Q` and `K`."""
+        """Return weights with this attention matrix and `a` rows in `Q` and `K`."""
         rows = np.zeros((a, len(self.attention)), dtype=object)
         rows[: len(self.attention)] = self.attention[:a]
         return Weights.of({"Q1": rows, "K1": rows, "V1": self.value})
 
 
 def triples(d: int, d_out: int, alpha: int) -> Iterator[tuple[int, int, int]]:
-    r"""`rk A`, `rk V` and the dimension of the intersection, for every orbit with $\operatorname{rk} A \le \alpha$.
+    r"""Yield `rk A`, `rk V` and the dimension of the intersection for every orbit.
+
+    The orbits are those with $\operatorname{rk} A \le \alpha$.
 
     Example:
         >>> list(triples(2, 1, 1))
@@ -70,7 +72,7 @@ def triples(d: int, d_out: int, alpha: int) -> Iterator[tuple[int, int, int]]:
 
 
 def normal_form(d: int, d_out: int, r: int, s: int, common: int) -> NormalForm:
-    """The pair of matrices of zeros and ones with these ranks and this intersection.
+    """Return the pair of matrices of zeros and ones with these ranks and this intersection.
 
     Example:
         >>> normal_form(3, 2, 1, 2, 1).value.tolist()
@@ -84,7 +86,7 @@ def normal_form(d: int, d_out: int, r: int, s: int, common: int) -> NormalForm:
 
 
 def normal_forms(d: int, d_out: int, alpha: int) -> Iterator[NormalForm]:
-    r"""One pair $(A, V)$ with $\operatorname{rk} A \le \alpha$ from each orbit of $(g A h, k V g^\top)$.
+    r"""Yield one pair $(A, V)$ with $\operatorname{rk} A \le \alpha$ from each orbit of $(g A h, k V g^\top)$.
 
     For invertible $g, h, k$ this changes $(a_k v_m)$ by an invertible linear map, so ranks, fibers and singularities
     are the same along an orbit. $h$ and $k$ leave of $A$ and $V$ only the column space and the row space, and $g$
@@ -188,7 +190,7 @@ class LayerOrbit:
         return self.attention_directions + self.output_width * self.width
 
     def rank_along(self, directions: int) -> int:
-        r"""Rank of $d\phi$ in `directions` dimensions of directions of $A$ and all of $V$ (Proposition 2).
+        r"""Return the rank of $d\phi$ in `directions` dimensions of directions of $A$ and all of $V$ (Proposition 2).
 
         The directions of $A$ have to contain all $u q^\top$ with $q$ in the row space of $A$.
         """
@@ -261,12 +263,12 @@ class LayerOrbit:
         return normal_form(self.width, self.output_width, self.attention, self.value, self.common)
 
     def weights(self, a: int) -> Weights:
-        """Weights in this orbit, of query/key width `a`."""
+        """Return weights in this orbit, of query/key width `a`."""
         return self.normal_form.weights(a)
 
 
 def pair_orbits(d: int, d_out: int, alpha: int) -> Iterator[LayerOrbit]:
-    r"""Every orbit of pairs with $\operatorname{rk} A \le \alpha$, those with $\phi = 0$ among them.
+    r"""Yield every orbit of pairs with $\operatorname{rk} A \le \alpha$, those with $\phi = 0$ among them.
 
     Example:
         >>> [(o.value, o.attention, o.common) for o in pair_orbits(2, 1, 1)]

@@ -34,7 +34,7 @@ class LimitPoint:
     proof: str
 
     def lines(self) -> Lines:
-        """What is said of limits."""
+        """Return what is said of limits."""
         said = [_KNOWN[self.bounded], *self.rates, self.tends_to, *self.reasons]
         return labelled("limits", [*filter(None, said), f"({self.proof})"])
 
@@ -74,7 +74,7 @@ NEEDS: tuple[Need, ...] = (
 
 
 def limit_point(shape: Architecture, virtual: VirtualWeights, *, is_square: bool = False) -> LimitPoint:
-    r"""What `docs/limits.md` says of the function with these virtual weights.
+    r"""Return what `docs/limits.md` says of the function with these virtual weights.
 
     Args:
         shape: the network.

@@ -88,7 +88,7 @@ class FunctionLimit(Result):
         return "docs/limits.md, Proposition 1" if self.recovery is None else "docs/limits.md, Proposition 3"
 
     def lines(self) -> Lines:
-        """What tends to what."""
+        """Return what tends to what."""
         return list(self._said())
 
     def _latex(self) -> str:
@@ -124,7 +124,7 @@ MOST_POWER = 1000
 
 
 def family_of(weights: Weights, along: Weights | None = None, powers: Mapping[str, int] | None = None) -> Weights:
-    r"""The family with the matrices $\varepsilon^{n_M} (M + \varepsilon D_M)$, in the letter `eps`.
+    r"""Return the family with the matrices $\varepsilon^{n_M} (M + \varepsilon D_M)$, in the letter `eps`.
 
     Args:
         weights: the matrices $M$.
@@ -170,7 +170,7 @@ def function_limit(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> FunctionLimit:
-    r"""The limit of the functions of a family of weights, as its letter tends to 0.
+    r"""Return the limit of the functions of a family of weights, as its letter tends to 0.
 
     Args:
         weights: of lightning attention with one head and nothing added, two tokens or more; entries are rational

@@ -56,7 +56,7 @@ class OrbitTable(Result):
         return max((orbit.dimension for orbit in self.singular), default=None)
 
     def lines(self) -> Lines:
-        """As the command `classify --orbits` prints it."""
+        """Return the lines as the command `classify --orbits` prints them."""
         numbers = [(o.value, o.attention, o.common, o.dimension, o.tangent_dimension) for o in self.orbits]
         cells = [HEAD, *(tuple(f"{n:,}" for n in row) for row in numbers)]
         wide = [max(len(row[i]) for row in cells) for i in range(len(HEAD))]
@@ -96,7 +96,7 @@ def _latex(o: LayerOrbit) -> str:
 
 
 def layer_orbits(architecture: Architecture, *, memory: int = DEFAULT_MEMORY) -> OrbitTable:
-    r"""All orbits of functions of one layer, with dimension, tangent space and kind of each; `t >= 2`.
+    r"""Return all orbits of functions of one layer, with dimension, tangent space and kind of each; `t >= 2`.
 
     The group of $(g A h, k V g^\top)$ acts on the functions by linear maps (`docs/one-layer.md`, Proposition 1), so
     each orbit is all of one kind, and there are finitely many.

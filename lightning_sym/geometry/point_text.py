@@ -10,7 +10,7 @@ from lightning_sym.network.architecture import network_line
 
 
 def point_lines(point: Any) -> Lines:
-    """The text of a `Classification`."""
+    """Return the text of a `Classification`."""
     dimension, tangent, ranks = point.dimension, point.tangent_dimension, point.ranks
     labels = ", ".join(label.value for label in point.labels) or "not critical"
     lines = [("network", network_line(point.architecture)), ("point", labels if point.decided else "undecided")]
@@ -38,7 +38,7 @@ def point_lines(point: Any) -> Lines:
 
 
 def point_latex(point: Any) -> str:
-    """The answer as formulas."""
+    """Return the answer as formulas."""
     labels = ", ".join(label.value for label in point.labels) or "not critical"
     said = [latex_words(labels if point.decided else "undecided")]
     said.append(rf"\dim \mathcal M {point.dimension.latex}, \quad \dim T \mathcal M {point.tangent_dimension.latex}")

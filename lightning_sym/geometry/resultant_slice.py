@@ -22,12 +22,12 @@ Form = tuple[Fraction, Fraction, Fraction]
 
 
 def forms(u: Fraction, w: Fraction, z: Fraction) -> tuple[Form, Form]:
-    """The pair of quadratic forms at a point of the slice."""
+    """Return the pair of quadratic forms at a point of the slice."""
     return (1 + z, Fraction(0), 1 - z), (w, 2 * u, -w)
 
 
 def resultant(f: Form, g: Form) -> Fraction:
-    """Sylvester's resultant of two binary quadratic forms.
+    """Return Sylvester's resultant of two binary quadratic forms.
 
     Example:
         >>> u, w, z = Fraction(3), Fraction(2), Fraction(5)

@@ -54,7 +54,7 @@ class SingularLocus(Result):
     coordinates: tuple[Coordinate, ...]
 
     def lines(self) -> Lines:
-        """As the command `classify --singular-ideal` prints it."""
+        """Return the lines as the command `classify --singular-ideal` prints them."""
         lines = [("network", network_line(self.architecture)), ("singular locus", self.locus)]
         if self.dimension is not None and self.dimension >= 0:
             degree = "" if self.degree is None else f", degree {self.degree:,}"
@@ -72,7 +72,7 @@ class SingularLocus(Result):
         return lines + labelled("coordinates", _shown(self.coordinates))
 
     def to_text(self, form: str) -> str:
-        """The ideal of the locus, ready to paste into a computer algebra system; where it is not looked for the
+        """Return the ideal of the locus, ready to paste into a computer algebra system; where it is not looked for the
         singular ideal, which the partial derivatives of the equation generate.
 
         Args:
@@ -114,7 +114,7 @@ MOST_SHOWN = 12
 
 
 def _shown(things: Sequence[Any], number: int | None = None) -> list[str]:
-    """The first ones as text: coordinates, or polynomials, with powers as `equations` writes them."""
+    """Return the first ones as text: coordinates, or polynomials, with powers as `equations` writes them."""
     number = len(things) if number is None else number
     texts = [str(x.as_expr()).replace("**", "^") if hasattr(x, "as_expr") else str(x) for x in things[:MOST_SHOWN]]
     return texts + ([f"... {number:,} in all"] if number > MOST_SHOWN else [])
@@ -125,26 +125,29 @@ MOST_BITS = 100_000
 
 
 def _short(degree: int | None) -> int:
-    """A degree that can be printed; `None` is one that was not computed."""
+    """Return a degree that can be printed; `None` is one that was not computed."""
     if degree is None or degree >= 10**MOST_DIGITS:
         raise TooLarge(f"the degree of the singular locus must have at most {MOST_DIGITS:,} digits, it may have more")
     return degree
 
 
 def _rank_one_degree(d: int, d_out: int) -> int:
-    """Of the cone over two projective spaces and the quadratic forms of rank at most two: half a multinomial number."""
+    """Return the degree of the cone over two projective spaces and forms of rank at most two.
+
+    The forms are quadratic; the degree is half a multinomial number.
+    """
     top, e = 3 * (d - 1) + d_out - 1, d - 1
     small = 3 * e * top.bit_length() <= MOST_BITS
     return _short(comb(top, e) * comb(top - e, e) * comb(top - 2 * e, e) // 2 if small else None)
 
 
 def _squares_degree(d: int) -> int:
-    """Of the cone over a projective space and the quadratic forms of rank one."""
+    """Return the degree of the cone over a projective space and the quadratic forms of rank one."""
     return _short(2 ** (d - 1) * comb(2 * (d - 1), d - 1) if 3 * (d - 1) <= MOST_BITS else None)
 
 
 def _partial_derivatives(found: Equations) -> tuple[Poly, ...] | None:
-    """Of the equation of a hypersurface."""
+    """Return the partial derivatives of the equation of a hypersurface; `None` if it is none."""
     if not (found.is_complete and found.codimension == 1 and found.is_cone):
         return None
     ((equation,),) = found.generators.values()
@@ -152,7 +155,7 @@ def _partial_derivatives(found: Equations) -> tuple[Poly, ...] | None:
 
 
 def _locus(shape: Architecture) -> tuple[str, int | None, int | None, Architecture | None]:
-    """Theorem 5: in words, dimension, degree, and a network whose functions these are."""
+    """Return the locus of Theorem 5: in words, dimension, degree, and a network whose functions these are."""
     (d, d_out), (a,) = shape.widths, shape.attention_ranks
     alpha, t = min(a, d), shape.tokens
     if d == 1:
@@ -177,7 +180,7 @@ def singular_locus(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> SingularLocus:
-    r"""The singular points of the closure of $\mathcal M$, with equations, in small cases.
+    r"""Return the singular points of the closure of $\mathcal M$, with equations, in small cases.
 
     Args:
         architecture: one layer and two tokens or more, or a network whose $\mathcal M$ is a hypersurface of its linear

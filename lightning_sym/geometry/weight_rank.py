@@ -50,7 +50,7 @@ def weight_rank_bounds(
     *,
     memory: int = DEFAULT_MEMORY,
 ) -> tuple[int, int]:
-    r"""Bounds for the rank, at `weights`, of the differential of $\phi$ in all $(Q_i, K_i, V_i)$.
+    r"""Return bounds for the rank, at `weights`, of the differential of $\phi$ in all $(Q_i, K_i, V_i)$.
 
     Args:
         weights: exact weights of the shape.
@@ -98,14 +98,14 @@ def weight_rank_bounds(
 
 
 def _rank_mod_p(layers: Sequence[Layer], shape: Architecture, inputs: int) -> int:
-    """A lower bound of the rank of the differential in all weights, at these integer weights."""
+    """Return a lower bound of the rank of the differential in all weights, at these integer weights."""
     p = PRIMES[0]
     weights = [PrimeFieldMatrix.of(matrix, p) for layer in layers for matrix in layer]
     return rank_mod_p(RandomJacobian(shape, np.random.default_rng(0), p, weights=weights).rows(inputs), p)
 
 
 def _kernel_vectors_hold(layers: Sequence[Layer], shape: Architecture, kernel: Sequence[Sequence[Any]]) -> bool:
-    """Whether the function does not change to first order along any of the vectors, as a polynomial identity."""
+    """Return whether the function does not change to first order along any of the vectors, as a polynomial identity."""
     ring = PolynomialRing(entry_names("x", shape.widths[0], shape.tokens))
     x = ring.matrix("x", shape.widths[0], shape.tokens)
     sizes = [size for _, size in shape.weight_shapes()]

@@ -40,7 +40,7 @@ def require_polynomial(architecture: Architecture, what: str) -> None:
 
 
 def degrees(architecture: Architecture) -> range:
-    r"""The degrees of the terms, largest first: $3^l$, and with skip connections all odd ones up to it.
+    r"""Return the degrees of the terms, largest first: $3^l$, and with skip connections all odd ones up to it.
 
     A layer with a skip connection is $x + {}$ a cubic; sums of three odd degrees up to $3^{l-1}$ are the odd degrees
     from 3 to $3^l$. Gated neurons with skip connections, or with a gate of several terms, may bring every degree from 1
@@ -59,7 +59,7 @@ def degrees(architecture: Architecture) -> range:
 
 
 def degree_words(architecture: Architecture) -> str:
-    """The degrees of the map, in words.
+    """Return the degrees of the map, in words.
 
     Example:
         >>> degree_words(Architecture((2, 2), (1,), 2, skip=True))
@@ -73,7 +73,7 @@ def degree_words(architecture: Architecture) -> str:
 
 
 def ambient_dimension(architecture: Architecture) -> int:
-    r"""Dimension of the space of polynomial maps, `n x t` to `m x t` matrices, with terms of these degrees (Eq. 5).
+    r"""Return the dimension of the polynomial maps, `n x t` to `m x t` matrices, with terms of these degrees (Eq. 5).
 
     That is degree $3^l$; with skip connections all odd degrees up to $3^l$.
 
@@ -94,7 +94,7 @@ def ambient_dimension(architecture: Architecture) -> int:
 
 
 def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) -> int:
-    """An upper bound for the number of terms of all outputs together.
+    """Return an upper bound for the number of terms of all outputs together.
 
     No more terms than monomials of the right degrees in the inputs and, if these are symbolic, in each kind of weight
     of each layer. And every term has a positive coefficient: with symbolic weights the value at all-ones weights and
@@ -147,7 +147,7 @@ def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) ->
 
 
 def weights_in_a_term(architecture: Architecture) -> int:
-    """How many weights are multiplied in a term of the largest degree.
+    """Return how many weights are multiplied in a term of the largest degree.
 
     Example:
         >>> weights_in_a_term(Architecture((2, 2, 2), (1, 1), 2))      # three layers' worth of Q1 K1 V1, and Q2 K2 V2
@@ -179,7 +179,7 @@ class EntrySizes(NamedTuple):
 
     @classmethod
     def of(cls, matrices: Iterable[ObjectArray], letters: int) -> EntrySizes:
-        """Of matrices of polynomials, in a ring with so many letters."""
+        """Return the sizes of matrices of polynomials, in a ring with so many letters."""
         entries = [entry for matrix in matrices for entry in matrix.ravel() if entry]
         numbers = [c for entry in entries for c in entry.coeffs()]
         longest = max((abs(int(c.p)).bit_length() for c in numbers), default=1)
@@ -191,8 +191,11 @@ class EntrySizes(NamedTuple):
 
 
 def _terms_with(architecture: Architecture, sizes: EntrySizes) -> int:
-    """Terms at most with letters: monomials in the inputs times those in the letters, of the largest degree; and
-    products of terms of the entries."""
+    """Return how many terms there are at most, with letters.
+
+    These are monomials in the inputs times those in the letters, of the largest degree; and products of terms of the
+    entries.
+    """
     monomials: int = count_terms_at_most(architecture, symbolic=False)
     if not sizes.letters:
         return monomials

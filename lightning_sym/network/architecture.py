@@ -150,7 +150,7 @@ class Architecture(Variant):
     @classmethod
     @cache
     def _nothing(cls) -> dict[str, Any]:
-        """What each option is left at, but for variants."""
+        """Return what each option is left at, but for variants."""
         return {f.name: f.default for f in fields(cls) if f.name not in SIZES and f.name not in READ}
 
     def require(self, what: str, proved: Collection[str]) -> None:
@@ -236,7 +236,7 @@ class Architecture(Variant):
         return sum(rows * columns * count for (rows, columns), count in sizes)
 
     def head_name(self, layer: int, head: int) -> str:
-        """What stands behind the letter in the names of a head's matrices; both are counted from 1.
+        """Return what stands behind the letter in the names of a head's matrices; both are counted from 1.
 
         Example:
             >>> Architecture((2, 1), (3,), 2).head_name(1, 1), Architecture((2, 1), (3,), 2, heads=2).head_name(1, 2)
@@ -245,7 +245,7 @@ class Architecture(Variant):
         return f"{layer}" if self.heads == 1 else f"{layer}.{head}"
 
     def weight_shapes(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        """Names and shapes of the weights in their canonical order `Q1, K1, V1, Q2, ...`.
+        """Yield names and shapes of the weights in their canonical order `Q1, K1, V1, Q2, ...`.
 
         With several heads `Q1.2` is the second head of layer 1; `O` are output projections, `E` and `U` the
         embedding and the unembedding. With grouped keys `K1.2` is the second group's; `bQ1` is a bias and `gQ1` a gain
@@ -266,7 +266,7 @@ class Architecture(Variant):
         return self.in_words(kind + [f"heads {self.heads}"] * (self.heads > 1))
 
     def in_words(self, kind: list[str]) -> str:
-        """All of it, with these words in place of normalization and heads.
+        """Return all of it, with these words in place of normalization and heads.
 
         Example:
             >>> Architecture((2, 1), (1,), 2, heads=4, key_heads=2).in_words([])
@@ -293,7 +293,7 @@ class Architecture(Variant):
 
 
 def network_line(*networks: Any) -> str:
-    """What an answer is about, in one line; the shapes of further networks only where they differ.
+    """Return what an answer is about, in one line; the shapes of further networks only where they differ.
 
     Example:
         >>> network_line(Architecture((2, 1), (1,), 2), Architecture((2, 1), (3,), 2))

@@ -37,7 +37,7 @@ KNOWN = DECLARED
 
 
 def attended(architecture: Architecture) -> npt.NDArray[np.float64]:
-    """Entry `(j, i)` is 1 where token `i` attends to token `j`, 0 where it does not.
+    """Return a matrix whose entry `(j, i)` is 1 where token `i` attends to token `j`, and 0 where it does not.
 
     Raises:
         BadInput: the network has an option that is not carried out here.
@@ -48,7 +48,7 @@ def attended(architecture: Architecture) -> npt.NDArray[np.float64]:
 
 
 def form_of(architecture: Architecture) -> Form:
-    """The form of a network's layers: normalization, mask and skip.
+    """Return the form of a network's layers: normalization, mask and skip.
 
     Raises:
         BadInput: the network has an option that is not carried out here.
@@ -65,7 +65,7 @@ def form_of(architecture: Architecture) -> Form:
 
 
 def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING) -> M:
-    r"""One layer, Eq. 2: $X \mapsto V X X^\top K^\top Q X$, for `x` of shape `d x t`; the result is `d' x t`.
+    r"""Return one layer, Eq. 2: $X \mapsto V X X^\top K^\top Q X$, for `x` of shape `d x t`; the result is `d' x t`.
 
     Associated as $(V X)\,\big((K X)^\top (Q X)\big)$, the cheap order when tokens are few. The matrix in the middle
     holds the scores $x_j^\top A x_i$; `form.pattern` makes the attention pattern of them. The outputs of several
@@ -81,7 +81,7 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
 
 
 def _attended(x: M, seen: Iterable[tuple[M, M, M]], form: Form) -> M:
-    """What attention writes, given queries, keys and values of each head at each token, one head or more."""
+    """Return what attention writes, given queries, keys and values of each head at each token, one head or more."""
     output = x if form.skip else None
     for query, key, value in seen:
         part = value @ form.pattern(key.mT @ query)
@@ -93,7 +93,7 @@ def _attended(x: M, seen: Iterable[tuple[M, M, M]], form: Form) -> M:
 
 
 def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: Form = LIGHTNING) -> M:
-    """The network, Definition 2: the layers one after the other, the first one first.
+    """Return the network, Definition 2: the layers one after the other, the first one first.
 
     Args:
         x: the input, over any ring. Where it, or a weight, is a SymPy matrix, or weights have letters, all matrices
@@ -127,14 +127,14 @@ def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: For
 
 
 def _matrices(layer: object) -> Iterator[Any]:
-    """All matrices of a layer; none of what is no layer."""
+    """Yield all matrices of a layer; none of what is no layer."""
     for head in [layer] if isinstance(layer, Layer) else layer if isinstance(layer, (list, tuple)) else ():
         if isinstance(head, Layer):
             yield from head
 
 
 def _in_expressions(x: Any, layers: Iterable[Any], form: Form) -> Any:
-    """The layers one after the other, in SymPy."""
+    """Return the layers one after the other, in SymPy."""
     of = ExpressionMatrix.of
     result = of(x)
     for layer in layers:
@@ -147,14 +147,14 @@ def _in_expressions(x: Any, layers: Iterable[Any], form: Form) -> Any:
 
 
 def _is_for_sympy(*matrices: Iterable[Any]) -> bool:
-    """Whether one of the matrices is SymPy's: then all is done in SymPy's expressions."""
+    """Return whether one of the matrices is SymPy's: then all is done in SymPy's expressions."""
     return "sympy" in sys.modules and any(map(is_sympy_matrix, chain(*matrices)))
 
 
 def network_output(
     x: Any, architecture: Architecture, weights: Weights | Iterable[Any], form: Form | None = None
 ) -> Any:
-    """The whole network from all its weights in canonical order: embedding, layers, unembedding.
+    """Return the whole network from all its weights in canonical order: embedding, layers, unembedding.
 
     With rotary positions, norms of queries and keys, gates with exponentials and softmax only rings that have what
     they take; others refuse by name.
@@ -195,7 +195,7 @@ def network_output(
 
 
 def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) -> Any:
-    """`network_output` of an input and weights that are known to be the network's, over one ring."""
+    """Return `network_output` of an input and weights that are known to be the network's, over one ring."""
     architecture.require("the forward pass", KNOWN)
     source = iter(weights)
     if architecture.embed is not None:
@@ -215,7 +215,7 @@ def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) 
 
 
 def _in_their_order(weights: Iterable[Any], architecture: Architecture) -> Iterator[Any]:
-    """The matrices of a network: products of others may fit too, and would be those of another network."""
+    """Return the matrices of a network: products of others may fit too, and would be those of another network."""
     given = list(weights)
     shapes = list(islice(architecture.weight_shapes(), len(given) + 1))  # there may be very many
     if len(shapes) != len(given):

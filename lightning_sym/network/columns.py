@@ -31,7 +31,7 @@ class Kept(NamedTuple):
 
 
 def kept_entries(sizes: Sequence[int], keep: Indices | None) -> tuple[Kept, ...]:
-    """The columns to keep, matrix by matrix; those of which nothing is kept are left out.
+    """Return the columns to keep, matrix by matrix; those of which nothing is kept are left out.
 
     Args:
         sizes: how many entries each matrix has.

@@ -75,7 +75,7 @@ OF_KEYS: dict[str, tuple[str, ...]] = {
 
 
 def foreign_features(values: Mapping[str, Any]) -> Iterator[str]:
-    """What a configuration says of features that are not read: by its type, then by its keys.
+    """Yield what a configuration says of features that are not read: by its type, then by its keys.
 
     Example:
         >>> list(foreign_features({"model_type": "bert", "type_vocab_size": 2}))
@@ -90,5 +90,5 @@ def foreign_features(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def with_features(values: Mapping[str, Any]) -> str:
-    """The same as an end of a sentence, empty where nothing is known."""
+    """Return the same as an end of a sentence, empty where nothing is known."""
     return f", which means {', '.join(found)}" if (found := list(foreign_features(values))) else ""

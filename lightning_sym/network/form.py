@@ -68,7 +68,7 @@ class NetworkForm(Variant):
 
     @classmethod
     def of(cls, architecture: Architecture) -> NetworkForm:
-        """The form of a network.
+        """Return the form of a network.
 
         Raises:
             BadInput: the network has an option that no weight file can name.
@@ -79,7 +79,7 @@ class NetworkForm(Variant):
 
     @classmethod
     def from_json(cls, value: object) -> NetworkForm:
-        """The form that a weight file names: an object with all of the keys `normalization`, `mask`, `skip`.
+        """Return the form that a weight file names: an object with all of the keys `normalization`, `mask`, `skip`.
 
         Variants may stand beside them, by their names.
 
@@ -106,7 +106,7 @@ class NetworkForm(Variant):
 
     @classmethod
     def named(cls, normalization: object, mask: object, skip: object) -> NetworkForm:
-        """The form of these words, without variants.
+        """Return the form of these words, without variants.
 
         Raises:
             BadInput: as for `from_json`.
@@ -118,7 +118,7 @@ class NetworkForm(Variant):
         return cls.from_json(dict(zip(FORM_WORDS, (normalization, mask, skip), strict=True)))
 
     def to_json(self) -> dict[str, Any]:
-        """As `from_json` reads it.
+        """Return the form as `from_json` reads it.
 
         Raises:
             BadInput: the normalization, or an option, has no name there.

@@ -135,7 +135,7 @@ SYSTEMS = {
 
 
 def require_format(name: object) -> str:
-    """One of `FORMATS`.
+    """Return one of `FORMATS`.
 
     Raises:
         BadInput: it is none.
@@ -155,7 +155,7 @@ def _parts(name: object) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def variable_names(form: str, names: Sequence[str]) -> list[str]:
-    """How a system writes variables.
+    """Return how a system writes variables.
 
     Raises:
         BadInput: a name is not letters with indices, or two become one.
@@ -185,7 +185,7 @@ def variable_names(form: str, names: Sequence[str]) -> list[str]:
 
 
 def _terms(polynomial: Polynomial, count: int) -> list[tuple[tuple[int, ...], Fraction]]:
-    """The terms, in graded reverse lexicographic order, the largest first."""
+    """Return the terms, in graded reverse lexicographic order, the largest first."""
     found = polynomial if isinstance(polynomial, Mapping) else polynomial.to_dict()
     terms = []
     for exponents, value in found.items():
@@ -198,7 +198,7 @@ def _terms(polynomial: Polynomial, count: int) -> list[tuple[tuple[int, ...], Fr
 
 
 def polynomial_text(form: str, names: Sequence[str], polynomial: Polynomial) -> str:
-    """A polynomial in the words of a system.
+    """Return a polynomial in the words of a system.
 
     Args:
         form: one of `FORMATS`; JSON has the text that SymPy reads.
@@ -253,7 +253,7 @@ class Writer:
         self.names = variable_names(form, names)
 
     def comments(self, lines: Iterable[str]) -> Iterator[str]:
-        """Comments."""
+        """Yield the lines as comments of the system."""
         yield from (f"{self.system.comment} {line}" for line in lines)
 
     def _variables(self, names: Sequence[str]) -> dict[str, str]:
@@ -266,7 +266,7 @@ class Writer:
         }
 
     def ring(self) -> Iterator[str]:
-        """The ring."""
+        """Yield the ring."""
         yield from self.system.opening
         yield self.system.ring.format(name=self.ring_name, **self._variables(self.names))
 
@@ -277,31 +277,31 @@ class Writer:
         return [polynomial_text(self.form, self.names, p) for p in polynomials]
 
     def matrix(self, name: str, rows: Sequence[Sequence[Polynomial]]) -> str:
-        """A matrix of polynomials."""
+        """Return a matrix of polynomials."""
         lines = [self.system.row.format(entries=", ".join(self._entries(row))) for row in rows]
         size = {"rows": len(rows), "columns": len(rows[0])}
         return self.system.matrix.format(name=name, entries=self._joined(lines), ring=self.ring_name, **size)
 
     def sequence(self, name: str, polynomials: Iterable[Polynomial]) -> str:
-        """A list of polynomials."""
+        """Return a list of polynomials."""
         entries = self._joined(self._entries(polynomials))
         return self.system.sequence.format(name=name, entries=entries, ring=self.ring_name)
 
     def ideal(self, name: str, generators: Iterable[Polynomial]) -> str:
-        """An ideal by its generators; of none of them it is zero."""
+        """Return an ideal by its generators; of none of them it is zero."""
         entries = self._entries(generators)
         if not entries:
             entries = [f"0_{self.ring_name}" if self.form == "macaulay2" else "0"]
         return self.system.ideal.format(name=name, entries=self._joined(entries), ring=self.ring_name)
 
     def kernel(self, name: str, source: str, names: Sequence[str], images: str) -> str:
-        """The ideal of the relations of a list of polynomials, in a new ring with a variable for each."""
+        """Return the ideal of the relations of a list of polynomials, in a new ring with a variable for each."""
         variables = self._variables(variable_names(self.form, names))
         return self.system.kernel.format(name=name, source=source, images=images, **variables)
 
 
 def ideal_text(form: str, names: Sequence[str], generators: Iterable[Polynomial], comments: Iterable[str] = ()) -> str:
-    r"""A ring `R` and an ideal `I` in it, ready to paste into a system.
+    r"""Return a ring `R` and an ideal `I` in it, ready to paste into a system.
 
     Args:
         form: one of `FORMATS`.

@@ -85,7 +85,7 @@ class GenericRank(Result):
 
 
 def _lift(residue: int) -> Fraction | None:
-    """A fraction with a small numerator and denominator that is this residue."""
+    """Return a fraction with a small numerator and denominator that is this residue."""
     for denominator in range(1, 28):
         numerator = residue * denominator % P
         numerator -= P * (numerator > P // 2)
@@ -95,7 +95,7 @@ def _lift(residue: int) -> Fraction | None:
 
 
 def network_sample(architecture: Architecture, generator: np.random.Generator) -> Sample:
-    """Random weights of a network, and random combinations of the rows of the Jacobian there.
+    """Return random weights of a network, and random combinations of the rows of the Jacobian there.
 
     Raises:
         BadInput: the network has an option for which the Jacobian is not known.
@@ -106,7 +106,7 @@ def network_sample(architecture: Architecture, generator: np.random.Generator) -
 
 
 def polynomial_sample(derivatives: Sequence[Any], parameters: int, generator: np.random.Generator) -> Sample:
-    """Random weights, and the Jacobian there.
+    """Return random weights, and the Jacobian there.
 
     Args:
         derivatives: flint polynomials in the weights, row by row.
@@ -135,7 +135,7 @@ class FieldSearch:
         self.ring, self.parameters, self.entries, self.sample = ring, parameters, entries, sample
 
     def independent(self, degree: int, wanted: int) -> int:
-        """How many independent verified fields of at most this degree there are, at one point: a lower bound.
+        """Return how many independent verified fields of at most this degree there are, at one point: a lower bound.
 
         Args:
             degree: of the entries of the fields.
@@ -174,7 +174,7 @@ class FieldSearch:
         return np.array(found, dtype=np.int64)
 
     def _is_killed(self, field: npt.NDArray[np.int64], parts: Sequence[tuple[int, ...]]) -> bool:
-        """Whether the derivative of every output along the field is zero, as a polynomial."""
+        """Return whether the derivative of every output along the field is zero, as a polynomial."""
         components: list[tuple[int, Any]] = []
         for i, row in enumerate(field):
             terms = {}
@@ -204,7 +204,7 @@ class FieldSearch:
 def generic_rank_bounds(
     search: FieldSearch, names: Sequence[str], rank_at: Callable[[Sequence[int]], int], coefficients: int, seed: int = 0
 ) -> GenericRank:
-    """The generic rank of a map from both sides.
+    """Return the generic rank of a map from both sides.
 
     Args:
         search: finds vector fields.

@@ -56,7 +56,7 @@ class GivenMap(NamedTuple):
 
 
 def letters(given: Any, what: str) -> Iterator[Any]:
-    """The letters that somebody lists: symbols, or their names.
+    """Yield the letters that somebody lists: symbols, or their names.
 
     Raises:
         BadInput: one is no commuting symbol with a plain name.

@@ -68,7 +68,7 @@ class GivenConserved(Result):
 def conserved_by(
     symmetries: Sequence[Any], names: Sequence[str], symbols: Sequence[Any], coefficients: Sequence[Any]
 ) -> GivenConserved:
-    """What is kept because of these symmetries.
+    """Return what is kept because of these symmetries.
 
     Args:
         symmetries: generators: square matrices over the weights; or by weight what it moves by, linear in the weights.

@@ -40,7 +40,7 @@ class GradientProgram(NamedTuple):
 
 
 def gradient_program(architecture: Architecture, wanted: frozenset[int] | None = None) -> GradientProgram:
-    """The gradients by some of the weights as a program of all weights, the input, the functional and the mask.
+    """Return the gradients by some of the weights as a program of all weights, the input, the functional and the mask.
 
     A mask comes in last, and only without a normalization; with one, patterns are what `Program.run` is told they are.
 

@@ -49,7 +49,9 @@ _LARGEST = {np.dtype(np.float64): 2**53, np.dtype(np.float32): 2**24} | {
 
 
 def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[Any]:
-    r"""Gradients of $\langle c, \phi_W(X) \rangle$ with respect to `Q1, K1, V1, Q2, ...`, over any ring.
+    r"""Return the gradients of $\langle c, \phi_W(X) \rangle$ with respect to `Q1, K1, V1, Q2, ...`.
+
+    They are computed over any ring.
 
     Args:
         layers: the weights, matrices over the ring.
@@ -67,7 +69,7 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
 
 
 def random_weights(architecture: Architecture, generator: Source, p: int) -> list[PrimeFieldMatrix]:
-    """Uniform random weights modulo `p`, in canonical order.
+    """Return uniform random weights modulo `p`, in canonical order.
 
     For a small prime those matrices are drawn again whose first entry is zero, or whose first square block is not
     invertible: at one point of twenty the rank of the Jacobian would fall short by it.
@@ -91,7 +93,7 @@ def _is_general(entries: npt.NDArray[np.float64], p: int) -> bool:
 
 
 def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
-    """Uniform random weights modulo `p` of a plain network, layer by layer."""
+    """Return uniform random weights modulo `p` of a plain network, layer by layer."""
     architecture.require_plain("a list of layers Q, K, V")
     weights = random_weights(architecture, generator, p)
     return [Layer(*weights[i : i + 3]) for i in range(0, len(weights), 3)]
@@ -185,7 +187,7 @@ class RandomJacobian:
     def draw(
         self, generator: Source, inputs: int, functionals: tuple[int, ...]
     ) -> tuple[PrimeFieldMatrix, PrimeFieldMatrix]:
-        """Inputs, `inputs x n x t`, and functionals of the next rows."""
+        """Return inputs, `inputs x n x t`, and functionals of the next rows."""
         shape = inputs, self.architecture.input_width, self.architecture.tokens
         x, drawn = random_matrices(generator, (shape, functionals), self.prime)
         return x, drawn
@@ -216,7 +218,7 @@ class RandomJacobian:
     def _run_program(
         self, kept: Sequence[Kept] | None, given: list[_Floats], free: FreeExponentials | None, rows: npt.NDArray[Any]
     ) -> None:
-        """A sweep with few inputs: its steps are known."""
+        """Run a sweep with few inputs: its steps are known."""
         architecture, size = self.architecture, len(rows)
         wanted = None if kept is None else frozenset(part.weight for part in kept)
         program, found = gradient_program(architecture, wanted)
@@ -241,7 +243,7 @@ class RandomJacobian:
         free: FreeExponentials | None,
         rows: npt.NDArray[Any],
     ) -> None:
-        """A sweep with many inputs, or of series: what has been passed on is dropped."""
+        """Record a sweep with many inputs, or of series: what has been passed on is dropped."""
         architecture, p = self.architecture, self.prime
         weights: Sequence[Any] = self.weights
         source: Any = x
@@ -299,7 +301,7 @@ class RandomJacobian:
     def matrix(
         self, count: int, progress: Callable[[int], None] | None = None, dtype: npt.DTypeLike = np.float64
     ) -> npt.NDArray[Any]:
-        """Rows as centred residues, `count x columns`, each for a new random input and functional.
+        """Return rows as centred residues, `count x columns`, each for a new random input and functional.
 
         Args:
             count: how many rows.
@@ -318,11 +320,11 @@ class RandomJacobian:
         return rows
 
     def rows(self, count: int) -> npt.NDArray[np.int64]:
-        """Rows as residues in `0, ..., p - 1`, shape `count x columns`."""
+        """Return rows as residues in `0, ..., p - 1`, shape `count x columns`."""
         return PrimeFieldMatrix(self.matrix(count), self.prime).residues()
 
     def sample(self, count: int, progress: Callable[[int], None] | None = None) -> Sample:
-        """More rows, all columns, with the inputs and functionals they belong to."""
+        """Return more rows, all columns, with the inputs and functionals they belong to."""
         rows = np.empty((count, self.architecture.parameter_count))
         batches = list(self._fill(rows, None, None, progress))
         drawn = [

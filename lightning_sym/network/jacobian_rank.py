@@ -74,7 +74,7 @@ class JacobianRank(Result):
 
 
 def jacobian_at(architecture: Architecture, numbers: Sequence[Any], memory: int) -> dict[Coefficient, list[Any]]:
-    """The Jacobian at weights of numbers: by reverse mode over polynomials in the inputs, one sweep an output.
+    """Return the Jacobian at weights of numbers: by reverse mode over polynomials in the inputs, one sweep an output.
 
     Args:
         architecture: a network without normalization.

@@ -62,7 +62,7 @@ def require_layer(layer: object, before: object = None) -> None:
 
 
 def lightning(scores: Any) -> Any:
-    """The attention pattern of lightning attention: the scores themselves."""
+    """Return the attention pattern of lightning attention: the scores themselves."""
     return scores
 
 

@@ -82,7 +82,7 @@ class FamilyRank(Result):
 
 
 def family_rank(rows: Sequence[Sequence[Any]], letters: Sequence[Any]) -> FamilyRank:
-    """The rank of a matrix of SymPy expressions, polynomials in letters.
+    """Return the rank of a matrix of SymPy expressions, polynomials in letters.
 
     Example:
         >>> a = sympy.Symbol("a")
@@ -139,7 +139,7 @@ class MapDifferential(SymbolicMap):
         return [value.derivative(i) for value in self._distinct.values() for i in columns]
 
     def jacobian(self, memory: int = DEFAULT_MEMORY) -> Matrix:
-        """Derivatives of the coefficients by the weights, a SymPy matrix.
+        """Return the derivatives of the coefficients by the weights, a SymPy matrix.
 
         One row for each of `distinct_coefficients`, in that order (a coefficient that is zero or equal to another adds
         nothing); one column for each of `weight_symbols`.
@@ -161,7 +161,7 @@ class MapDifferential(SymbolicMap):
         )
 
     def jacobian_rank(self, weights: Any, memory: int = DEFAULT_MEMORY) -> JacobianRank | FamilyRank:
-        """The exact rank over the rationals of the Jacobian at given weights, with pivots and kernel as evidence.
+        """Return the exact rank over the rationals of the Jacobian at given weights, with pivots and kernel shown.
 
         Where the weights have letters it is the rank over the rational functions in these, with where it drops.
 
@@ -203,7 +203,7 @@ class MapDifferential(SymbolicMap):
         )  # fmt: skip
 
     def _family_rank(self, given: dict[str, Any], letters: list[Any], memory: int) -> FamilyRank:
-        """The rank at weights with letters."""
+        """Return the rank at weights with letters."""
         ring = PolynomialRing([letter.name for letter in letters])
         images = [to_polynomial(given[name], ring) for name in self.weight_names]
         derivatives = self._derivatives()
@@ -214,7 +214,7 @@ class MapDifferential(SymbolicMap):
         return family_rank([row for row in rows if any(row)], letters)
 
     def conserved(self, symmetries: Sequence[Any]) -> GivenConserved:
-        """What gradient flow keeps because of linear symmetries, for every loss and all data.
+        """Return what gradient flow keeps because of linear symmetries, for every loss and all data.
 
         Args:
             symmetries: generators of a group that keeps the map, each a square matrix over `weight_symbols`; or a
@@ -239,7 +239,7 @@ class MapDifferential(SymbolicMap):
         return conserved_by(symmetries, self.weight_names, self.weight_symbols, list(self._distinct.values()))
 
     def generic_rank(self, seed: int = 0) -> GenericRank:
-        r"""The rank of the Jacobian at all weights but those in the zero set of some polynomial, from both sides.
+        r"""Return the rank of the Jacobian at all weights off the zero set of some polynomial, from both sides.
 
         For symbolic weights of a network it is the dimension of its set of functions. `certified_dimension` needs no
         polynomials for that, and reaches much further; here any family of weights with letters has an answer.

@@ -14,7 +14,7 @@ _COORDINATES = ("c", "z", "y", "m", "w", "coefficient", "coordinate")
 
 
 def _coefficients(phi: SymbolicMap) -> list[tuple[str, str, Mapping[tuple[int, ...], Any]]]:
-    """Names of coefficients, where they stand, and these over all variables: those not zero, each polynomial once."""
+    """Return names of coefficients, where they stand, and them over all variables: those not zero, each once."""
     first = len(phi.weight_names)
     behind = (0,) * len(phi.input_names)
     inputs = variable_names("sympy", phi.input_names)
@@ -33,7 +33,7 @@ def _coefficients(phi: SymbolicMap) -> list[tuple[str, str, Mapping[tuple[int, .
 
 
 def map_text(phi: SymbolicMap, form: str) -> str:
-    r"""The polynomial map, ready to paste into another system.
+    r"""Return the polynomial map, ready to paste into another system.
 
     `R` is the ring of weights and inputs, `phi` the matrix of outputs, `C` the list of the coefficients of all outputs
     as polynomials in the weights, each once and zero left out; comments say where each stands. `M` is the kernel of

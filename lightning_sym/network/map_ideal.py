@@ -50,7 +50,7 @@ def graph_ideal(
     coefficients: Mapping[str, Any],
     weights: Sequence[Any],
 ) -> PolynomialIdeal:
-    """The ideal of the graph of a map: a coordinate less its coefficient, for each coefficient.
+    """Return the ideal of the graph of a map: a coordinate less its coefficient, for each coefficient.
 
     Args:
         coefficients: SymPy expressions by the name of their coordinate, those that differ.

@@ -181,7 +181,7 @@ def _refuse(text: str) -> NoReturn:
 
 
 def read(file: str) -> dict[str, Any]:
-    """The JSON object in a file.
+    """Return the JSON object in a file.
 
     Raises:
         FileFormatError: not readable, larger than 4 MiB, or not one JSON object with unique keys and finite numbers.
@@ -245,7 +245,7 @@ def _causal(config: dict[str, Any], kind: ModelType) -> bool | None:
 
 
 def _with_defaults(config: dict[str, Any], kind: ModelType) -> dict[str, Any]:
-    """The config with what its type implies, and without what it switches off."""
+    """Return the config with what its type implies, and without what it switches off."""
     full = {"tie_word_embeddings": False, **kind.defaults, **config}
     if not isinstance(full["tie_word_embeddings"], bool):
         _refuse(f"tie_word_embeddings must be true or false, got {said(full['tie_word_embeddings'])}")
@@ -259,7 +259,7 @@ def _with_defaults(config: dict[str, Any], kind: ModelType) -> dict[str, Any]:
 
 
 def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType) -> dict[str, list[str]]:
-    """By part, the keys that name something besides plain attention, or what implies it."""
+    """Return by part the keys that name something besides plain attention, or what implies it."""
     result: dict[str, list[str]] = {}
 
     def shown(key: str) -> str:
@@ -283,7 +283,7 @@ def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType) -> 
 
 
 def _groups(full: dict[str, Any], heads: int) -> int:
-    """How many sets of keys and values a layer has."""
+    """Return how many sets of keys and values a layer has."""
     named, one = _size(full, "sets of keys and values"), full.get("multi_query")
     if not isinstance(one, bool | None) or (one and named not in (None, 1, heads)):
         _refuse(f"multi_query must be true or false, true for one set of keys and values, got {said(one)}")
@@ -294,7 +294,7 @@ def _groups(full: dict[str, Any], heads: int) -> int:
 
 
 def model_of(config: dict[str, Any], *, attention_only: bool) -> Model:
-    """The shape a config names.
+    """Return the shape a config names.
 
     Raises:
         BadInput: the type is not one of `MODEL_TYPES`; a size is missing or no size; there are parts besides attention

@@ -89,7 +89,7 @@ class PlainMatrices(Mapping[str, ObjectArray]):
         return len(self.plain)
 
     def values(self) -> ValuesView[ObjectArray]:
-        """All of them, exact.
+        """Return all of them, exact.
 
         Raises:
             TooLarge: whoever keeps them would need more memory than there is.
@@ -98,7 +98,7 @@ class PlainMatrices(Mapping[str, ObjectArray]):
         return super().values()
 
     def items(self) -> ItemsView[str, ObjectArray]:
-        """All of them, exact, with their names.
+        """Return all of them, exact, with their names.
 
         Raises:
             TooLarge: as for `values`.
@@ -108,7 +108,7 @@ class PlainMatrices(Mapping[str, ObjectArray]):
 
 
 def _fixed(matrix: Plain, name: str) -> Plain:
-    """An array that nobody can write to, of finite numbers."""
+    """Return an array that nobody can write to, of finite numbers."""
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ShapeError(f"{name} must be a matrix with at least one entry, got shape {matrix.shape}")
     if matrix.dtype.kind == "f":
@@ -124,7 +124,7 @@ def _fixed(matrix: Plain, name: str) -> Plain:
 
 
 def exact_or_plain(matrices: Mapping[str, Rows]) -> Mapping[str, ObjectArray]:
-    """What becomes of the matrices that are given: exact numbers, or arrays as they are where they would be too many.
+    """Return what becomes of the matrices given: exact numbers, or arrays as they are where they are too many.
 
     Raises:
         TooLarge: there are too many, and not all are arrays of integers or floats; or they take too much memory.
@@ -176,11 +176,11 @@ class NamedMatrices(Result):
         return count_entries(self.all_held) > arrays.MOST_ENTRIES
 
     def held(self, name: str) -> npt.NDArray[Any]:
-        """A matrix as it is held: an object array of `Fraction`, or an array of integers or floats."""
+        """Return a matrix as it is held: an object array of `Fraction`, or an array of integers or floats."""
         return self.all_held[name]
 
     def size(self, name: str) -> tuple[int, int]:
-        """Rows and columns of a matrix."""
+        """Return rows and columns of a matrix."""
         rows, columns = self.all_held[name].shape
         return rows, columns
 
@@ -203,7 +203,7 @@ class NamedMatrices(Result):
         return hash((self.form, *rows))
 
     def named(self) -> dict[str, ObjectArray]:
-        """The matrices by name, in canonical order; letters stay in them.
+        """Return the matrices by name, in canonical order; letters stay in them.
 
         Raises:
             TooLarge: there are too many numbers.
@@ -211,7 +211,7 @@ class NamedMatrices(Result):
         return dict(self.matrices.items())
 
     def numbers(self) -> dict[str, ObjectArray]:
-        """The same where all entries are numbers.
+        """Return the same where all entries are numbers.
 
         Raises:
             BadInput: there are letters.
@@ -257,7 +257,7 @@ class NamedMatrices(Result):
         return f"Weights.of({one_line(self.all_held if self.too_many else self.matrices)}{form})"
 
     def lines(self) -> Lines:
-        """Every matrix in a line, and the form where it is not lightning attention."""
+        """Return every matrix in a line, and the form where it is not lightning attention."""
         form = [("form", ", ".join(self.form.words))] if self.form.words else []
         if self.too_many:
             held = self.all_held.items()
@@ -280,7 +280,7 @@ class NamedMatrices(Result):
 
 
 def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    """Whether two matrices have the same numbers; NumPy would round 64-bit integers to compare them with floats."""
+    """Return whether two matrices have the same numbers; NumPy would round 64-bit integers beside floats."""
     if one.shape != other.shape:
         return False
     if one.dtype.kind == other.dtype.kind:
@@ -289,5 +289,5 @@ def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
 
 
 def _ratios(row: npt.NDArray[Any]) -> list[Any]:
-    """Numerators and denominators; letters as they are, which are equal to no number."""
+    """Return numerators and denominators; letters stay as they are, which are equal to no number."""
     return [x.as_integer_ratio() if hasattr(x, "as_integer_ratio") else x for x in row.tolist()]

@@ -26,7 +26,7 @@ Key = tuple[int, int, Exponents]
 
 
 def attention_layer_weights(attention: Any, value: Any) -> Layer:
-    r"""The layer with $Q = A$ and $K = 1$, over any ring that integers multiply.
+    r"""Return the layer with $Q = A$ and $K = 1$, over any ring that integers multiply.
 
     Example:
         >>> attention_layer_weights(np.array([[2, 3], [4, 5]]), np.array([[1, 1]])).key.tolist()
@@ -36,7 +36,7 @@ def attention_layer_weights(attention: Any, value: Any) -> Layer:
 
 
 def one_layer_map(d: int, d_out: int, tokens: int) -> PolynomialMap:
-    r"""$\phi_{A,V}$ with symbolic `A` (`d x d`) and `V` (`d' x d`): `V X X^T A X` over a polynomial ring.
+    r"""Return $\phi_{A,V}$ with symbolic `A` (`d x d`) and `V` (`d' x d`): `V X X^T A X` over polynomials.
 
     Returns:
         The map of the layer with `Q = A`, `K = 1`; its weight names are `A_1_1, ..., V_1_1, ...`.
@@ -58,7 +58,7 @@ def one_layer_map(d: int, d_out: int, tokens: int) -> PolynomialMap:
 
 
 def quadratic_monomials(d: int) -> list[tuple[int, int]]:
-    """Pairs `(p, q)` with `p <= q`: the monomials `x_p x_q`, in the order in which quadratic forms are written here.
+    """Return pairs `(p, q)`, `p <= q`: monomials `x_p x_q`, in the order in which quadratic forms are written.
 
     Example:
         >>> quadratic_monomials(2)
@@ -68,7 +68,7 @@ def quadratic_monomials(d: int) -> list[tuple[int, int]]:
 
 
 def products_of_linear_forms(attention: Any, value: Any) -> ObjectArray:
-    r"""Coefficients of $a_k(x)\, v_m(x)$, `a_k` the columns of `A` and `v_m` the rows of `V`, over any ring.
+    r"""Return coefficients of $a_k(x)\, v_m(x)$, `a_k` the columns of `A` and `v_m` the rows of `V`, over any ring.
 
     Args:
         attention: `A`, `d x d`.
@@ -96,7 +96,10 @@ def products_of_linear_forms(attention: Any, value: Any) -> ObjectArray:
 
 
 def key_of_product(d: int, tokens: int, k: int, m: int, p: int, q: int) -> Key:
-    """Where the coefficient of `x_p x_q` in `a_k v_m` stands: row `m + 1` of token 1, monomial `x_k1 x_p2 x_q2`."""
+    """Return where the coefficient of `x_p x_q` in `a_k v_m` stands.
+
+    It is row `m + 1` of token 1, monomial `x_k1 x_p2 x_q2`.
+    """
     exponents = [0] * (d * tokens)
     for coordinate, token in ((k, 0), (p, 1), (q, 1)):
         exponents[coordinate * tokens + token] += 1
@@ -104,7 +107,7 @@ def key_of_product(d: int, tokens: int, k: int, m: int, p: int, q: int) -> Key:
 
 
 def product_coefficients(phi: PolynomialMap) -> ObjectArray:
-    r"""The array of products of linear forms, read off the coefficients of a one-layer map.
+    r"""Return the array of products of linear forms, read off the coefficients of a one-layer map.
 
     Args:
         phi: the map of one layer with at least two tokens, symbolic or rational weights.
@@ -134,7 +137,7 @@ def product_coefficients(phi: PolynomialMap) -> ObjectArray:
 
 
 def coefficients_from_products(d: int, d_out: int, tokens: int) -> dict[Key, list[tuple[int, int, int]]]:
-    r"""The linear map of Proposition A.5, from arrays of quadratic forms to the coefficients of `phi`.
+    r"""Return the linear map of Proposition A.5, from arrays of quadratic forms to the coefficients of `phi`.
 
     Output token `i` is $\sum_j \sum_k x_{k,i}\, b_{k,m}(x_j)$ for the array $b_{k,m} = a_k v_m$.
 
@@ -156,7 +159,7 @@ def coefficients_from_products(d: int, d_out: int, tokens: int) -> dict[Key, lis
 
 
 def discriminants(form: Any, d: int) -> list[Any]:
-    r"""The binary discriminants $f_{pq}^2 - 4 f_{pp} f_{qq}$ of a quadratic form, `p < q`, over any ring.
+    r"""Return the binary discriminants $f_{pq}^2 - 4 f_{pp} f_{qq}$ of a quadratic form, `p < q`, over any ring.
 
     For a product of two linear forms $u w$ they are the squares $(u_p w_q - u_q w_p)^2$. So a form over the reals
     with a negative one is not a product of real linear forms.
@@ -174,7 +177,7 @@ def discriminants(form: Any, d: int) -> list[Any]:
 
 
 def part_of_degree(polynomial: Any, degree: int, ring: PolynomialRing, inputs: int) -> dict[Exponents, Any]:
-    """The terms of one degree in the last variables of the ring.
+    """Return the terms of one degree in the last variables of the ring.
 
     Args:
         polynomial: an element of `ring`.
@@ -197,7 +200,7 @@ def part_of_degree(polynomial: Any, degree: int, ring: PolynomialRing, inputs: i
 
 
 def terms_by_inputs(polynomial: Any, inputs: int) -> dict[Exponents, dict[Exponents, Any]]:
-    """The terms of a polynomial by their exponents in the last variables, and then in the others.
+    """Return the terms of a polynomial by their exponents in the last variables, and then in the others.
 
     Args:
         polynomial: an element of a `PolynomialRing`.
@@ -215,7 +218,7 @@ def terms_by_inputs(polynomial: Any, inputs: int) -> dict[Exponents, dict[Expone
 
 
 def values_at(polynomial: Any, points: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Values of a polynomial with integer coefficients at many integer points; entries must be small (no overflow).
+    """Return values of a polynomial with integer coefficients at many integer points; entries must be small.
 
     Args:
         polynomial: an element of a `PolynomialRing` in `n` variables.

@@ -142,7 +142,7 @@ class WeightPiece(NamedTuple):
 
 
 def stream(network: Shaped, layer: int) -> WeightSpace:
-    """The residual stream behind a layer, in front of the first one for 0.
+    """Return the residual stream behind a layer, in front of the first one for 0.
 
     Example:
         >>> from lightning_sym import Architecture
@@ -162,7 +162,7 @@ LISTED = 256
 
 
 def pieces(network: Shaped, heads: int | None = None) -> Iterator[WeightPiece]:
-    """Every weight of a network, in the canonical order; with `heads`, of each layer only the first so many.
+    """Return every weight of a network, in the canonical order; with `heads`, of each layer only the first so many.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -179,7 +179,7 @@ def pieces(network: Shaped, heads: int | None = None) -> Iterator[WeightPiece]:
 
 
 def _kept(network: Shaped, what: str, heads: int, make: Callable[[], Any]) -> Any:
-    """What was made for this network before, unless there are too many heads to keep it."""
+    """Return what was made for this network before, unless there are too many heads to keep it."""
     if heads * network.depth > LISTED:
         return None
     kept = network.__dict__.setdefault("_kept", {})  # it cannot change: networks are frozen
@@ -201,7 +201,7 @@ def _pieces(network: Shaped, heads: int) -> Iterator[WeightPiece]:
 
 
 def _layer(network: Shaped, layer: int, heads: int) -> Iterator[WeightPiece]:
-    """The weights of a layer, of the first so many heads."""
+    """Yield the weights of a layer, of the first so many heads."""
     for head in range(1, heads + 1):
         yield from attention_head(network, layer, head)
     if not network.options.issubset(SHAPED):
@@ -209,7 +209,7 @@ def _layer(network: Shaped, layer: int, heads: int) -> Iterator[WeightPiece]:
 
 
 def layer_names(network: Shaped, layer: int) -> tuple[str, ...]:
-    """The names of the weights of a layer, in their order.
+    """Return the names of the weights of a layer, in their order.
 
     Example:
         >>> from lightning_sym import Architecture
@@ -228,14 +228,14 @@ _ONE = Axis(WeightSpace("one", (), 1, free=False), up=True)
 
 
 def _middle(network: Shaped, layer: int) -> WeightSpace:
-    """What attention writes into: the stream behind the layer, unless neurons stand between."""
+    """Return what attention writes into: the stream behind the layer, unless neurons stand between."""
     if network.gated is None or network.skip:
         return stream(network, layer)
     return WeightSpace("middle", (layer,), network.widths[layer])
 
 
 def _scores(network: Shaped, layer: int, group: tuple[int, int]) -> WeightSpace:
-    """The space of queries and keys of a group of heads; positions, norms and gains have its basis fixed."""
+    """Return the space of queries and keys of a group of heads; positions, norms and gains have its basis fixed."""
     size = network.attention_ranks[layer - 1]
     if network.gains:  # those of a layer, in all heads alike
         return WeightSpace("query-key", (layer,), size, free=False)
@@ -243,7 +243,7 @@ def _scores(network: Shaped, layer: int, group: tuple[int, int]) -> WeightSpace:
 
 
 def attention_head(network: Shaped, layer: int, head: int) -> Iterator[WeightPiece]:
-    """The weights of one head, and those of its group with the first head of a group."""
+    """Yield the weights of one head, and those of its group with the first head of a group."""
     network.require("the weights of a head", DECLARED)
     name, place = network.head_name(layer, head), (layer, head)
     group, is_first, grouped = place, True, network.key_heads is not None
@@ -278,7 +278,7 @@ def attention_head(network: Shaped, layer: int, head: int) -> Iterator[WeightPie
 
 
 def _once_a_layer(network: Shaped, layer: int) -> Iterator[WeightPiece]:
-    """The weights that a layer has once: gains, the bias of its output, gated neurons."""
+    """Yield the weights that a layer has once: gains, the bias of its output, gated neurons."""
     write = Axis(_middle(network, layer), up=True)
     if network.gains:
         gained = Axis(_scores(network, layer, (layer, 1)), up=True, sized=True)
@@ -297,7 +297,7 @@ def _once_a_layer(network: Shaped, layer: int) -> Iterator[WeightPiece]:
 def act(
     weights: Mapping[str, Any], element: Mapping[WeightSpace, tuple[Any, Any]], moved: Iterator[WeightPiece]
 ) -> dict[str, Any]:
-    """The weights after an element of the group, over any ring: those of `moved`, by name.
+    """Return the weights after an element of the group, over any ring: those of `moved`, by name.
 
     Args:
         weights: matrices over a ring, by name.
@@ -328,7 +328,7 @@ def act(
 
 
 def spaces(network: Shaped, kind: str | None = None, heads: int | None = None) -> dict[WeightSpace, list[WeightPiece]]:
-    """The spaces whose basis is free, each with the weights that move with or against it; of so many heads, as above.
+    """Return the spaces whose basis is free, each with the weights that move with or against it; of these heads.
 
     Example:
         >>> from lightning_sym import Architecture

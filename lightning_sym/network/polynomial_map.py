@@ -73,7 +73,7 @@ class PolynomialMap(MapDifferential, Result):
 
     @classmethod
     def of(cls, matrix: Any, *, weights: Any, inputs: Any = (), memory: int = DEFAULT_MEMORY) -> PolynomialMap:
-        """A polynomial map of one's own: what needs no theorem about attention holds for it too.
+        """Return a polynomial map of one's own: what needs no theorem about attention holds for it too.
 
         A function of the inputs, whose coefficients are polynomials in the weights. Without inputs the entries
         themselves are the coefficients, those of a tensor for example.
@@ -102,7 +102,7 @@ class PolynomialMap(MapDifferential, Result):
         return cls(*given_map(matrix, weights, inputs, memory))
 
     def is_homogeneous(self, degree: int) -> bool:
-        """Whether every term of every output has this degree in the inputs."""
+        """Return whether every term of every output has this degree in the inputs."""
         require_integer(degree, "the degree")
         first = len(self.weight_names)
         return all(
@@ -110,7 +110,7 @@ class PolynomialMap(MapDifferential, Result):
         )
 
     def monomials(self) -> Iterator[Exponents]:
-        """All monomials in the inputs of the degrees that occur, in the order of the coefficient vector.
+        """Yield all monomials in the inputs of the degrees that occur, in the order of the coefficient vector.
 
         Of degree `3^l`, with skip connections of all odd degrees up to it, the largest first. Within a degree
         lexicographic, largest first, with `x_1_1 > x_1_2 > ... > x_2_1 > ...`: for two variables and degree three
@@ -134,7 +134,7 @@ class PolynomialMap(MapDifferential, Result):
         return [known.get((k, j, exponents), zero) for k, j, _ in self.outputs() for exponents in monomials]
 
     def coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
-        """Coordinates in the ambient space in SymPy: output by output (row by row), each in the order of `monomials`.
+        """Return coordinates in the ambient space in SymPy: output by output (row by row), as `monomials` orders them.
 
         Raises:
             TooLarge: the ambient space has too many coordinates for `memory` bytes.
@@ -149,7 +149,7 @@ class PolynomialMap(MapDifferential, Result):
         return self._vector(self.coefficients(memory), sympy.S.Zero)
 
     def ring_coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
-        """The same as flint's numbers, or polynomials in the weights.
+        """Return the same as flint's numbers, or polynomials in the weights.
 
         Raises:
             TooLarge: the ambient space has too many coordinates for `memory` bytes.
@@ -159,7 +159,7 @@ class PolynomialMap(MapDifferential, Result):
         return self._vector(self.ring_coefficients(), zero)
 
     def sympy(self, k: int, j: int) -> PolyElement:
-        """Output `phi_k_j`, counted from 1, as an element of a SymPy polynomial ring.
+        """Return output `phi_k_j`, counted from 1, as an element of a SymPy polynomial ring.
 
         Raises:
             BadInput: there is no such output.
@@ -192,17 +192,17 @@ class PolynomialMap(MapDifferential, Result):
         return f"{first} + ... ({len(entry):,} terms)"
 
     def whole_text(self) -> str:
-        """All outputs, one a line, none of them cut."""
+        """Return all outputs, one a line, none of them cut."""
         outputs = (f"phi_{k}_{j} = {entry}" for k, j, entry in self.outputs())
         return "\n".join([f"# {self.header}", *outputs])
 
     def to_latex(self) -> str:
-        """All outputs in LaTeX, one a line, none of them cut."""
+        """Return all outputs in LaTeX, one a line, none of them cut."""
         outputs = (rf"\varphi_{{{k},{j}}} = {self.latex(k, j)}" for k, j, _ in self.outputs())
         return "\n".join([f"% {self.header}", *outputs])
 
     def to_text(self, form: str) -> str:
-        """The map and the ideal of its coefficients, ready to paste into a computer algebra system.
+        """Return the map and the ideal of its coefficients, ready to paste into a computer algebra system.
 
         Args:
             form: `sympy`, `macaulay2`, `singular`, `oscar` or `sage`.
@@ -228,7 +228,7 @@ class PolynomialMap(MapDifferential, Result):
         return rf"\varphi_W(X) = {latex_matrix(self.entries, entry=entry)}"
 
     def latex(self, k: int, j: int) -> str:
-        """Output `phi_k_j`, counted from 1, in LaTeX, by SymPy's printer.
+        """Return output `phi_k_j`, counted from 1, in LaTeX, by SymPy's printer.
 
         Example:
             >>> print(polynomial_map(Architecture((1, 1), (1,), 1)).latex(1, 1))
@@ -250,7 +250,7 @@ def _latex_name(name: str) -> str:
 def polynomial_map(
     architecture: Architecture, weights: Weights | None = None, *, memory: int = DEFAULT_MEMORY
 ) -> PolynomialMap:
-    r"""$\phi_W$ by the forward pass over a polynomial ring.
+    r"""Return $\phi_W$, computed by the forward pass over a polynomial ring.
 
     Args:
         architecture: a network without normalization: heads, output projections, skip connections, a mask, an

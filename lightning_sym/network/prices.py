@@ -39,7 +39,7 @@ _LARGEST_ORDER = 10**9
 
 
 def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int]:
-    r"""Memory that one sweep needs: a part that does not grow with the batch, and a part for each of its inputs.
+    r"""Return the memory that one sweep needs: a part that is fixed, and a part for each input of its batch.
 
     Counts what the recorded operations keep. A series of degree `order` has $n = \lceil order / 2 \rceil$ coefficients
     that are not zero, all of them in one array.
@@ -68,7 +68,7 @@ def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int
 
 
 def inputs_at_once(parameters: int, each: int) -> int:
-    """How many inputs are swept at once, each of which takes so many bytes.
+    """Return how many inputs are swept at once, each of which takes so many bytes.
 
     Example:
         >>> inputs_at_once(10**9, 2**20), inputs_at_once(64, 2**20)
@@ -87,7 +87,7 @@ Bits = Mapping[str, int]
 def weights_over_sizes(
     architecture: Architecture, price: Price, bits: int | Bits = 1, fractions: int | Bits = 0
 ) -> list[Sizes]:
-    """The weights of a network as sizes, in canonical order.
+    """Return the weights of a network as sizes, in canonical order.
 
     Args:
         architecture: the network.
@@ -119,7 +119,7 @@ def output_over_sizes(
     *,
     machine_numbers: bool = False,
 ) -> Sizes:
-    """The size of an output, the forward pass over sizes entered in the price.
+    """Return the size of an output, the forward pass over sizes entered in the price.
 
     Where entries are polynomials or series, those of the input have degree one, and weights are numbers.
 
@@ -215,7 +215,7 @@ def _input(architecture: Architecture, price: Price, bits: int = 1, lowest: int 
 def price_of_virtual_weights(
     architecture: Architecture, bits: Bits, fractions: int | Bits = 0, *, ring: str = "rationals"
 ) -> Price:
-    """What the virtual weights of a plain network and their ranks take, over the rationals or residues.
+    """Return what the virtual weights of a plain network and their ranks take, over the rationals or residues.
 
     Example:
         >>> price = price_of_virtual_weights(Architecture((2, 1), (1,), 1), {"Q1": 2, "K1": 1, "V1": 3})
@@ -235,7 +235,7 @@ def price_of_virtual_weights(
 
 @lru_cache(maxsize=256)
 def price_of_jacobian(architecture: Architecture, rows: int, order: int | None = None) -> Price:
-    """What so many rows of a Jacobian modulo a prime and their rank take: gradients over sizes, an elimination.
+    """Return what so many rows of a Jacobian modulo a prime and their rank take: gradients over sizes, an elimination.
 
     Args:
         architecture: the network.
@@ -268,7 +268,7 @@ def _price_of_gradients(architecture: Architecture, series: int) -> Price:
 
 
 def price_of_coefficients(architecture: Architecture, bits: int) -> Price:
-    """What the polynomial map of a network whose weights have so many bits takes: the forward pass over polynomials.
+    """Return what the polynomial map of a network with weights of so many bits takes: the pass over polynomials.
 
     Each entry of the stream has all monomials of its degree at most, `3^i` behind layer `i`.
 

@@ -35,7 +35,7 @@ class RandomMatrices:
         self._bound, self._denominator = bound, denominator
 
     def matrix(self, rows: int, columns: int) -> ObjectArray:
-        """Any matrix."""
+        """Return any matrix of this shape."""
         top = self._generator.integers(-self._bound, self._bound + 1, size=(rows, columns))
         low = self._generator.integers(1, self._denominator + 1, size=(rows, columns))
         result = np.empty((rows, columns), dtype=object)
@@ -44,7 +44,7 @@ class RandomMatrices:
         return result
 
     def full_rank(self, rows: int, columns: int) -> ObjectArray:
-        """A triangular block with a non-zero diagonal, its rows or columns shuffled among random ones."""
+        """Return a triangular block with a non-zero diagonal, its rows or columns shuffled among random ones."""
         tall = rows >= columns
         matrix = self.matrix(rows, columns) if tall else self.matrix(columns, rows)
         size = min(rows, columns)
@@ -55,13 +55,13 @@ class RandomMatrices:
         return matrix if tall else matrix.T
 
     def of_rank(self, rows: int, columns: int, rank: int) -> ObjectArray:
-        """A product of two factors that each contain an invertible triangular block: the rank is what was asked for."""
+        """Return a product of two factors that each contain an invertible triangle: the rank is what was asked for."""
         if rank == 0:
             return np.full((rows, columns), Fraction(0), dtype=object)
         return rational_product(self.full_rank(rows, rank), self.full_rank(rank, columns))
 
     def query_and_key(self, rows: int, columns: int, rank: int | None) -> tuple[ObjectArray, ObjectArray]:
-        r"""`Q` and `K` with $K^\top Q$ of this rank, or any."""
+        r"""Return `Q` and `K` with $K^\top Q$ of this rank, or any."""
         query, key = self.matrix(rows, columns), self.matrix(rows, columns)
         if rank == 0:
             query = self.of_rank(rows, columns, 0)

@@ -26,7 +26,7 @@ _MOST_SHOWN = 4
 
 
 def number(value: object, what: str) -> Fraction:
-    """A rational number, as people and files give it.
+    """Return a rational number, as people and files give it.
 
     Raises:
         BadInput: it is none.
@@ -47,14 +47,14 @@ def number(value: object, what: str) -> Fraction:
 
 
 def as_typed(value: Any) -> str:
-    """A dataclass as it would be typed: only what was said, what has no place in the order of arguments last."""
+    """Return a dataclass as it would be typed: only what was said, what has no place in the order of arguments last."""
     listed = sorted(fields(value), key=lambda f: f.kw_only is True)
     said = [f"{f.name}={_typed(getattr(value, f.name))}" for f in listed if getattr(value, f.name) != f.default]
     return f"{type(value).__name__}({', '.join(said)})"
 
 
 def _typed(value: object) -> str:
-    """A value as it would be typed; fractions are text, which is read as such."""
+    """Return a value as it would be typed; fractions are text, which is read as such."""
     if isinstance(value, Fraction):
         return str(value) if value.denominator == 1 else f"'{value}'"
     if isinstance(value, tuple):
@@ -123,7 +123,7 @@ class Rotary:
 
     @classmethod
     def of(cls, value: object) -> Rotary:
-        """Rotary positions as they are, or from what `to_json` writes."""
+        """Return rotary positions as they are, or from what `to_json` writes."""
         if isinstance(value, Rotary):
             return value
         if not isinstance(value, Mapping) or (unknown := {*map(str, value)} - {f.name for f in fields(cls)}):
@@ -142,7 +142,7 @@ class Rotary:
         return self.base is None and all(0 in point for point in self.turns)
 
     def rows(self, rank: int) -> int:
-        """How many of the first rows of queries with `rank` rows are turned.
+        """Return how many of the first rows of queries with `rank` rows are turned.
 
         Raises:
             ShapeError: there are not as many, or their number is odd.
@@ -153,7 +153,7 @@ class Rotary:
         return wanted
 
     def to_json(self) -> dict[str, Any]:
-        """As `of` reads it."""
+        """Return what `of` reads."""
         said: dict[str, Any] = {"turns": [[str(c), str(s)] for c, s in self.turns]} if self.base is None else {}
         said |= {} if self.base is None else {"base": str(self.base)}
         said |= {} if self.width is None else {"width": self.width}

@@ -50,7 +50,7 @@ class SymbolicMap:
     letters: tuple[Any, ...]
 
     def monomials(self) -> Iterator[Exponents]:
-        """All monomials in the inputs."""
+        """Return all monomials in the inputs."""
         raise NotImplementedError
 
     @property
@@ -137,7 +137,9 @@ class SymbolicMap:
         yield from ((k + 1, j + 1, polynomial) for (k, j), polynomial in np.ndenumerate(self.entries))
 
     def ring_coefficients(self) -> dict[Key, Any]:
-        r"""Non-zero coefficients by output and monomial in the inputs, as flint's numbers and polynomials.
+        r"""Return the non-zero coefficients by output and monomial in the inputs.
+
+        They are flint's numbers and polynomials.
 
         Returns:
             Keys `(k, j, exponents)`: coordinate `k` of output token `j` (both from 1), exponents of `input_names`.
@@ -159,7 +161,9 @@ class SymbolicMap:
         return {key: ring.from_terms(terms) for key, terms in grouped.items()}
 
     def coordinate(self, key: Key) -> str:
-        """`c_k_j_m`, the name of a coefficient: coordinate `k` of output token `j`, monomial `m` of `monomials`.
+        """Return the name `c_k_j_m` of a coefficient: coordinate `k` of output token `j`, monomial `m`.
+
+        The monomials are those of `monomials`.
 
         Example:
             >>> from lightning_sym.network.polynomial_map import polynomial_map
@@ -179,11 +183,11 @@ class SymbolicMap:
         require_memory(terms * TERM_BYTES, memory, f"{what}, {terms:,} terms in SymPy,")
 
     def _ordered(self, known: Iterable[Key]) -> list[Key]:
-        """Keys in the order of the coefficient vector: outputs row by row, monomials as in `monomials`."""
+        """Return keys in the order of the coefficient vector: outputs row by row, monomials as in `monomials`."""
         return sorted(known, key=lambda key: (key[0], key[1], -sum(key[2]), tuple(-e for e in key[2])))
 
     def coefficients(self, memory: int = DEFAULT_MEMORY) -> dict[Key, Any]:
-        r"""Non-zero coefficients in SymPy, by output and monomial in the inputs.
+        r"""Return the non-zero coefficients in SymPy, by output and monomial in the inputs.
 
         Returns:
             Keys `(k, j, exponents)`: coordinate `k` of output token `j` (both from 1), exponents of `input_names`, in
@@ -217,7 +221,7 @@ class SymbolicMap:
         return found
 
     def distinct_coefficients(self, memory: int = DEFAULT_MEMORY) -> dict[Key, Any]:
-        """Those of `coefficients` that differ, each under its first key: the rows of the Jacobian.
+        """Return those of `coefficients` that differ, each under its first key: the rows of the Jacobian.
 
         Raises:
             TooLarge: as `coefficients` does.
@@ -229,7 +233,7 @@ class SymbolicMap:
         return dict(zip(self._distinct, to_expressions(values, self.weight_symbols), strict=True))
 
     def matrix(self, memory: int = DEFAULT_MEMORY) -> Matrix:
-        """All outputs as a SymPy matrix of expressions, `m x t`, in `symbols`.
+        """Return all outputs as a SymPy matrix of expressions, `m x t`, in `symbols`.
 
         Raises:
             TooLarge: the expressions are estimated to need more than `memory` bytes.
@@ -245,7 +249,7 @@ class SymbolicMap:
     # ---- special weights
 
     def at(self: Self, weights: Any, memory: int = DEFAULT_MEMORY) -> Self:
-        """The map at these weights.
+        """Return the map at these weights.
 
         Args:
             weights: `Weights`; or by name in a dictionary, some or all: matrices (`{"Q1": [[1, 0]]}`) and single
@@ -292,7 +296,7 @@ class SymbolicMap:
     # ---- ideals
 
     def ideal(self, at: Any = None) -> PolynomialIdeal:
-        r"""The ideal of the graph of $W \mapsto \phi_W$; with `at`, the ideal of a fiber.
+        r"""Return the ideal of the graph of $W \mapsto \phi_W$; with `at`, the ideal of a fiber.
 
         The graph: generators `c_k_j_m - coefficient`, one for each of `distinct_coefficients`, in the ring of the
         weights and of these coordinates; `c_k_j_m` is coordinate `k` of output token `j`, monomial `m` of `monomials`,
@@ -331,7 +335,7 @@ class SymbolicMap:
         return PolynomialIdeal(tuple(g for g in generators if g != 0), self.weight_symbols)
 
     def attention_matrix(self, layer: int = 1, head: int = 1) -> Matrix:
-        r"""The paper's $A = K^\top Q$ of a layer and head in the symbols of the weights: its entries are the $a_{ij}$.
+        r"""Return the paper's $A = K^\top Q$ of a layer and head in the symbols of the weights: its entries $a_{ij}$.
 
         Raises:
             BadInput: the map has no symbolic `Q` and `K` of this layer and head.

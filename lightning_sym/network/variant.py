@@ -71,7 +71,7 @@ def _gate(value: object) -> str | tuple[Fraction, ...]:
 
 
 def _spelled(value: Any) -> Any:
-    """A value of an option as JSON has it."""
+    """Return a value of an option as JSON has it."""
     if isinstance(value, Rotary):
         return value.to_json()
     if isinstance(value, tuple):
@@ -103,7 +103,7 @@ class Variant:
     gated: str | Sequence[Number] | None = None
 
     def __repr__(self) -> str:
-        """As it would be typed: only what was said."""
+        """Return the variant as it would be typed, with only what was said."""
         return as_typed(self)
 
     def __post_init__(self) -> None:

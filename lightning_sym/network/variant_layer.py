@@ -25,19 +25,19 @@ E = TypeVar("E", bound=EntryMatrix)
 
 
 def constants(x: E, numbers: ObjectArray, purpose: str) -> E:
-    """Integers, or else fractions, as a matrix over the ring of `x`."""
+    """Return integers, or else fractions, as a matrix over the ring of `x`."""
     kind = int if all(n.denominator == 1 for n in numbers.ravel().tolist()) else Fraction
     found: E = protocol.constants(x, map_entries(kind, numbers), purpose)
     return found
 
 
 def _ones(x: E, rows: int, columns: int, purpose: str) -> E:
-    """A matrix of ones over the ring of `x`."""
+    """Return a matrix of ones over the ring of `x`."""
     return constants(x, np.ones((rows, columns), dtype=object), purpose)
 
 
 def biased(x: E, bias: E, tokens: int) -> E:
-    """The sum of `x` and a column, the same for each token.
+    """Return the sum of `x` and a column, the same for each token.
 
     Example:
         >>> biased(np.array([[1, 2]]), np.array([[5]]), 2).tolist()
@@ -47,7 +47,7 @@ def biased(x: E, bias: E, tokens: int) -> E:
 
 
 def gained(x: E, gain: E, tokens: int) -> E:
-    """The rows of `x` times the entries of a column.
+    """Return the rows of `x` times the entries of a column.
 
     Example:
         >>> gained(np.array([[1, 2], [3, 4]]), np.array([[1], [10]]), 2).tolist()
@@ -58,7 +58,7 @@ def gained(x: E, gain: E, tokens: int) -> E:
 
 
 def normed(x: E, epsilon: Fraction, rows: int, tokens: int) -> E:
-    """The columns of `x` divided by their root mean square, over balls of real numbers.
+    """Return the columns of `x` divided by their root mean square, over balls of real numbers.
 
     Raises:
         RingError: the ring has no square roots.
@@ -72,7 +72,7 @@ def normed(x: E, epsilon: Fraction, rows: int, tokens: int) -> E:
 
 
 def rotation(rotary: Rotary, x: E, rows: int, tokens: int) -> tuple[E, E, E]:
-    """Cosines and sines for each of the rows of queries and each position, and the matrix that exchanges rows.
+    """Return cosines and sines for each of the rows of queries and each position, and the matrix that exchanges rows.
 
     Example:
         >>> c, s, exchanged = rotation(Rotary(turns=[("3/5", "4/5")]), np.array([[1, 0], [0, 1]]), 2, 2)
@@ -99,7 +99,7 @@ def rotation(rotary: Rotary, x: E, rows: int, tokens: int) -> tuple[E, E, E]:
 
 
 def _powers(turns: Sequence[tuple[Fraction, Fraction]], tokens: int) -> tuple[ObjectArray, ObjectArray]:
-    """Cosines and sines of the powers of rotations: a row for each of them, a column for each position."""
+    """Return cosines and sines of the powers of rotations: a row for each of them, a column for each position."""
     tables = np.empty((2, len(turns), tokens), dtype=object)
     for k, (c, s) in enumerate(turns):
         at = Fraction(1), Fraction(0)
@@ -110,7 +110,7 @@ def _powers(turns: Sequence[tuple[Fraction, Fraction]], tokens: int) -> tuple[Ob
 
 
 def turned(x: E, by: tuple[E, E, E]) -> E:
-    """The columns of `x`, each turned by the rotation of its position.
+    """Return the columns of `x`, each turned by the rotation of its position.
 
     Example:
         >>> x = np.array([[1, 1], [0, 0]])
@@ -122,7 +122,7 @@ def turned(x: E, by: tuple[E, E, E]) -> E:
 
 
 def activated(x: E, function: str | tuple[Fraction, ...], rows: int, tokens: int) -> E:
-    """A function of every entry: by its name, or a polynomial by its coefficients, the constant one first.
+    """Return a function of every entry: by its name, or a polynomial by its coefficients, the constant one first.
 
     Example:
         >>> activated(np.array([[3]]), (Fraction(0), Fraction(1), Fraction(2)), 1, 1).tolist()
@@ -150,7 +150,7 @@ Attended = Callable[[E, Iterable[tuple[E, E, E]], Form], E]
 def layer_of_variant(
     x: E, network: Architecture, i: int, given: Mapping[str, E], form: Form, attended: Attended[E]
 ) -> E:
-    """Layer `i` with all that `lightning_sym.network.variant` declares.
+    """Return layer `i` with all that `lightning_sym.network.variant` declares.
 
     Args:
         x: the stream before it, over any ring.

@@ -41,14 +41,14 @@ class VirtualWeights(NamedTuple):
         return notebook(latex_lines(self.formulas()))
 
     def formulas(self) -> list[str]:
-        """Every matrix as a formula; of many layers the first ones and the last."""
+        """Return every matrix as a formula; of many layers the first ones and the last."""
         named = [(rf"\tilde A_{{{i}}}", a) for i, a in enumerate(self.attention, start=1)]
         shown = [f"{name} = {latex_matrix(a)}" for name, a in (*named, (r"\tilde V", self.value))]
         return shown if len(shown) <= _MOST_SHOWN else [*shown[: _MOST_SHOWN - 3], r"\ldots", *shown[-2:]]
 
 
 def virtual_weights(layers: Weights | Iterable[Layer]) -> VirtualWeights:
-    r"""The virtual weights, Eq. 8.
+    r"""Return the virtual weights, Eq. 8.
 
     Args:
         layers: weights, also with letters, or their layers over any ring.
@@ -83,7 +83,7 @@ def virtual_weights(layers: Weights | Iterable[Layer]) -> VirtualWeights:
 
 
 def exact_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
-    """The virtual weights of exact weights, matrices of `Fraction`, multiplied by flint.
+    """Return the virtual weights of exact weights, matrices of `Fraction`, multiplied by flint.
 
     Raises:
         BadInput: weights of another network than a lightning network with one head and nothing added.
@@ -97,7 +97,7 @@ def exact_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
 
 
 def rational_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
-    """The same in matrices of flint's.
+    """Return the same in matrices of flint's.
 
     Raises:
         BadInput: as for `exact_virtual_weights`.
@@ -112,13 +112,15 @@ def rational_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeigh
 
 
 def in_fractions(virtual: VirtualWeights) -> VirtualWeights:
-    """Virtual weights in matrices of flint's as arrays of `Fraction`."""
+    """Return virtual weights in matrices of flint's as arrays of `Fraction`."""
     return VirtualWeights(tuple(a.fractions() for a in virtual.attention), virtual.value.fractions())
 
 
 def recursive_form(x: M, weights: VirtualWeights) -> M:
-    r"""$\tilde V X B_l$ with $B_0 = 1$, $B_i = B_{i-1} B_{i-1}^\top S_i B_{i-1}$,
-    $S_i = X^\top \tilde A_i X$ (Eq. 10, 11)."""
+    r"""Return $\tilde V X B_l$ with $B_0 = 1$, $B_i = B_{i-1} B_{i-1}^\top S_i B_{i-1}$ (Eq. 10, 11).
+
+    Here $S_i = X^\top \tilde A_i X$.
+    """
     b: Any = None
     for attention in weights.attention:
         s = x.mT @ attention @ x
@@ -128,7 +130,7 @@ def recursive_form(x: M, weights: VirtualWeights) -> M:
 
 
 def unrolled_factors(depth: int) -> list[tuple[int, bool]]:
-    r"""The factors of $B_l$ in order, Eq. 12: pairs `(k, transposed)` that stand for $S_k$ or $S_k^\top$.
+    r"""Return the factors of $B_l$ in order, Eq. 12: pairs `(k, transposed)` that stand for $S_k$ or $S_k^\top$.
 
     Factor number $n = 1, \dots, (3^l - 1)/2$ has $k - 1$ equal to the 3-adic valuation of $n$, and is transposed if
     the first non-zero base-3 digit of $n$ from the right is 2.
@@ -147,7 +149,7 @@ def unrolled_factors(depth: int) -> list[tuple[int, bool]]:
 
 
 def closed_form(x: M, weights: VirtualWeights) -> M:
-    r"""$\phi(X) = \tilde V X \prod_n S_{k(n)}^{(\top)}$, the product unrolled without recursion (Eq. 12).
+    r"""Return $\phi(X) = \tilde V X \prod_n S_{k(n)}^{(\top)}$, unrolled without recursion (Eq. 12).
 
     Example:
         >>> import numpy as np

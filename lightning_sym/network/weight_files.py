@@ -55,7 +55,7 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
 
 
 def load_weights_and_form(path: str | os.PathLike[str]) -> tuple[Weights, NetworkForm | None]:
-    """As `load_weights`, with the form that the file names, `None` where it names none."""
+    """Return weights as `load_weights`, with the form that the file names, `None` where it names none."""
     file, kind = Path(path), _kind(path)
     try:
         matrices, form = _contents(file, kind)
@@ -89,14 +89,14 @@ def load_factors(path: str | os.PathLike[str]) -> list[ObjectArray]:
 
 
 def _kind(path: str | os.PathLike[str]) -> str:
-    """The ending of a name, which says how the file is read."""
+    """Return the ending of a name, which says how the file is read."""
     if (kind := Path(path).suffix.lower()) not in _READERS:
         raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {Path(path)}")
     return kind
 
 
 def _contents(file: Path, kind: str) -> Contents:
-    """The matrices of a file by name, and the form that it names."""
+    """Return the matrices of a file by name, and the form that it names."""
     module = import_module(f"lightning_sym.network.readers.{_READERS[kind]}_file")  # one kind needs no other's
     read = getattr(module, f"read_{_READERS[kind]}")
     found: Contents = read(read_whole(file, LARGEST_FILE if kind == ".json" else LARGEST_ARRAYS))
@@ -104,7 +104,7 @@ def _contents(file: Path, kind: str) -> Contents:
 
 
 def _as_plain_array(name: str, matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An int64 or float64 array with exactly these values; what is a plain array already stays one."""
+    """Return an int64 or float64 array with exactly these values; what is a plain array already stays one."""
     if is_plain(matrix):
         return np.ascontiguousarray(matrix)
     if all(x.denominator == 1 and abs(x) < 2**63 for x in matrix.ravel()):

@@ -25,7 +25,7 @@ class WeightPlace(NamedTuple):
 
 
 def places_of(names: Iterable[object]) -> tuple[dict[WeightPlace, str], list[str]]:
-    """The places of the names, and the names that have none; with one head `Q1` and `Q1.1` are one place."""
+    """Return the places of the names, and the names that have none; with one head `Q1` and `Q1.1` are one place."""
     places: dict[WeightPlace, str] = {}
     unknown = []
     for name in names:
@@ -41,7 +41,7 @@ def places_of(names: Iterable[object]) -> tuple[dict[WeightPlace, str], list[str
 
 
 def split(name: str) -> tuple[str, str]:
-    """The word that a name of a weight begins with, and its place.
+    """Return the word that a name of a weight begins with, and its place.
 
     Example:
         >>> split("bQ1.2"), split("E")
@@ -52,14 +52,14 @@ def split(name: str) -> tuple[str, str]:
 
 
 def canonical_name(place: WeightPlace, heads: int) -> str | None:
-    """The name that `Architecture.weight_shapes()` prints; `None` if no network of so many heads has such a place."""
+    """Return the name that `Architecture.weight_shapes()` prints; `None` if networks of so many heads have none."""
     if heads > 1 and place.layer and place.letter not in LAYER_WORDS:
         return f"{place.letter}{place.layer}.{place.head}"
     return f"{place.letter}{place.layer or ''}" if place.head == 1 else None
 
 
 def weight_names(depth: int, heads: int, form: NetworkForm, *, projected: bool) -> Iterable[str]:
-    """The names of all weights of a network, in canonical order, embedding and unembedding among them.
+    """Return the names of all weights of a network, in canonical order, embedding and unembedding among them.
 
     Args:
         depth: how many layers.
@@ -78,7 +78,7 @@ def weight_names(depth: int, heads: int, form: NetworkForm, *, projected: bool) 
 
 @lru_cache(maxsize=64)
 def _listed(depth: int, heads: int, form: NetworkForm, *, projected: bool) -> tuple[str, ...]:
-    """The same, of a network of few heads: weights are made often."""
+    """Return the same, of a network of few heads: weights are made often."""
     return tuple(_names(depth, heads, form, projected=projected))
 
 

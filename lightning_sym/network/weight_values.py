@@ -50,7 +50,7 @@ class SymbolsByName(frozenset[Any]):
         return more | own  # a letter of somebody's own goes before
 
     def __getitem__(self, name: str) -> Any:
-        """The symbol of this name.
+        """Return the symbol of this name.
 
         Raises:
             BadInput: there is none; the message has the nearest names.
@@ -66,7 +66,7 @@ class SymbolsByName(frozenset[Any]):
 
 
 def variable_prefix(name: str) -> str:
-    """How the variables of a weight matrix begin: head 2 of layer 1 is `Q1_2`, and its entries `Q1_2_row_column`.
+    """Return how variables of a weight matrix begin: head 2 of layer 1 is `Q1_2`, its entries `Q1_2_row_column`.
 
     Example:
         >>> variable_prefix("Q1.2"), variable_prefix("E")
@@ -76,7 +76,7 @@ def variable_prefix(name: str) -> str:
 
 
 def weight_variables(architecture: Architecture) -> tuple[str, ...]:
-    """The variables that stand for all weights of a network, in canonical order.
+    """Return the variables that stand for all weights of a network, in canonical order.
 
     Example:
         >>> weight_variables(Architecture((1, 1), (1,), 2, heads=2))[:4]
@@ -87,7 +87,7 @@ def weight_variables(architecture: Architecture) -> tuple[str, ...]:
 
 
 def matrices_in(names: Sequence[str], architecture: Architecture) -> dict[str, tuple[int, int]]:
-    """Names and shapes of the weight matrices of a network whose entries are all among these variables.
+    """Return names and shapes of the weight matrices of a network whose entries are all among these variables.
 
     Example:
         >>> matrices_in(["Q1_1_1", "V1_1_1", "a"], Architecture((1, 1), (1,), 2))
@@ -102,7 +102,7 @@ def matrices_in(names: Sequence[str], architecture: Architecture) -> dict[str, t
 
 
 def values_by_name(weights: Any, architecture: Architecture | None, symbols: Sequence[Any]) -> dict[str, Any]:
-    """What weights give to the variables of a map: numbers, or expressions in letters.
+    """Return what weights give to the variables of a map: numbers, or expressions in letters.
 
     Args:
         weights: `Weights` of the network; or by name in a dictionary matrices and single variables, some or all.
@@ -175,7 +175,7 @@ def require_substitution(polynomials: Iterable[Any], images: Sequence[Any], memo
 
 
 def attention_matrix(architecture: Architecture, symbols: Sequence[Any], layer: int, head: int) -> Any:
-    """`K^T Q` of a layer and head, a SymPy matrix in the symbols of the weights.
+    """Return `K^T Q` of a layer and head, a SymPy matrix in the symbols of the weights.
 
     Raises:
         BadInput: these symbols are not all entries of `Q` and `K` there.

@@ -59,7 +59,7 @@ class Weights(NamedMatrices):
 
     @classmethod
     def of(cls, matrices: Mapping[str, Rows], form: NetworkForm = LIGHTNING_FORM) -> Weights:
-        """Weights from matrices named `Q1, K1, V1, Q2, ...`, as `Architecture.weight_shapes()` names them.
+        """Return weights from matrices named `Q1, K1, V1, Q2, ...`, as `Architecture.weight_shapes()` names them.
 
         Args:
             matrices: all matrices of the network, also SymPy's; with one head `Q1.1` is read as `Q1`. Entries are
@@ -112,7 +112,7 @@ class Weights(NamedMatrices):
 
     @classmethod
     def of_family(cls, matrices: Mapping[str, ObjectArray], form: NetworkForm = LIGHTNING_FORM) -> Weights:
-        """Weights whose entries are numbers, or rational functions of letters: what moves by letters make.
+        """Return weights whose entries are numbers, or rational functions of letters: what moves by letters make.
 
         Args:
             matrices: object arrays of `Fraction` and of SymPy expressions, in canonical order.
@@ -131,7 +131,7 @@ class Weights(NamedMatrices):
         return weights
 
     def _require_shapes(self) -> None:
-        """The shapes fit together: those of the first head of each layer say what all others must be."""
+        """Refuse shapes that do not fit together: those of the first head of each layer say what all others must be."""
         shape = self._shape
         for i, width in enumerate(shape.widths[:-1], start=1):
             first = str(i) if shape.heads == 1 else f"{i}.1"
@@ -175,7 +175,7 @@ class Weights(NamedMatrices):
         )
 
     def architecture(self, tokens: int) -> Architecture:
-        """The network for inputs of `tokens` tokens.
+        """Return the network for inputs of `tokens` tokens.
 
         Raises:
             ShapeError: skip connections with unequal widths.
@@ -189,7 +189,7 @@ class Weights(NamedMatrices):
         return shape | vars(self.form)  # all that it says, also what is new
 
     def with_form(self, form: NetworkForm) -> Weights:
-        """The same matrices in a network of another form.
+        """Return the same matrices in a network of another form.
 
         Raises:
             ShapeError: skip connections with unequal widths; or the form has other weights, with a bias for one.
@@ -225,7 +225,7 @@ class Weights(NamedMatrices):
         return tuple(Layer(*held[i : i + 3]) for i in range(0, len(held), 3))
 
     def layers_with_letters(self) -> tuple[Layer, ...]:
-        """The same as `layers`, letters and all.
+        """Return the same as `layers`, letters and all.
 
         Raises:
             BadInput: as for `layers`, but for letters.
@@ -252,7 +252,7 @@ class Weights(NamedMatrices):
             raise BadInput(f"{what} is not yet decided for {more}, only for one-head lightning attention")
 
     def _additions(self) -> str:
-        """All that is not a lightning network with one head, by name."""
+        """Return all that is not a lightning network with one head, by name."""
         shape, words = self._shape, self.form.words
         for more, name in (
             (shape.heads > 1, f"{shape.heads} heads"),
@@ -274,7 +274,7 @@ class Weights(NamedMatrices):
         attention_matrix_ranks: Sequence[int] | None = None,
         value_ranks: Sequence[int] | None = None,
     ) -> Weights:
-        r"""Seeded random weights, all of them: integers, or rationals with denominators up to `denominator`.
+        r"""Return seeded random weights: integers, or rationals with denominators up to `denominator`.
 
         Args:
             architecture: the network; the weights carry its form.

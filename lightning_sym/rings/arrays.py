@@ -24,7 +24,7 @@ MOST_ENTRIES = 4_000_000
 
 
 def exact_number(value: object, name: str = "a weight") -> Fraction:
-    """The exact rational value of an integer, a fraction or a float (every finite float is a dyadic rational).
+    """Return the exact rational value of an integer, a fraction or a float (every finite float is a dyadic rational).
 
     Raises:
         BadInput: NaN, infinity, or not a number.
@@ -61,17 +61,17 @@ def require_entries(matrices: Mapping[str, Rows]) -> None:
 
 
 def count_entries(matrices: Mapping[str, Rows]) -> int:
-    """Entries of all matrices together."""
+    """Return entries of all matrices together."""
     return sum(matrix.size if isinstance(matrix, np.ndarray) else _count(matrix) for matrix in matrices.values())
 
 
 def _count(rows: Any) -> int:
-    """Entries of a list of rows; what is no list is refused where it becomes a matrix."""
+    """Return entries of a list of rows; what is no list is refused where it becomes a matrix."""
     return sum(len(row) if isinstance(row, (list, tuple)) else 1 for row in rows) if isinstance(rows, list) else 1
 
 
 def exact_matrix(rows: Rows, name: str = "a weight", entry: Callable[[object, str], Any] = exact_number) -> ObjectArray:
-    """A two-dimensional object array of `Fraction`, not writeable; or of what else `entry` makes of each entry.
+    """Return a two-dimensional object array of `Fraction`, not writeable; or of what else `entry` makes of each entry.
 
     Raises:
         ShapeError: the rows do not form a matrix.
@@ -100,7 +100,7 @@ def exact_matrix(rows: Rows, name: str = "a weight", entry: Callable[[object, st
 
 
 def two_axes(matrix: npt.NDArray[Any]) -> tuple[int, int]:
-    """The shape of a matrix.
+    """Return the shape of a matrix.
 
     Raises:
         ShapeError: there are more axes, or fewer.

@@ -54,7 +54,7 @@ class BallMatrix:
 
     @classmethod
     def of(cls, matrix: Rows | RationalMatrix) -> BallMatrix:
-        """Rational numbers, rounded outwards to the precision; arrays of floats exactly.
+        """Return rational numbers, rounded outwards to the precision; arrays of floats exactly.
 
         Raises:
             BadInput: an entry is not a finite number.
@@ -68,7 +68,7 @@ class BallMatrix:
 
     @classmethod
     def around(cls, balls: ObjectArray) -> BallMatrix:
-        """Balls, or rational numbers, as they are.
+        """Return balls, or rational numbers, as they are.
 
         Example:
             >>> BallMatrix.around(np.array([[BallMatrix.of([[1]]).flint[0, 0], 2]])).flint
@@ -89,7 +89,7 @@ class BallMatrix:
         return BallMatrix(self.flint + other.flint)
 
     def __mul__(self, other: BallMatrix) -> BallMatrix:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         pairs = zip(self.flint.entries(), other.flint.entries(), strict=True)
         return BallMatrix(arb_mat(*self.shape, [x * y for x, y in pairs]))
 
@@ -98,11 +98,11 @@ class BallMatrix:
         return BallMatrix(self.flint.transpose())
 
     def like(self, constants: Rows) -> BallMatrix:
-        """A matrix of integers or fractions."""
+        """Return a matrix of integers or fractions."""
         return BallMatrix.of(constants)
 
     def evaluate(self, normalization: Normalization) -> BallMatrix:
-        """`S` of every entry.
+        """Return `S` of every entry.
 
         Raises:
             BadInput: of this `S` only the Taylor series is known.
@@ -112,11 +112,11 @@ class BallMatrix:
         return BallMatrix(arb_mat(*self.shape, [function(x) for x in self.flint.entries()]))
 
     def reciprocal(self, _inverse_constants: Rows) -> BallMatrix:
-        """`1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
+        """Return `1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
         return BallMatrix(arb_mat(*self.shape, [1 / x for x in self.flint.entries()]))
 
     def elementary(self, name: Elementary) -> BallMatrix:
-        """A function of `rings.elementary`, of every entry.
+        """Return a function of `rings.elementary`, of every entry.
 
         Example:
             >>> BallMatrix.of([[4]]).elementary("rsqrt").flint
@@ -125,7 +125,7 @@ class BallMatrix:
         return BallMatrix(arb_mat(*self.shape, [ELEMENTARY[name](x) for x in self.flint.entries()]))
 
     def largest(self, count: int) -> npt.NDArray[np.object_]:
-        """Where the `count` largest entries of each column stand, as a matrix of 1 and 0.
+        """Return where the `count` largest entries of each column stand, as a matrix of 1 and 0.
 
         Raises:
             Unordered: balls meet, so that it is not known; where entries are equal no precision shows it.
@@ -145,7 +145,7 @@ class BallMatrix:
         return found
 
     def after(self, weights: npt.NDArray[Any]) -> BallMatrix:
-        """`weights @ self`, for finite floats, large (`rings.float_products`)."""
+        """Return `weights @ self`, for finite floats, large (`rings.float_products`)."""
         bits = int(ctx.prec)
         if self._digits is None or self._digits[0] != bits:
             self._digits = bits, Digits.of(self.flint, bits)  # the same matrix is multiplied by weights of many heads
@@ -154,12 +154,12 @@ class BallMatrix:
     def rotary(
         self, theta: Fraction, width: int, positions: Sequence[int], scaling: RotaryScaling | None = None
     ) -> tuple[BallMatrix, BallMatrix]:
-        """Cosines and sines of `position * theta^(-2k/width)`, scaled, of shape `width / 2 x t`."""
+        """Return cosines and sines of `position * theta^(-2k/width)`, scaled, of shape `width / 2 x t`."""
         cosines, sines = (BallMatrix(arb_mat(rows)) for rows in rotary_tables(theta, width, positions, scaling))
         return cosines, sines
 
     def accuracy(self) -> int | None:
-        """The largest number of bits such that all radii are at most `2^-bits`; `None` if one is not finite.
+        """Return the largest number of bits such that all radii are at most `2^-bits`; `None` if one is not finite.
 
         Example:
             >>> (BallMatrix.of([[1]]) @ BallMatrix.of([[Fraction(1, 3)]])).accuracy() > 50
@@ -172,7 +172,7 @@ class BallMatrix:
         return -(mantissa.bit_length() + exponent) if mantissa else 2**62
 
     def apart(self, other: BallMatrix) -> tuple[int, int] | None:
-        """The first entry, row and column from 0, whose balls do not meet; `None` if there is none."""
+        """Return the first entry, row and column from 0, whose balls do not meet; `None` if there is none."""
         columns = self.shape[1]
         for number, (x, y) in enumerate(zip(self.flint.entries(), other.flint.entries(), strict=True)):
             if not x.overlaps(y):
@@ -180,7 +180,7 @@ class BallMatrix:
         return None
 
     def farthest(self, other: BallMatrix) -> Fraction | None:
-        """An upper bound for the largest distance of two entries; `None` where none is known.
+        """Return an upper bound for the largest distance of two entries; `None` where none is known.
 
         Example:
             >>> BallMatrix.of([[1, 5]]).farthest(BallMatrix.of([[2, 3]]))
@@ -195,7 +195,7 @@ class BallMatrix:
         return exactly(largest)
 
     def clearest(self, other: BallMatrix) -> tuple[Fraction, tuple[int, int]] | None:
-        """A lower bound for the distance of two entries, positive and the largest, and their place.
+        """Return a lower bound for the distance of two entries, positive and the largest, and their place.
 
         Example:
             >>> BallMatrix.of([[1, 5]]).clearest(BallMatrix.of([[2, 3]]))
@@ -208,7 +208,7 @@ class BallMatrix:
         return (distance, divmod(best, self.shape[1])) if distance else None
 
     def decimals(self) -> ObjectArray:
-        """The entries as `DecimalBall`s, each containing the one it is made of.
+        """Return the entries as `DecimalBall`s, each containing the one it is made of.
 
         Raises:
             BadInput: an entry has no finite radius.
@@ -251,7 +251,7 @@ class LaterBalls:
 
 
 def _one_by_one(factor: Plain, other: BallMatrix) -> list[arb]:
-    """The entries of a product, a few rows at a time."""
+    """Return the entries of a product, a few rows at a time."""
     step = max(1, ENTRIES_AT_ONCE // factor.shape[1])
     entries: list[arb] = []
     for start in range(0, factor.shape[0], step):
@@ -274,7 +274,7 @@ class DecimalBall:
 
     @classmethod
     def around(cls, ball: arb) -> DecimalBall:
-        """A decimal ball that contains this one, and is little larger.
+        """Return a decimal ball that contains this one, and is little larger.
 
         Raises:
             BadInput: it has no finite radius, or is too large to be written.
@@ -301,7 +301,7 @@ class DecimalBall:
         return cls(Fraction(rounded, scale), Fraction(-(-outwards // common), scale))
 
     def meets(self, other: DecimalBall) -> bool:
-        """Whether the two have a number in common."""
+        """Return whether the two have a number in common."""
         return abs(self.midpoint - other.midpoint) <= self.radius + other.radius
 
     @property
@@ -312,7 +312,7 @@ class DecimalBall:
         return digits
 
     def written(self) -> tuple[str, str]:
-        """Midpoint and radius as decimals that `Fraction` reads back."""
+        """Return midpoint and radius as decimals that `Fraction` reads back."""
         digits = self._digits
         whole = abs(self.midpoint) * 10**digits
         text = str(whole.numerator).zfill(digits + 1)

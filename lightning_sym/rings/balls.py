@@ -18,7 +18,7 @@ from lightning_sym.rings.rationals import as_fmpq
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Balls made inside have midpoints of this many bits; it decides how small they are, never whether they are right.
+    """Give balls made inside midpoints of this many bits: this decides how small they are, never whether right.
 
     Raises:
         BadInput: fewer than two bits.
@@ -30,12 +30,12 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def as_ball(number: Any) -> arb:
-    """A rational number, or a ball as it is."""
+    """Return a rational number, or a ball as it is."""
     return number if isinstance(number, arb) else arb(number) if type(number) is int else arb(as_fmpq(number))
 
 
 def ball(middle: Fraction, radius: Fraction = Fraction(0)) -> arb:
-    """A ball that contains all numbers within the radius of the middle.
+    """Return a ball that contains all numbers within the radius of the middle.
 
     Example:
         >>> around = ball(Fraction(1, 3), Fraction(1, 8))
@@ -46,7 +46,7 @@ def ball(middle: Fraction, radius: Fraction = Fraction(0)) -> arb:
 
 
 def middle_and_radius(around: arb) -> tuple[Fraction, Fraction] | None:
-    """A rational middle and a radius within which all numbers of a ball are; `None` if it is not finite.
+    """Return a rational middle and a radius within which all numbers of a ball are; `None` if it is not finite.
 
     Example:
         >>> middle_and_radius(ball(Fraction(1, 2), Fraction(1, 4)))[0]
@@ -56,7 +56,7 @@ def middle_and_radius(around: arb) -> tuple[Fraction, Fraction] | None:
 
 
 def distance(ball: arb, number: Fraction) -> tuple[Fraction, Fraction | None]:
-    """Between which bounds the distance of the true number from this one lies; `None` where none above is known.
+    """Return between which bounds the distance of the true number from this one lies; `None` where none is known.
 
     Example:
         >>> distance(ball(Fraction(1, 2)), Fraction(3))
@@ -71,6 +71,6 @@ def distance(ball: arb, number: Fraction) -> tuple[Fraction, Fraction | None]:
 
 
 def exactly(midpoint: arb) -> Fraction:
-    """The number that a ball of radius zero is."""
+    """Return the number that a ball of radius zero is."""
     mantissa, exponent = midpoint.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -22,7 +22,7 @@ _NUMBERS = count()
 
 
 def derivative(taylor: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
-    """The Taylor coefficients of the derivative.
+    """Return the Taylor coefficients of the derivative.
 
     Example:
         >>> [derivative(lambda k: Fraction(k))(k) for k in range(3)]
@@ -68,13 +68,13 @@ class Dual:
         return Dual(self.value + other.value, _sum(self.tangent, other.tangent))
 
     def __mul__(self, other: Dual) -> Dual:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         left = None if self.tangent is None else self.tangent * other.value
         right = None if other.tangent is None else self.value * other.tangent
         return Dual(self.value * other.value, _sum(left, right))
 
     def like(self, numbers: Any) -> Dual:
-        """A constant matrix over the same ring."""
+        """Return a constant matrix over the same ring."""
         return Dual(constants(self.value, numbers, "a constant"))
 
     @property
@@ -82,13 +82,13 @@ class Dual:
         return Dual(self.value.mT, None if self.tangent is None else self.tangent.mT)
 
     def apply(self, taylor: Callable[[int], Fraction]) -> Dual:
-        """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
+        """Return `S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
         known = operation(self.value, "apply", "a normalization")
         moved = None if self.tangent is None else known(derivative(taylor)) * self.tangent
         return Dual(known(taylor), moved)
 
     def reciprocal(self, inverse_constants: Any) -> Dual:
-        """`1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
+        """Return `1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         result = operation(self.value, "reciprocal", "a normalization")(inverse_constants)
         moved = None if self.tangent is None else result * result * _minus_one(result) * self.tangent
         return Dual(result, moved)
@@ -117,7 +117,7 @@ class Recorded:
 
     @staticmethod
     def derived(value: Any, *operands: Operand) -> Recorded:
-        """What was made of some operands, each with the map that takes a gradient back to it."""
+        """Return what was made of some operands, each with the map that takes a gradient back to it."""
         moving = [operand for operand in operands if not operand[0].constant]
         return Recorded(value, constant=not moving, operands=moving)
 
@@ -139,7 +139,7 @@ class Recorded:
         return Recorded.derived(self.value + other.value, (self, lambda g: g), (other, lambda g: g))
 
     def __mul__(self, other: Recorded) -> Recorded:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         a, b = self.value, other.value
         return Recorded.derived(
             a * b,
@@ -148,7 +148,7 @@ class Recorded:
         )
 
     def like(self, numbers: Any) -> Recorded:
-        """A constant matrix over the same ring."""
+        """Return a constant matrix over the same ring."""
         return Recorded(constants(self.value, numbers, "a constant"), constant=True)
 
     @property
@@ -156,7 +156,7 @@ class Recorded:
         return Recorded.derived(self.value.mT, (self, lambda g: g.mT))
 
     def under(self, lefts: Sequence[Recorded]) -> list[Recorded]:
-        """`left @ self` for each: as one product, of all of them one below the other, where the ring can stack."""
+        """Return `left @ self` for each: as one product, of all below one another, where the ring can stack."""
         values = [left.value for left in lefts]
         stack = getattr(values[0], "stacked", None)
         alike = stack is not None and all(left.constant == lefts[0].constant for left in lefts)
@@ -170,7 +170,7 @@ class Recorded:
         return [Recorded.derived(part, (product, partial(_RowParts, parts, i))) for i, part in enumerate(parts)]
 
     def apply(self, taylor: Callable[[int], Fraction]) -> Recorded:
-        """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
+        """Return `S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
         s = self.value
         known = operation(s, "apply", "a normalization")
 
@@ -180,7 +180,7 @@ class Recorded:
         return Recorded.derived(known(taylor), (self, pull_back))
 
     def reciprocal(self, inverse_constants: Any) -> Recorded:
-        """`1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
+        """Return `1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         x = self.value
         result = operation(x, "reciprocal", "a normalization")(inverse_constants)
 
@@ -194,7 +194,7 @@ Operand = tuple[Recorded, Callable[[Any], Any]]
 
 
 def gradients(outputs: Sequence[Recorded], functionals: Sequence[Any], inputs: Sequence[Recorded]) -> list[Any]:
-    """Gradient of the sum of all `functional * output` (entry by entry) with respect to each of `inputs`.
+    """Return the gradients of the sum of all `functional * output` (entry by entry) by each of `inputs`.
 
     Over a batch every entry of the batch keeps its own gradient: nothing is summed over leading axes.
 
@@ -254,7 +254,7 @@ class _RowParts:
         return self
 
     def joined(self) -> Any:
-        """The gradient by the whole matrix; zero where a part was not used."""
+        """Return the gradient by the whole matrix; zero where a part was not used."""
         for index, value in enumerate(self.values):
             if index not in self.gradients:
                 self.gradients[index] = constants(value, np.zeros(value.shape, dtype=int), "a gradient")

@@ -46,15 +46,15 @@ class DualBalls:
 
     @classmethod
     def of(cls, numbers: npt.ArrayLike, direction: npt.ArrayLike | None = None) -> DualBalls:
-        """Rational numbers, and the direction in which they move: that of `direction`, by default none."""
+        """Return rational numbers, and the direction in which they move: that of `direction`, by default none."""
         return cls(_balls(numbers), None if direction is None else _balls(direction))
 
     def values(self) -> ObjectArray:
-        """The balls themselves."""
+        """Return the balls themselves."""
         return self.numbers
 
     def derivative(self) -> ObjectArray:
-        """The balls of the derivative."""
+        """Return the balls of the derivative."""
         moves = np.array(arb(0), dtype=object) if self.moves is None else self.moves
         return np.broadcast_to(moves, np.broadcast_shapes(moves.shape, self.shape))
 
@@ -70,7 +70,7 @@ class DualBalls:
         return DualBalls(self.numbers + other.numbers, _total(self.moves, other.moves))
 
     def __mul__(self, other: DualBalls) -> DualBalls:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         return self._product(np.multiply, other)
 
     def _product(self, times: Callable[[ObjectArray, ObjectArray], ObjectArray], other: DualBalls) -> DualBalls:
@@ -83,11 +83,11 @@ class DualBalls:
         return DualBalls(self.numbers.mT, None if self.moves is None else self.moves.mT)
 
     def like(self, constants: npt.ArrayLike) -> DualBalls:
-        """A constant matrix of integers or fractions."""
+        """Return a constant matrix of integers or fractions."""
         return DualBalls.of(constants)
 
     def evaluate(self, normalization: Normalization) -> DualBalls:
-        """`S` of every entry.
+        """Return `S` of every entry.
 
         Raises:
             BadInput: of this `S` only the Taylor series is known.
@@ -113,7 +113,7 @@ class DualBalls:
         return DualBalls(_each(lambda s: s[0], series), _each(lambda s: s[1], series) * self.moves)
 
     def reciprocal(self, _inverse_constants: npt.ArrayLike) -> DualBalls:
-        """`1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
+        """Return `1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
         inverse = _each(_reciprocal, self.numbers)
         return DualBalls(inverse, None if self.moves is None else -(inverse * inverse * self.moves))
 

@@ -14,7 +14,7 @@ Plain = npt.NDArray[Any]
 
 
 def is_plain(array: object) -> bool:
-    """Whether an array holds machine numbers that are exact here.
+    """Return whether an array holds machine numbers that are exact here.
 
     Example:
         >>> is_plain(np.array([0.5], dtype=np.float16)), is_plain(np.array([0.5], dtype=object))
@@ -41,7 +41,7 @@ def require_finite(array: Plain, name: str) -> None:
 
 
 def _odd(array: Plain) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Odd integers, or zero, and the powers of two that they are multiplied with, 0 for zero."""
+    """Return odd integers, or zero, and the powers of two that they are multiplied with, 0 for zero."""
     mantissa, exponent = np.frexp(array.astype(np.float64))
     top = np.ldexp(mantissa, 53).astype(np.int64)
     zeros = np.frexp((top & -top).astype(np.float64))[1] - 1
@@ -52,7 +52,7 @@ def _odd(array: Plain) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 def dyadic(array: Plain) -> tuple[list[int], int]:
-    """The entries, row by row, as integers over one power of two, and its exponent, zero or more.
+    """Return the entries, row by row, as integers over one power of two, and its exponent, zero or more.
 
     Example:
         >>> dyadic(np.array([[0.5, -3.0]], dtype=np.float32)), dyadic(np.array([[7]], dtype=np.int8))
@@ -69,7 +69,7 @@ def dyadic(array: Plain) -> tuple[list[int], int]:
 
 
 def dyadic_bits(array: Plain) -> int:
-    """Bits of the longest of the integers that `dyadic` gives.
+    """Return bits of the longest of the integers that `dyadic` gives.
 
     Example:
         >>> dyadic_bits(np.array([[0.5, -3.0]])), dyadic_bits(np.array([[-7]]))
@@ -87,7 +87,9 @@ def dyadic_bits(array: Plain) -> int:
 
 
 def dyadic_sizes(array: Plain) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Of each row of a matrix, bits of the longest numerator in lowest terms, and the exponent of the denominator.
+    """Return for each row the bits of its longest numerator, and the exponent of the denominator.
+
+    Numbers are taken in lowest terms.
 
     Example:
         >>> [sizes.tolist() for sizes in dyadic_sizes(np.array([[0.5, -3.0], [4.0, 0.0]]))]
@@ -108,7 +110,7 @@ def _longest(top: npt.NDArray[np.int64], shifts: npt.NDArray[np.int64]) -> int:
 
 
 def residues_of(array: Plain, p: int) -> npt.NDArray[np.int64]:
-    """The numbers modulo an odd prime below 2^31.
+    """Return the numbers modulo an odd prime below 2^31.
 
     Example:
         >>> residues_of(np.array([0.5, -1.0, 3.0]), 7).tolist()
@@ -123,7 +125,7 @@ def residues_of(array: Plain, p: int) -> npt.NDArray[np.int64]:
 
 
 def residues(array: Any, p: int) -> npt.NDArray[np.int64]:
-    """Exact numbers modulo a prime.
+    """Return exact numbers modulo a prime.
 
     Example:
         >>> import fractions

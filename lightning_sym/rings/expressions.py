@@ -30,19 +30,19 @@ TERM_BYTES = 600
 
 
 def is_expression(value: object) -> bool:
-    """Whether this is a SymPy expression; SymPy is not imported for the answer."""
+    """Return whether this is a SymPy expression; SymPy is not imported for the answer."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic)
 
 
 def is_sympy_matrix(value: object) -> bool:
-    """Whether this is a matrix of SymPy's; SymPy is not imported for the answer."""
+    """Return whether this is a matrix of SymPy's; SymPy is not imported for the answer."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.MatrixBase)
 
 
 def rational(number: Any) -> Any:
-    """A rational number, flint's or Python's, as SymPy's.
+    """Return a rational number, flint's or Python's, as SymPy's.
 
     Example:
         >>> rational(Fraction(1, 2))
@@ -54,14 +54,14 @@ def rational(number: Any) -> Any:
 
 
 def exact_floats(expression: Any) -> Any:
-    """The expression with its floats as the rational numbers that they are: every finite one is dyadic."""
+    """Return the expression with its floats as the rational numbers that they are: every finite one is dyadic."""
     import sympy
 
     return expression.xreplace({value: sympy.Rational(value) for value in expression.atoms(sympy.Float)})
 
 
 def _size(expression: Any) -> tuple[int, int]:
-    """Terms and degree, at most, of a polynomial expression when it is multiplied out, without doing so."""
+    """Return bounds on terms and degree of a polynomial expression, without multiplying it out."""
     sizes = [_size(part) for part in expression.args] if expression.is_Add or expression.is_Mul else []
     if expression.is_Add:
         return min(sum(t for t, _ in sizes), 10**9), max(d for _, d in sizes)
@@ -75,7 +75,7 @@ def _size(expression: Any) -> tuple[int, int]:
 
 
 def entry(value: object, name: str, *, known: frozenset[Any] | None = None) -> Any:
-    """An entry of a matrix of weights: a `Fraction`, or an expanded SymPy expression in letters.
+    """Return an entry of a matrix of weights: a `Fraction`, or an expanded SymPy expression in letters.
 
     Args:
         value: a number, or a polynomial in letters with rational coefficients; floats are the dyadic numbers they are.
@@ -139,7 +139,7 @@ def _expression_entry(value: Any, name: str, known: frozenset[Any] | None) -> An
 
 
 def letters_of(entries: Iterable[Any]) -> list[Any]:
-    """The letters in entries, by name.
+    """Return the letters in entries, by name.
 
     Raises:
         BadInput: two letters differ by their assumptions only.
@@ -153,7 +153,7 @@ def letters_of(entries: Iterable[Any]) -> list[Any]:
 
 
 def to_polynomial(value: Any, ring: PolynomialRing) -> Any:
-    """A number, or an entry in letters, as a polynomial of a ring that has these letters.
+    """Return a number, or an entry in letters, as a polynomial of a ring that has these letters.
 
     Raises:
         BadInput: there are letters in a denominator.
@@ -178,7 +178,7 @@ def to_polynomial(value: Any, ring: PolynomialRing) -> Any:
 
 
 def to_expressions(polynomials: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
-    """Polynomials of flint as SymPy expressions, the same as SymPy makes, ten times faster.
+    """Return polynomials of flint as SymPy expressions, the same as SymPy makes, ten times faster.
 
     Arguments of sums and products stand in SymPy's own order. The few factors that occur are compared by SymPy; then
     products of factors are compared by the numbers of their factors in that order, as SymPy does it: shorter ones
@@ -245,7 +245,7 @@ class ExpressionMatrix:
 
     @classmethod
     def of(cls, matrix: Any) -> ExpressionMatrix:
-        """A SymPy matrix, or an array of numbers and expressions; floats are the dyadic numbers they are.
+        """Return a SymPy matrix, or an array of numbers and expressions; floats are the dyadic numbers they are.
 
         Raises:
             BadInput: an entry is neither a number nor an expression.
@@ -284,7 +284,7 @@ class ExpressionMatrix:
         return ExpressionMatrix(first.mul_elementwise(second))
 
     def like(self, constants: ObjectArray) -> ExpressionMatrix:
-        """A matrix of numbers."""
+        """Return a matrix of numbers."""
         return ExpressionMatrix.of(np.asarray(constants, dtype=object))
 
     @property
@@ -293,7 +293,7 @@ class ExpressionMatrix:
         return ExpressionMatrix(self.domain_matrix.transpose())
 
     def inverse(self) -> ExpressionMatrix | None:
-        """The inverse over the rational functions in the letters; `None` if there is none."""
+        """Return the inverse over the rational functions in the letters; `None` if there is none."""
         from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
         try:
@@ -302,7 +302,7 @@ class ExpressionMatrix:
             return None
 
     def entries(self) -> ObjectArray:
-        """The entries: `Fraction`, or expressions in lowest terms."""
+        """Return the entries: `Fraction`, or expressions in lowest terms."""
         rows, columns = self.shape
         found = np.empty((rows, columns), dtype=object)
         for index, value in np.ndenumerate(np.array(self.to_sympy().tolist(), dtype=object).reshape(rows, columns)):
@@ -316,5 +316,5 @@ class ExpressionMatrix:
         return int(rows), int(columns)
 
     def to_sympy(self) -> Any:
-        """The matrix as people know it."""
+        """Return the matrix as people know it."""
         return self.domain_matrix.to_Matrix()

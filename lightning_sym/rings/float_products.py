@@ -62,7 +62,10 @@ class Digits:
 
     @classmethod
     def of(cls, balls: arb_mat, bits: int) -> Digits:
-        """Midpoints to so many bits, counted from the largest of them, and no further than the largest radius asks."""
+        """Return the midpoints to so many bits, counted from the largest of them, cut into digits.
+
+        There are no more bits than the largest radius asks.
+        """
         n, t = int(balls.nrows()), int(balls.ncols())
         entries = balls.entries()
         finite = all(x.is_finite() for x in entries)
@@ -84,7 +87,7 @@ class Digits:
 
 
 def product(weights: Floats, digits: Digits) -> arb_mat:
-    """`weights @ balls`: every product of numbers in the balls is inside of the result.
+    """Return `weights @ balls`: every product of numbers in the balls is inside of the result.
 
     Args:
         weights: finite, `m x n`.
@@ -110,7 +113,7 @@ def product(weights: Floats, digits: Digits) -> arb_mat:
 
 
 def _rows_times(weights: Doubles, digits: Digits) -> arb_mat:
-    """The product of a few rows, any number of columns."""
+    """Return the product of a few rows, any number of columns."""
     spans = [slice(start, start + MOST_COLUMNS) for start in range(0, weights.shape[1], MOST_COLUMNS)]
     first, *more = (_product(weights[:, s], digits.digits[s], digits.radii[s], digits) for s in spans)
     for part in more:
@@ -149,7 +152,7 @@ def _product(weights: Doubles, digits: Doubles, radii: Doubles, of: Digits) -> a
 
 
 def _few_rows(weights: Doubles, digits: Doubles) -> Doubles:
-    """The product; the last slice of a matrix often has only a few rows that are not zero."""
+    """Return the product; the last slice of a matrix often has only a few rows that are not zero."""
     rows = np.flatnonzero(weights.any(axis=1))
     if 2 * len(rows) > len(weights):
         return weights @ digits
@@ -159,7 +162,7 @@ def _few_rows(weights: Doubles, digits: Doubles) -> Doubles:
 
 
 def _slices(scaled: Doubles, most: int) -> tuple[list[Doubles], float]:
-    """Integers of `SLICE` bits, the highest first, and the largest remainder in units of the last."""
+    """Return integers of `SLICE` bits, the highest first, and the largest remainder in units of the last."""
     slices: list[Doubles] = []
     rest = scaled
     remainder = 1.0
@@ -172,7 +175,7 @@ def _slices(scaled: Doubles, most: int) -> tuple[list[Doubles], float]:
 
 
 def _integers(sums: list[Doubles], count: int) -> list[int]:
-    """Numbers from the sums of their digits, of slices from the highest to the lowest.
+    """Return numbers from the sums of their digits, of slices from the highest to the lowest.
 
     Sums are at most `2^52`, those of slices behind the first at most `2^51`; shifted by 8 bits where a slice does not
     begin at a digit, twelve of them add up to less than `2^63`.

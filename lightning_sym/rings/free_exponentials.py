@@ -47,14 +47,14 @@ class FreeExponentials:
         self._all_seen = bool(mask.all())
 
     def _draw(self, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
-        """Exponentials with columns that add up to 1: a common factor in a column makes no difference."""
+        """Return exponentials with columns that add up to 1: a common factor in one makes no difference."""
         (drawn,) = random_matrices(self.generator, (shape,), self.prime)
         result = drawn.entries * self.mask
         result[..., 0, :] += 1 - result.sum(axis=-2)  # all attend to the first token
         return reduce_mod(result, self.prime)
 
     def _draw_symmetric(self, shape: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Symmetric exponentials, and the reciprocals of what their columns add up to."""
+        """Return symmetric exponentials, and the reciprocals of what their columns add up to."""
         p, generator = self.prime, generator_of(self.generator)
         result = np.triu(random_residues(generator, shape, p).entries, 1)
         result += result.mT
@@ -65,12 +65,12 @@ class FreeExponentials:
         return reduce_mod(result, p), reduce_mod(inverses, p).reshape(*shape[:-2], 1, shape[-1])
 
     def _is_symmetric(self, scores: npt.NDArray[np.float64]) -> bool:
-        """Whether all scores are; mostly the first ones are not."""
+        """Return whether all scores are symmetric; mostly the first ones are not."""
         first = scores[:1] if scores.ndim > 2 else scores
         return not any(reduce_mod(m - m.mT, self.prime).any() for m in (first, scores))
 
     def values(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The pattern of a batch of scores, as many as it has; what is drawn for it does not depend on them."""
+        """Return the pattern of a batch of scores, as many as it has; what is drawn for it does not depend on them."""
         p, each = self.prime, self.each
         size, *matrix = scores.shape if scores.ndim > 2 else (1, *scores.shape)
         shape = (-(-size // each), *matrix)
@@ -90,14 +90,14 @@ class FreeExponentials:
     def pulled_back(
         self, pattern: npt.NDArray[np.float64], gradient: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """The gradient by the scores: of `E / sum E` with `dE = E ds`, for each column `P (g - <P, g>)`."""
+        """Return the gradient by the scores: of `E / sum E` with `dE = E ds`, for each column `P (g - <P, g>)`."""
         p = self.prime
         moved = reduce_mod(pattern * gradient, p)
         moved -= pattern * reduce_mod(moved.sum(axis=-2, keepdims=True), p)
         return reduce_mod(moved, p)
 
     def __call__(self, scores: Recorded) -> Recorded:
-        """The pattern of a batch of scores, recorded."""
+        """Return the pattern of a batch of scores, recorded."""
         p, pattern = self.prime, self.values(scores.value.entries)
 
         def scores_gradient(g: PrimeFieldMatrix) -> PrimeFieldMatrix:

@@ -75,7 +75,7 @@ class BatchedPolynomial:
 
 
 def constants(batch: Residues, prime: int, inputs: int, work: Work) -> ObjectArray:
-    """A batch of matrices of residues, `points x rows x columns`, as one matrix of constant polynomials."""
+    """Return a batch of matrices of residues, `points x rows x columns`, as one matrix of constant polynomials."""
     _, rows, columns = batch.shape
     result = np.empty((rows, columns), dtype=object)
     for i, j in np.ndindex(rows, columns):
@@ -84,7 +84,7 @@ def constants(batch: Residues, prime: int, inputs: int, work: Work) -> ObjectArr
 
 
 def variables(rows: int, columns: int, points: int, prime: int, work: Work) -> ObjectArray:
-    """The matrix of the inputs, each of them a variable, the same at every point."""
+    """Return the matrix of the inputs, each of them a variable, the same at every point."""
     result = np.empty((rows, columns), dtype=object)
     for place, index in enumerate(np.ndindex(rows, columns)):
         exponents = tuple(int(i == place) for i in range(rows * columns))
@@ -93,7 +93,7 @@ def variables(rows: int, columns: int, points: int, prime: int, work: Work) -> O
 
 
 def terms_of(entry: Any) -> dict[Exponents, Residues]:
-    """The coefficients of an element that are not zero at every point."""
+    """Return the coefficients of an element that are not zero at every point."""
     return {key: values for key, values in entry.terms.items() if values.any()}
 
 

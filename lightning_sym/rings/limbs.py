@@ -40,7 +40,7 @@ class Limbs:
 
     @classmethod
     def of(cls, matrix: Plain) -> Limbs:
-        """Of finite numbers.
+        """Return the pieces of a matrix of finite numbers.
 
         Raises:
             BadInput: the array holds no machine numbers: others would be rounded.
@@ -59,7 +59,7 @@ class Limbs:
         return cls(tuple(pieces), power, largest << shift if shift >= 0 else (largest >> -shift) + 1)
 
     def residues(self, p: int) -> Floats:
-        """Modulo a prime below 2^22, centred."""
+        """Return the matrix modulo a prime below 2^22, centred."""
         total: Floats | None = None
         for piece, power in self.pieces:
             factor = pow(2, power, p)

@@ -25,7 +25,7 @@ Word = tuple[Letter, ...]
 
 
 def _reduced(left: Word, right: Word) -> Word:
-    """The product of two reduced words, with `C C^-1` and `C^-1 C` cancelled at the seam."""
+    """Return the product of two reduced words, with `C C^-1` and `C^-1 C` cancelled at the seam."""
     cut = 0
     while cut < min(len(left), len(right)):
         a, b = left[len(left) - 1 - cut], right[cut]
@@ -58,17 +58,17 @@ class Words:
 
     @classmethod
     def letter(cls, name: str) -> Words:
-        """The matrix variable `name`."""
+        """Return the matrix variable `name`."""
         return cls(frozenset({(((), (Letter(name),)), 1)}))
 
     @classmethod
     def identity(cls) -> Words:
-        """The empty word: the identity matrix."""
+        """Return the empty word: the identity matrix."""
         return cls(frozenset({(((), ()), 1)}))
 
     @classmethod
     def scalar(cls, name: str, power: int = 1) -> Words:
-        """A commuting, invertible scalar variable times the identity matrix."""
+        """Return a commuting, invertible scalar variable times the identity matrix."""
         return cls(frozenset({((((name, power),), ()), 1)}))
 
     @classmethod

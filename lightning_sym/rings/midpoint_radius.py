@@ -61,7 +61,7 @@ class MidpointRadius:
 
     @classmethod
     def of(cls, numbers: Rows) -> MidpointRadius:
-        """Rational numbers, rounded to the nearest floats; floats and small integers exactly.
+        """Return rational numbers, rounded to the nearest floats; floats and small integers exactly.
 
         Raises:
             BadInput: an entry is not a finite number.
@@ -82,7 +82,7 @@ class MidpointRadius:
 
     @classmethod
     def around(cls, balls: BallMatrix) -> MidpointRadius:
-        """Floats around balls of any precision."""
+        """Return floats around balls of any precision."""
         return cls._of_arbs(balls.flint.entries(), balls.shape)
 
     @classmethod
@@ -93,7 +93,7 @@ class MidpointRadius:
         return cls(middle, _up(radius + np.abs(middle) * (2 * UNIT)))
 
     def __repr__(self) -> str:
-        """Balls are many; their shape and the largest radius."""
+        """Return the shape and the largest radius: balls are many."""
         sizes = " x ".join(map(str, self.shape))
         return f"<balls of floats, {sizes}, radii at most {float(self.radius.max(initial=0)):.1e}>"
 
@@ -116,14 +116,14 @@ class MidpointRadius:
             return MidpointRadius(middle, _up(self.radius + other.radius + np.abs(middle) * UNIT))
 
     def __mul__(self, other: MidpointRadius) -> MidpointRadius:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             middle = self.middle * other.middle
             size = np.abs(self.middle) * other.radius + self.radius * (np.abs(other.middle) + other.radius)
             return MidpointRadius(middle, _up(size + np.abs(middle) * UNIT))
 
     def like(self, constants: Rows) -> MidpointRadius:
-        """A matrix of rational numbers."""
+        """Return a matrix of rational numbers."""
         return MidpointRadius.of(constants)
 
     def _each(self, function: Callable[[arb], arb]) -> MidpointRadius:
@@ -133,7 +133,7 @@ class MidpointRadius:
         return MidpointRadius._of_arbs(values, self.shape)
 
     def evaluate(self, normalization: Normalization) -> MidpointRadius:
-        """`S` of every entry.
+        """Return `S` of every entry.
 
         Raises:
             BadInput: of this `S` only the Taylor series is known.
@@ -143,15 +143,15 @@ class MidpointRadius:
         return self._each(function)
 
     def elementary(self, name: Elementary) -> MidpointRadius:
-        """A function of `rings.elementary`, of every entry."""
+        """Return a function of `rings.elementary`, of every entry."""
         return self._each(ELEMENTARY[name])
 
     def reciprocal(self, _inverse_constants: Rows) -> MidpointRadius:
-        """`1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
+        """Return `1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
         return self._each(lambda x: 1 / x)
 
     def after(self, weights: npt.NDArray[Any]) -> MidpointRadius:
-        """`weights @ self`, for finite floats, which are copied a few rows at a time."""
+        """Return `weights @ self`, for finite floats, which are copied a few rows at a time."""
         rows = max(1, ENTRIES_AT_ONCE // max(1, weights.shape[-1]))
         parts = [
             _product(weights[start : start + rows].astype(np.float64), None, self)
@@ -162,14 +162,14 @@ class MidpointRadius:
     def rotary(
         self, theta: Fraction, width: int, positions: Sequence[int], scaling: RotaryScaling | None = None
     ) -> tuple[MidpointRadius, MidpointRadius]:
-        """Cosines and sines of `position * theta^(-2k/width)`, scaled, of shape `width / 2 x t`."""
+        """Return cosines and sines of `position * theta^(-2k/width)`, scaled, of shape `width / 2 x t`."""
         shape = width // 2, len(positions)
         tables = rotary_tables(theta, width, positions, scaling)
         cosines, sines = (MidpointRadius._of_arbs([x for row in rows for x in row], shape) for rows in tables)
         return cosines, sines
 
     def contains(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Whether each ball contains the rational number at its place."""
+        """Return whether each ball contains the rational number at its place."""
         result = np.empty(self.shape, dtype=bool)
         for index, number in np.ndenumerate(np.asarray(numbers, dtype=object)):
             m, r = float(self.middle[index]), float(self.radius[index])
@@ -177,19 +177,19 @@ class MidpointRadius:
         return result
 
     def balls(self) -> BallMatrix:
-        """The same balls in flint, a matrix without batches."""
+        """Return the same balls in flint, a matrix without batches."""
         pairs = zip(self.middle.ravel().tolist(), self.radius.ravel().tolist(), strict=True)
         rows, columns = self.shape
         return BallMatrix(arb_mat(rows, columns, [arb(m, r) for m, r in pairs]))
 
 
 def _up(radius: Doubles) -> Doubles:
-    """Not less than what was to be computed, if that was a sum of few products."""
+    """Return an upper bound of a radius that floats computed as a sum of few products."""
     return radius * UP + TINY
 
 
 def _product(left: Doubles, left_radius: Doubles | None, right: MidpointRadius) -> MidpointRadius:
-    """Rump's product; no radius on the left where it is zero."""
+    """Return Rump's product; there is no radius on the left where it is zero."""
     n = left.shape[-1]
     if n > MOST_PRODUCTS:
         raise TooLarge(f"products of balls must have at most {MOST_PRODUCTS:,} terms, got {n:,}")

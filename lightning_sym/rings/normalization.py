@@ -39,7 +39,7 @@ class Normalization:
     growth: Fraction | None = None
 
     def __repr__(self) -> str:
-        """A name where it has one; functions have none that could be typed."""
+        """Return a name where it has one; functions have none that could be typed."""
         if self == SOFTMAX:
             return "SOFTMAX"
         taylor, function = (getattr(f, "__qualname__", f) for f in (self.taylor, self.function))
@@ -66,7 +66,7 @@ class Normalization:
 
 
 def divided_by(scores: Normalization | None, p: int, order: int | None) -> bool:
-    """Whether a prime divides `S(0)`, or a denominator up to an order: then there is no series modulo it.
+    """Return whether a prime divides `S(0)`, or a denominator up to an order: then there is no series modulo it.
 
     Example:
         >>> third = Normalization("1 + y/3", lambda k: Fraction(1, 3**k) if k < 2 else Fraction(0))

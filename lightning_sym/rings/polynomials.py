@@ -78,35 +78,35 @@ class PolynomialRing:
         return self._by_name[name]
 
     def constant(self, number: Any) -> fmpq_mpoly:
-        """A rational number as a polynomial."""
+        """Return a rational number as a polynomial."""
         return self._context.constant(fmpq(int(number.numerator), int(number.denominator)))
 
     def number(self, number: Any) -> fmpq:
-        """A rational number as flint's."""
+        """Return a rational number as flint's."""
         return fmpq(int(number.numerator), int(number.denominator))
 
     def substituted(self, polynomial: fmpq_mpoly, images: Sequence[fmpq_mpoly]) -> fmpq_mpoly:
-        """A polynomial of another ring with these polynomials of this one for its variables."""
+        """Return a polynomial of another ring with these polynomials of this one for its variables."""
         return polynomial.compose(*images, ctx=self._context)
 
     def constants(self, matrix: Any) -> ObjectArray:
-        """A matrix of rational numbers as constant polynomials."""
+        """Return a matrix of rational numbers as constant polynomials."""
         return map_entries(self.constant, matrix)
 
     def matrix(self, prefix: str, rows: int, columns: int) -> ObjectArray:
-        """The matrix of the variables `prefix_1_1, prefix_1_2, ...`, row by row."""
+        """Return the matrix of the variables `prefix_1_1, prefix_1_2, ...`, row by row."""
         result = np.empty((rows, columns), dtype=object)
         for i, j in np.ndindex(rows, columns):
             result[i, j] = self[f"{prefix}_{i + 1}_{j + 1}"]
         return result
 
     def from_terms(self, terms: dict[tuple[int, ...], Any]) -> fmpq_mpoly:
-        """The polynomial with these coefficients by exponent vector."""
+        """Return the polynomial with these coefficients by exponent vector."""
         return self._context.from_dict(terms)
 
 
 def entry_names(prefix: str, rows: int, columns: int) -> list[str]:
-    """Names of the entries of a matrix of variables, row by row.
+    """Return names of the entries of a matrix of variables, row by row.
 
     Example:
         >>> entry_names("x", 1, 2)
@@ -116,7 +116,7 @@ def entry_names(prefix: str, rows: int, columns: int) -> list[str]:
 
 
 def to_sympy(polynomial: fmpq_mpoly, names: Sequence[Any]) -> PolyElement:
-    """The same polynomial as an element of a SymPy ring over QQ, its variables by name or as symbols."""
+    """Return the same polynomial as an element of a SymPy ring over QQ, its variables by name or as symbols."""
     from sympy import QQ
     from sympy.polys.orderings import grevlex
     from sympy.polys.rings import PolyRing

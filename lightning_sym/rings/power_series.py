@@ -54,7 +54,7 @@ class PowerSeries:
 
     @classmethod
     def of(cls, coefficients: Mapping[int, PrimeFieldMatrix], order: int) -> PowerSeries:
-        """The series with these coefficients, by degrees, which must be all even or all odd."""
+        """Return the series with these coefficients, by degrees, which must be all even or all odd."""
         first, prime = min(coefficients), next(iter(coefficients.values())).prime
         if len({degree % 2 for degree in coefficients}) > 1:
             raise ValueError(f"degrees must be all even or all odd, got {sorted(coefficients)}")
@@ -71,13 +71,13 @@ class PowerSeries:
         return int(self.entries.shape[-1])
 
     def coefficient(self, degree: int) -> PrimeFieldMatrix:
-        """The coefficient of one degree, at most `order`."""
+        """Return the coefficient of one degree, at most `order`."""
         place, odd = divmod(degree - self.valuation, 2)
         stored = not odd and 0 <= place < self.terms
         return PrimeFieldMatrix(self.entries[..., place] if stored else np.zeros(self.entries.shape[:-1]), self.prime)
 
     def _times(self, other: PowerSeries, product: Any, lowest: int, highest: int) -> PowerSeries:
-        """The coefficients of a product in these degrees."""
+        """Return the coefficients of a product in these degrees."""
         valuation = self.valuation + other.valuation
         start = max(0, (lowest - valuation + 1) // 2)
         stored = self.terms + other.terms - 1 if self.terms and other.terms else 0
@@ -94,11 +94,11 @@ class PowerSeries:
         return self._times(other, matrix_product, 0, self.order)
 
     def __mul__(self, other: PowerSeries) -> PowerSeries:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         return self._times(other, entry_product, 0, self.order)
 
     def gradient_part(self, product: Callable[[Any, Any], Any], left: PowerSeries, right: PowerSeries) -> PowerSeries:
-        """`product(left, right)`, a gradient with respect to this series, as far as it can matter.
+        """Return `product(left, right)`, a gradient with respect to this series, as far as it can matter.
 
         A gradient `G` is used for the coefficient of degree `order` of `<G, dM>`, `dM` being of the degrees stored
         here: for a constant, which has one, a single coefficient is wanted.
@@ -108,7 +108,7 @@ class PowerSeries:
 
     @staticmethod
     def _aligned(others: Sequence[PowerSeries]) -> tuple[int, list[FloatArray]]:
-        """The lowest valuation, and the coefficients of each from there on, as many of all."""
+        """Return the lowest valuation, and the coefficients of each from there on, as many of all."""
         first = min(s.valuation for s in others)
         if any((s.valuation - first) % 2 for s in others):
             raise ValueError("an even and an odd series have no sum here")
@@ -128,7 +128,7 @@ class PowerSeries:
         return PowerSeries(reduce_mod(one + two, self.prime), self.prime, first, self.order)
 
     def stacked(self, matrices: Sequence[PowerSeries]) -> PowerSeries | None:
-        """Matrices one below the other; `None` where that is no matrix, or no batch of them."""
+        """Return matrices one below the other; `None` where that is no matrix, or no batch of them."""
         ends = self.shape[:-2], self.shape[-1]
         if any((m.shape[:-2], m.shape[-1]) != ends or (m.prime, m.order) != (self.prime, self.order) for m in matrices):
             return None
@@ -136,7 +136,7 @@ class PowerSeries:
         return PowerSeries(np.concatenate(entries, axis=-3), self.prime, first, self.order)
 
     def part(self, matrices: Sequence[PowerSeries], index: int) -> PowerSeries:
-        """The rows that stand where one of these matrices would, if they were stacked."""
+        """Return the rows that stand where one of these matrices would, if they were stacked."""
         start = sum(m.shape[-2] for m in matrices[:index])
         rows = self.entries[..., start : start + matrices[index].shape[-2], :, :]
         return PowerSeries(rows, self.prime, self.valuation, self.order)
@@ -149,18 +149,20 @@ class PowerSeries:
         return PrimeFieldMatrix(self.entries, self.prime).like(constants).entries
 
     def like(self, constants: npt.ArrayLike) -> PowerSeries:
-        """A constant matrix of integers or fractions."""
+        """Return a constant matrix of integers or fractions."""
         return PowerSeries(self._numbers(constants)[..., None], self.prime, 0, self.order)
 
     def _all_coefficients(self) -> FloatArray:
-        """Those of degrees `0, 2, 4, ...` up to `order`, the series axis first; for even series."""
+        """Return those of degrees `0, 2, 4, ...` up to `order`, the series axis first; for even series."""
         result = np.zeros((self.order // 2 + 1, *self.entries.shape[:-1]))
         start = self.valuation // 2
         result[start : start + self.terms] = series_first(self.entries)
         return result
 
     def apply(self, taylor: Callable[[int], Fraction]) -> PowerSeries:
-        """`S` of every entry, for an even series without constant term; `taylor(k)` is the `k`-th coefficient of `S`.
+        """Return `S` of every entry, for an even series without constant term.
+
+        `taylor(k)` is the `k`-th coefficient of `S`.
 
         By Horner's rule; what is multiplied by a power of the series is wanted up to fewer degrees.
         """
@@ -180,7 +182,7 @@ class PowerSeries:
         return PowerSeries(series_last(result), self.prime, 0, self.order)
 
     def reciprocal(self, inverse_constants: npt.ArrayLike) -> PowerSeries:
-        """`1 / entry` of an even series, given the reciprocals of the constant terms, which must be numbers."""
+        """Return `1 / entry` of an even series, given reciprocals of the constant terms, which must be numbers."""
         slopes, first = self._all_coefficients(), self._numbers(inverse_constants)
         inverses = np.broadcast_to(-first, (len(slopes) - 1, *first.shape))
         result = recurrence(np.broadcast_to(first, slopes.shape[1:]), slopes, inverses, self.prime)

@@ -44,12 +44,12 @@ if EXACT_PRODUCTS * ((max(PRIMES) + 3) // 2) ** 2 >= 2**53:  # not an assert: it
 
 @cache
 def _factors(p: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """The prime and its negative as arrays without axes: a number would be made into one in each operation."""
+    """Return the prime and its negative as arrays without axes: a number would be made into one in each operation."""
     return np.array(float(p)), np.array(-float(p))
 
 
 def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
-    """Centred residues of exact integers below 2^53 in absolute value, given as float64."""
+    """Return centred residues of exact integers below 2^53 in absolute value, given as float64."""
     divisor, minus = _factors(p)
     residues: npt.NDArray[np.float64] = np.divide(values, divisor)
     np.rint(residues, residues)
@@ -59,7 +59,7 @@ def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float6
 
 
 def matmul_mod(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
-    """`a @ b` modulo `p` for centred residues, any inner dimension, batched as `matmul`; `b` may be a vector."""
+    """Return `a @ b` modulo `p` for centred residues, any inner dimension, batched as `matmul`; `b` may be a vector."""
     inner = a.shape[-1]
     if inner <= EXACT_PRODUCTS:
         return reduce_mod(a @ b, p)
@@ -87,7 +87,7 @@ class PrimeFieldMatrix:
 
     @classmethod
     def of(cls, integers: npt.NDArray[Any], prime: int) -> PrimeFieldMatrix:
-        """The residues of an array of integers, of NumPy's or of Python's own, however large.
+        """Return the residues of an array of integers, of NumPy's or of Python's own, however large.
 
         Raises:
             BadInput: the prime is neither 2 nor one of `PRIMES` and `SMALL_PRIMES`, for which the arithmetic is known
@@ -102,7 +102,7 @@ class PrimeFieldMatrix:
         return cls(centred.astype(np.float64), prime)
 
     def residues(self) -> npt.NDArray[np.int64]:
-        """The entries as integers in `0, ..., prime - 1`."""
+        """Return the entries as integers in `0, ..., prime - 1`."""
         return np.mod(self.entries.astype(np.int64), self.prime)
 
     @property
@@ -111,7 +111,7 @@ class PrimeFieldMatrix:
         return self.entries.shape
 
     def __bool__(self) -> bool:
-        """Whether an entry is not zero."""
+        """Return whether an entry is not zero."""
         return bool(self.entries.any())
 
     def __matmul__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
@@ -124,11 +124,11 @@ class PrimeFieldMatrix:
         return PrimeFieldMatrix(-self.entries, self.prime)
 
     def __mul__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         return PrimeFieldMatrix(reduce_mod(self.entries * other.entries, self.prime), self.prime)
 
     def stacked(self, matrices: Sequence[PrimeFieldMatrix]) -> PrimeFieldMatrix | None:
-        """Matrices one below the other; `None` where that is no matrix, or no batch of them."""
+        """Return matrices one below the other; `None` where that is no matrix, or no batch of them."""
         first = matrices[0].entries
         ends = first.shape[:-2], first.shape[-1:]
         if any((m.entries.shape[:-2], m.entries.shape[-1:]) != ends or m.prime != self.prime for m in matrices):
@@ -136,12 +136,12 @@ class PrimeFieldMatrix:
         return PrimeFieldMatrix(np.concatenate([m.entries for m in matrices], axis=-2), self.prime)
 
     def part(self, matrices: Sequence[PrimeFieldMatrix], index: int) -> PrimeFieldMatrix:
-        """The rows that stand where one of these matrices would, if they were stacked."""
+        """Return the rows that stand where one of these matrices would, if they were stacked."""
         start = sum(m.entries.shape[-2] for m in matrices[:index])
         return PrimeFieldMatrix(self.entries[..., start : start + matrices[index].entries.shape[-2], :], self.prime)
 
     def like(self, constants: npt.ArrayLike) -> PrimeFieldMatrix:
-        """A matrix of integers or fractions over the same field.
+        """Return a matrix of integers or fractions over the same field.
 
         Raises:
             ValueError: the prime divides a denominator.
@@ -188,7 +188,7 @@ class SeededResidues:
         self._generator: np.random.Generator | None = None
 
     def draw(self, count: int) -> npt.NDArray[np.float64]:
-        """The next ones, not to be written to."""
+        """Return the next ones, not to be written to."""
         if self._generator is None and self._used + count <= _KEPT:
             self._used += count
             return _first_residues(self.seed, self.prime)[self._used - count : self._used]
@@ -218,12 +218,12 @@ Source: TypeAlias = "np.random.Generator | SeededResidues"  # text: naming the f
 
 
 def generator_of(source: Source) -> np.random.Generator:
-    """The source itself, or the generator that goes on where it is."""
+    """Return the source itself, or the generator that goes on where it is."""
     return source.generator if isinstance(source, SeededResidues) else source
 
 
 def random_matrices(source: Source, shapes: Iterable[tuple[int, ...]], p: int) -> list[PrimeFieldMatrix]:
-    """`random_residues` of several shapes, the same numbers as one by one, drawn at once."""
+    """Return `random_residues` of several shapes, the same numbers as one by one, drawn at once."""
     shapes = list(shapes)
     sizes = [prod(shape) for shape in shapes]
     total = sum(sizes)
@@ -236,6 +236,6 @@ def random_matrices(source: Source, shapes: Iterable[tuple[int, ...]], p: int) -
 
 
 def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
-    """Uniform residues modulo `p`: integer points as good as any other for a lower bound."""
+    """Return uniform residues modulo `p`: integer points as good as any other for a lower bound."""
     half = p // 2
     return PrimeFieldMatrix(generator.integers(-half, p - half, size=shape).astype(np.float64), p)

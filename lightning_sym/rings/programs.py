@@ -25,10 +25,10 @@ class Pattern(Protocol):
     """A function of matrices of scores that is no step of a program, and its derivative."""
 
     def values(self, scores: Floats) -> Floats:
-        """The pattern of a batch of scores, centred residues both."""
+        """Return the pattern of a batch of scores, centred residues both."""
 
     def pulled_back(self, pattern: Floats, gradient: Floats) -> Floats:
-        """The gradient by the scores, of a gradient by the pattern."""
+        """Return the gradient by the scores, of a gradient by the pattern."""
 
 
 class Program:
@@ -49,19 +49,19 @@ class Program:
         self._dropped: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
 
     def symbol(self) -> Symbol:
-        """The next matrix that is given; all of them before the first step."""
+        """Return the next matrix that is given; all of them before the first step."""
         self.inputs += 1
         self._places += 1
         return Symbol(self, self._places - 1)
 
     def step(self, kind: int, first: int, second: int = 0, others: tuple[int, ...] = ()) -> Symbol:
-        """One step more."""
+        """Return one step more."""
         self._steps.append((kind, first, second, others))
         self._places += 1
         return Symbol(self, self._places - 1)
 
     def split(self, place: int, matrices: tuple[int, ...], index: int) -> Symbol:
-        """The part of a matrix that stands where one of others would, if they were one below the other."""
+        """Return the part of a matrix that stands where one of others would, if they were one below the other."""
         if (place, matrices) not in self._splits:
             self._steps.append((_SPLIT, place, 0, matrices))
             self._splits[place, matrices] = self._places
@@ -69,21 +69,21 @@ class Program:
         return Symbol(self, self._splits[place, matrices] + index)
 
     def joined(self, parts: Sequence[Symbol]) -> tuple[Symbol, int]:
-        """The matrix of which the first ones of these are all the parts, and how many; else the first one alone."""
+        """Return the matrix of which the first ones of these are all the parts, and how many; else the first one."""
         for (place, matrices), start in self._splits.items():
             if [part.place - start for part in parts[: len(matrices)]] == [*range(len(matrices))]:
                 return Symbol(self, place), len(matrices)
         return parts[0], 1
 
     def pattern(self, scores: Recorded) -> Recorded:
-        """The pattern of scores that are places of this program."""
+        """Return the pattern of scores that are places of this program."""
         found = self.step(_PATTERN, scores.value.place)
         return Recorded.derived(found, (scores, lambda g: self.step(_PULLED_BACK, found.place, g.place)))
 
     def run(
         self, given: Sequence[Floats], results: Sequence[Symbol], p: int, pattern: Pattern | None = None
     ) -> list[Floats]:
-        """The results for centred residues; inner dimensions must be at most `EXACT_PRODUCTS`.
+        """Return the results for centred residues; inner dimensions must be at most `EXACT_PRODUCTS`.
 
         Args:
             given: the matrices, or batches of them, in the order of their symbols.
@@ -123,7 +123,7 @@ class Program:
         return [known[i] for i in places]
 
     def _last_uses(self, results: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """After each step, the places that no later one needs: what stands there need not be kept."""
+        """Return for each step the places that no later one needs: what stands there need not be kept."""
         seen, found = set(results), []
         for kind, first, second, others in reversed(self._steps):
             used = {*others} if kind == _STACK else {first, *others} if kind == _SPLIT else {first}
@@ -150,7 +150,7 @@ class Symbol:
         return self.program.step(_SUM, self.place, other.place)
 
     def __mul__(self, other: Symbol) -> Symbol:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         return self.program.step(_ENTRYWISE, self.place, other.place)
 
     @property
@@ -158,9 +158,9 @@ class Symbol:
         return self.program.step(_TRANSPOSE, self.place)
 
     def stacked(self, matrices: Sequence[Symbol]) -> Symbol:
-        """Matrices one below the other."""
+        """Return matrices one below the other."""
         return self.program.step(_STACK, 0, 0, tuple(m.place for m in matrices))
 
     def part(self, matrices: Sequence[Symbol], index: int) -> Symbol:
-        """The rows that stand where one of these matrices would, if they were stacked."""
+        """Return the rows that stand where one of these matrices would, if they were stacked."""
         return self.program.split(self.place, tuple(m.place for m in matrices), index)

@@ -54,7 +54,7 @@ class EntryMatrix(RingMatrix, Protocol):
 
 
 def ring_of(matrix: object) -> str:
-    """How messages call the ring of a matrix.
+    """Return how messages call the ring of a matrix.
 
     Example:
         >>> ring_of(np.array([[1]]))
@@ -108,7 +108,7 @@ def require_matrix(value: object, what: str) -> None:
 
 
 def operation(matrix: object, name: str, purpose: str) -> Any:
-    """An optional operation of a matrix.
+    """Return an optional operation of a matrix.
 
     Args:
         matrix: over any ring.
@@ -131,7 +131,7 @@ def operation(matrix: object, name: str, purpose: str) -> Any:
 
 
 def constants(matrix: Any, numbers: npt.NDArray[Any], purpose: str) -> Any:
-    """Integers or fractions as a matrix over the ring of `matrix`.
+    """Return integers or fractions as a matrix over the ring of `matrix`.
 
     Raises:
         RingError: the ring has no constants.
@@ -144,7 +144,7 @@ def constants(matrix: Any, numbers: npt.NDArray[Any], purpose: str) -> Any:
 
 
 def masked(scores: Any, mask: npt.NDArray[Any]) -> Any:
-    """The scores where `mask` is 1, and zero where it is 0.
+    """Return the scores where `mask` is 1, and zero where it is 0.
 
     Raises:
         RingError: the ring has no products entry by entry.
@@ -159,7 +159,7 @@ def masked(scores: Any, mask: npt.NDArray[Any]) -> Any:
 
 
 def normalized(scores: Any, normalization: Normalization, mask: npt.NDArray[Any]) -> Any:
-    """`S` of the scores of the tokens attended to, divided by their sum over each column (Eq. 15).
+    """Return `S` of the scores of tokens attended to, divided by their sum over each column (Eq. 15).
 
     Args:
         scores: `t x t`, over a ring that knows `S`, or power series.
@@ -187,7 +187,7 @@ def normalized(scores: Any, normalization: Normalization, mask: npt.NDArray[Any]
 
 
 def products(lefts: Sequence[Any], x: Any) -> list[Any]:
-    """`left @ x` for each, in one product where the ring knows how.
+    """Return `left @ x` for each, in one product where the ring knows how.
 
     Example:
         >>> [m.tolist() for m in products([np.array([[2]]), np.array([[3]])], np.array([[5]]))]
@@ -201,6 +201,6 @@ Product = Callable[[Any, Any], Any]
 
 
 def gradient_part(target: Any, product: Product, left: Any, right: Any) -> Any:
-    """`product(left, right)`, or as much of it as a gradient by `target` needs, where the ring knows better."""
+    """Return `product(left, right)`, or, where the ring knows better, as much as a gradient by `target` needs."""
     known = getattr(target, "gradient_part", None)
     return product(left, right) if known is None else known(product, left, right)

@@ -26,7 +26,7 @@ def _large_prime(index: int) -> int:
 
 
 def _square_bits(numbers: fmpz_mat) -> tuple[list[int], list[int]]:
-    """Bits of the squares of the lengths of all rows, and of all columns, the largest first."""
+    """Return bits of the squares of the lengths of all rows, and of all columns, the largest first."""
     squares = [[x * x for x in row] for row in numbers.tolist()]
     by_rows, by_columns = (
         sorted((int(sum(line)).bit_length() for line in lines), reverse=True)
@@ -40,7 +40,7 @@ _SHORT = 2048
 
 
 def _over_the_integers(matrix: fmpq_mat) -> fmpz_mat:
-    """Integers in the rows of the matrix, each a multiple of its row."""
+    """Return an integer matrix, each of whose rows is a multiple of a row of the matrix."""
     numbers, common = matrix.numer_denom()
     if int(common).bit_length() <= _SHORT:
         return numbers
@@ -50,7 +50,7 @@ def _over_the_integers(matrix: fmpq_mat) -> fmpz_mat:
 
 
 def rank_over_q(matrix: fmpq_mat, most: int | None = None) -> int:
-    """The rank, exact; or `most`, if it is larger.
+    """Return the rank, exact; or `most`, if it is larger.
 
     Modulo a prime it is a lower bound, most often at once the number of rows or columns or `most`. Where it falls
     short, more primes: a minor is below the product of the lengths of its rows, so it is zero if more of them

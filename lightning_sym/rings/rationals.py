@@ -28,7 +28,7 @@ def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
 
 
 def as_fmpq(number: Any) -> fmpq:
-    """A rational number as flint's own.
+    """Return a rational number as flint's own.
 
     Example:
         >>> as_fmpq(Fraction(1, 2))
@@ -39,7 +39,7 @@ def as_fmpq(number: Any) -> fmpq:
 
 
 def rational_matrix(array: Rows) -> ObjectArray:
-    """The matrix with its integer or rational entries as `fmpq`.
+    """Return the matrix with its integer or rational entries as `fmpq`.
 
     Example:
         >>> from fractions import Fraction
@@ -60,7 +60,7 @@ class _LowestTerms(NamedTuple):
 
 
 def as_fraction(number: Any) -> Fraction:
-    """A rational number of flint's, which is in lowest terms already, as `Fraction`.
+    """Return a rational number of flint's, which is in lowest terms already, as `Fraction`.
 
     Example:
         >>> as_fraction(fmpq(-2, 4))
@@ -71,7 +71,7 @@ def as_fraction(number: Any) -> Fraction:
 
 
 def rational_root(square: Fraction) -> Fraction | None:
-    """The rational root of a number that is not negative; `None` where there is none.
+    """Return the rational root of a number that is not negative; `None` where there is none.
 
     Example:
         >>> rational_root(Fraction(4, 9)), rational_root(Fraction(2))
@@ -82,12 +82,12 @@ def rational_root(square: Fraction) -> Fraction | None:
 
 
 def to_fractions(array: Rows) -> ObjectArray:
-    """Back to the standard library's `Fraction`."""
+    """Return the entries as the standard library's `Fraction`."""
     return map_entries(as_fraction, array)
 
 
 def clear_denominators(matrix: ObjectArray) -> ObjectArray:
-    """The matrix times the least common denominator of its entries, as Python integers.
+    """Return the matrix times the least common denominator of its entries, as Python integers.
 
     Example:
         >>> clear_denominators(np.array([[Fraction(1, 2), Fraction(2, 3)]])).tolist()
@@ -102,7 +102,7 @@ _SHORT = 2048
 
 
 def _short_denominator(numbers: Iterable[int | Fraction]) -> int | None:
-    """The least common denominator, unless it is long."""
+    """Return the least common denominator, unless it is long."""
     common = 1
     for low in {x.denominator for x in numbers}:
         common = lcm(common, low)
@@ -127,7 +127,7 @@ class RationalMatrix:
 
     @classmethod
     def of(cls, array: Rows | RationalMatrix) -> RationalMatrix:
-        """The matrix with these integers or rationals; or with the numbers of an array of integers or floats."""
+        """Return the matrix with these integers or rationals; or with the numbers of an array of integers or floats."""
         if isinstance(array, RationalMatrix):
             return array
         if is_plain(array):
@@ -148,12 +148,12 @@ class RationalMatrix:
 
     @classmethod
     def zero(cls, rows: int, columns: int) -> RationalMatrix:
-        """The zero matrix."""
+        """Return the zero matrix."""
         return cls(fmpq_mat(rows, columns))
 
     @classmethod
     def identity(cls, size: int) -> RationalMatrix:
-        """The identity matrix."""
+        """Return the identity matrix."""
         result = fmpq_mat(size, size)
         for i in range(size):
             result[i, i] = 1
@@ -172,24 +172,24 @@ class RationalMatrix:
         return RationalMatrix(-self.flint)
 
     def __bool__(self) -> bool:
-        """Whether an entry is not zero."""
+        """Return whether an entry is not zero."""
         return bool(self.flint != fmpq_mat(*self.shape))
 
     def sort_key(self) -> tuple[Any, ...]:
-        """The entries row by row: what matrices of one shape can be ordered by."""
+        """Return the entries row by row: what matrices of one shape can be ordered by."""
         return tuple(self.flint.entries())
 
     def __mul__(self, other: RationalMatrix) -> RationalMatrix:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         pairs = zip(self.flint.entries(), other.flint.entries(), strict=True)
         return RationalMatrix(fmpq_mat(*self.shape, [x * y for x, y in pairs]))
 
     def like(self, constants: Rows) -> RationalMatrix:
-        """A matrix of integers or fractions."""
+        """Return a matrix of integers or fractions."""
         return RationalMatrix.of(constants)
 
     def inverse(self) -> RationalMatrix | None:
-        """Of a square matrix; `None` if it is singular.
+        """Return the inverse of a square matrix; `None` if it is singular.
 
         Example:
             >>> RationalMatrix.of([[2]]).inverse().fractions().tolist(), RationalMatrix.of([[0]]).inverse()
@@ -212,7 +212,7 @@ class RationalMatrix:
         return max(int(abs(x)).bit_length() for x in (max(numbers), min(numbers))) if numbers else 0
 
     def rank(self, most: int | None = None) -> int:
-        """The rank, exact; or `most`, if it is larger.
+        """Return the rank, exact; or `most`, if it is larger.
 
         Args:
             most: larger ranks do not occur, as the factors of a product show, or do not matter.
@@ -224,7 +224,7 @@ class RationalMatrix:
         return rank_over_q(self.flint, most)
 
     def ratio(self, other: RationalMatrix) -> Fraction | None:
-        """The number `c`, not 0, with `other = c self`, where this is not 0.
+        """Return the number `c`, not 0, with `other = c self`, where this is not 0.
 
         Example:
             >>> RationalMatrix.of([[0, 2]]).ratio(RationalMatrix.of([[0, 3]]))
@@ -238,15 +238,15 @@ class RationalMatrix:
         return as_fraction(factor) if factor != 0 and self.flint * factor == other.flint else None
 
     def scaled(self, factor: Fraction | int) -> RationalMatrix:
-        """The matrix times a number."""
+        """Return the matrix times a number."""
         return RationalMatrix(self.flint * as_fmpq(factor))
 
     def over_the_integers(self) -> RationalMatrix:
-        """The matrix times a common denominator of its entries."""
+        """Return the matrix times a common denominator of its entries."""
         return RationalMatrix(fmpq_mat(self.flint.numer_denom()[0]))
 
     def rows(self, chosen: Iterable[int]) -> RationalMatrix:
-        """Some of the rows, in the order named."""
+        """Return some of the rows, in the order named."""
         chosen, columns = list(chosen), self.shape[1]
         if chosen == list(range(self.shape[0])):
             return self
@@ -255,7 +255,7 @@ class RationalMatrix:
         return RationalMatrix(fmpq_mat(len(picked), columns, [x for row in picked for x in row]))
 
     def apart(self, sizes: Iterable[int]) -> list[RationalMatrix]:
-        """Blocks of so many rows, from the top.
+        """Return blocks of so many rows, from the top.
 
         Example:
             >>> [block.shape for block in RationalMatrix.identity(3).apart([1, 2])]
@@ -268,7 +268,7 @@ class RationalMatrix:
         return found
 
     def above(self, *others: RationalMatrix) -> RationalMatrix:
-        """This matrix on top of others with as many columns."""
+        """Return this matrix on top of others with as many columns."""
         every = (self, *others)
         entries = [x for matrix in every for x in matrix.flint.entries()]
         return RationalMatrix(fmpq_mat(sum(matrix.shape[0] for matrix in every), self.shape[1], entries))
@@ -289,7 +289,7 @@ class RationalMatrix:
         return int(self.flint.nrows()), int(self.flint.ncols())
 
     def fractions(self) -> ObjectArray:
-        """The entries as `Fraction`."""
+        """Return the entries as `Fraction`."""
         result = np.empty(self.shape[0] * self.shape[1], dtype=object)
         whole, common = self.flint.numer_denom()
         if common == 1:
@@ -302,7 +302,7 @@ class RationalMatrix:
 
 
 def rational_product(first: Rows, *others: Rows) -> ObjectArray:
-    """The product of matrices of integers or rationals, as `Fraction`, by flint.
+    """Return the product of matrices of integers or rationals, as `Fraction`, by flint.
 
     Example:
         >>> rational_product([[1, 2]], [[Fraction(1, 2)], [1]]).tolist()

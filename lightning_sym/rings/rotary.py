@@ -53,7 +53,7 @@ class RotaryScaling:
         return f"{self.kind} by {self.factor}{more}"
 
     def multiples(self, theta: Fraction, width: int) -> Sequence[Multiple]:
-        """What each frequency is multiplied with, rational where that is certain.
+        """Return what each frequency is multiplied with, rational where that is certain.
 
         Raises:
             TooLarge: balls of the precision at hand do not decide between which frequencies `yarn` goes.
@@ -75,7 +75,7 @@ class RotaryScaling:
         return [self._by_turns(rotary_frequency(theta, width, k)) for k in range(count)]
 
     def amplitude(self) -> Multiple:
-        """By what cosines and sines are multiplied."""
+        """Return what cosines and sines are multiplied by."""
         if self.kind != "yarn":
             return Fraction(1)
         if self.growth is not None:
@@ -111,19 +111,19 @@ class RotaryScaling:
 
 
 def as_ball(number: Multiple) -> arb:
-    """The number as a ball of the precision at hand."""
+    """Return the number as a ball of the precision at hand."""
     return arb(fmpq(number.numerator, number.denominator)) if isinstance(number, Fraction) else number
 
 
 def rotary_frequency(theta: Fraction, width: int, k: int) -> arb:
-    r"""`theta^(-2k/width)`."""
+    r"""Return `theta^(-2k/width)`, a frequency, as a ball."""
     return (as_ball(theta).log() * fmpq(-2 * k, width)).exp()
 
 
 def rotary_tables(
     theta: Fraction, width: int, positions: Sequence[int], scaling: RotaryScaling | None = None
 ) -> tuple[list[list[arb]], list[list[arb]]]:
-    r"""Cosines and sines of `position * theta^(-2k/width)`, scaled; for `k` below `width / 2` one row each."""
+    r"""Return cosines and sines of `position * theta^(-2k/width)`, scaled; for `k` below `width / 2` one row each."""
     multiples = None if scaling is None else scaling.multiples(theta, width)
     size = None if scaling is None else as_ball(scaling.amplitude())
     angles = []
@@ -141,7 +141,9 @@ def rotary_tables(
 def largest_change(
     first: RotaryScaling | None, second: RotaryScaling | None, theta: Fraction, width: int
 ) -> tuple[Fraction, Fraction] | None:
-    """Of all multiples of two scalings, and their growths, the two that differ most; `None` where all are equal.
+    """Return of all multiples of two scalings, and their growths, the two that differ most, or `None`.
+
+    `None` means that all are equal.
 
     Those that are not rational are taken to `2^-300`, and never equal unless the scalings are.
 
@@ -170,7 +172,7 @@ def _equal(old: Multiple, new: Multiple) -> bool:
 
 
 def _rational(number: Multiple) -> Fraction:
-    """The number, or the middle of its ball."""
+    """Return the number, or the middle of its ball."""
     if isinstance(number, Fraction):
         return number
     found = middle_and_radius(number)

@@ -20,17 +20,17 @@ _TOEPLITZ_BYTES = 2**21
 
 
 def series_first(series: FloatArray) -> FloatArray:
-    """The series axis first, contiguous: then whole coefficients are multiplied entry by entry at once."""
+    """Return the series axis first, contiguous: then whole coefficients are multiplied entry by entry at once."""
     return np.ascontiguousarray(series.transpose(-1, *range(series.ndim - 1)))
 
 
 def series_last(series: FloatArray) -> FloatArray:
-    """The series axis behind again."""
+    """Return the series axis behind again."""
     return series.transpose(*range(1, series.ndim), 0)
 
 
 def _toeplitz(b: FloatArray, inner: range, outer: range) -> FloatArray:
-    """The matrix `T[(s, i), (c, n)] = b[s, c, n - i]`, for `i` in `inner` and `n` in `outer`; 0 outside of `b`."""
+    """Return the matrix `T[(s, i), (c, n)] = b[s, c, n - i]`, for `i` in `inner`, `n` in `outer`; 0 outside of `b`."""
     lowest = outer.start - inner.stop + 1
     padded = np.zeros((*b.shape[:-1], len(outer) + len(inner) - 1))
     stored = slice(max(0, lowest), min(b.shape[-1], outer.stop - inner.start))
@@ -44,17 +44,17 @@ def _toeplitz(b: FloatArray, inner: range, outer: range) -> FloatArray:
 
 
 def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of two shapes have together; NumPy takes longer to say it."""
+    """Return the shape that arrays of two shapes have together; NumPy takes longer to say it."""
     return one if one == other or not other else other if not one else np.broadcast_shapes(one, other)
 
 
 def product_bytes(middle: int, columns: int, terms: int) -> int:
-    """The largest Toeplitz matrices that a matrix product of series holds at a time."""
+    """Return the largest Toeplitz matrices that a matrix product of series holds at a time."""
     return max(_TOEPLITZ_BYTES, 8 * middle * columns * terms * min(terms, _BLOCK))
 
 
 def matrix_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) -> FloatArray:
-    r"""Coefficients `start, ..., stop - 1` of the product of two matrices of series: $\sum_i a_i b_{n-i}$.
+    r"""Return coefficients `start, ..., stop - 1` of the product of two matrices of series: $\sum_i a_i b_{n-i}$.
 
     Args:
         a: `... x rows x middle x terms`.
@@ -94,7 +94,7 @@ def matrix_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) 
 
 
 def entry_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) -> FloatArray:
-    """The same for the product entry by entry, of arrays of shapes that NumPy can broadcast.
+    """Return the same for the product entry by entry, of arrays of shapes that NumPy can broadcast.
 
     Example:
         >>> entry_product(np.array([1.0, 2.0]), np.array([3.0]), 0, 2, 4194301).tolist()
@@ -106,7 +106,7 @@ def entry_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) -
 
 
 def leading_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) -> FloatArray:
-    """The same of arrays with the series axis first, and so is that of the result.
+    """Return the same of arrays with the series axis first, and so is that of the result.
 
     Example:
         >>> leading_product(np.array([1.0, 2.0]), np.array([3.0]), 0, 2, 4194301).tolist()
@@ -128,7 +128,7 @@ def leading_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int)
 
 
 def recurrence(first: FloatArray, slopes: FloatArray, factors: FloatArray, p: int) -> FloatArray:
-    r"""The series with $r_n = f_n \sum_{k=1}^n s_k r_{n-k}$, entry by entry, the series axis first.
+    r"""Return the series with $r_n = f_n \sum_{k=1}^n s_k r_{n-k}$, entry by entry, the series axis first.
 
     Args:
         first: $r_0$.

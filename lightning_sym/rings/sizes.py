@@ -75,18 +75,19 @@ class Price:
             self._units[what] += other._units[what] * times
 
     def empty(self) -> Price:
-        """A price at the same rates, nothing done."""
+        """Return a price at the same rates, nothing done."""
         return Price(self.ring, variables=self.variables, series=self.series)
 
     def terms(self, degree: int) -> int:
-        """How many terms an entry of a degree may have: a number has one, a polynomial as many as there are monomials,
-        and a series its coefficients."""
+        """Return how many terms an entry of a degree may have: a number has one, a polynomial as many as there are
+        monomials, and a series its coefficients.
+        """
         if not degree:
             return 1
         return self.series or comb(self.variables + degree - 1, degree)
 
     def pairs(self, degree: int, other: int) -> int:
-        """How many products of terms a product of two entries takes; a series is cut off."""
+        """Return how many products of terms a product of two entries takes; a series is cut off."""
         if self.series and degree and other:
             return self.series * (self.series + 1) // 2
         return self.terms(degree) * self.terms(other)
@@ -170,7 +171,7 @@ class Sizes:
         return self._made(self.shape, self.bits, self.lowest, self.degree, self.most)
 
     def __mul__(self, other: Sizes) -> Sizes:
-        """The product entry by entry: no library has one for rationals, each is a number of Python's meanwhile."""
+        """Return the product entry by entry: no library has one for rationals, they are Python's numbers meanwhile."""
         shape = max(self.shape[0], other.shape[0]), max(self.shape[1], other.shape[1])
         pairs = self.price.pairs(self.degree, other.degree)
         self.price.multiplied(shape[0] * shape[1] * pairs, self.bits, other.bits)
@@ -184,24 +185,24 @@ class Sizes:
         )
 
     def like(self, numbers: Any) -> Sizes:
-        """Constants are short, where lengths matter."""
+        """Return the sizes of constants, which are short where lengths matter."""
         return Sizes(np.shape(numbers), self.price, bits=1 if self.price.rates.grows else self.bits)
 
     def evaluate(self, _normalization: Any) -> Sizes:
-        """A normalization of every entry."""
+        """Return a normalization of every entry."""
         self.price.enter("function", self.shape[0] * self.shape[1] * self.price.pairs(self.degree, self.degree))
         return self._made(self.shape, self.bits, self.lowest, self.degree)
 
     def apply(self, _taylor: Any) -> Sizes:
-        """The same, by its Taylor series."""
+        """Return the same, by its Taylor series."""
         return self.evaluate(None)
 
     def reciprocal(self, _inverses: Any) -> Sizes:
-        """One over every entry."""
+        """Return one over every entry."""
         return self.evaluate(None)
 
     def after(self, floats: Any) -> Sizes:
-        """Machine numbers times this matrix, by the digits of both."""
+        """Return machine numbers times this matrix, by the digits of both."""
         price, (rows, columns) = self.price, floats.shape
         price.enter("digits", rows * columns)
         price.enter("cut", (rows + columns) * self.shape[1])

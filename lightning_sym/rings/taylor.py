@@ -40,7 +40,7 @@ class TaylorMatrix:
 
     @classmethod
     def of(cls, coefficients: Mapping[int, npt.ArrayLike], order: int, *, balls: bool = False) -> TaylorMatrix:
-        """The series with these coefficients, by degrees: rational numbers, with `balls` also balls."""
+        """Return the series with these coefficients, by degrees: rational numbers, with `balls` also balls."""
         arrays = {k: np.asarray(matrix, dtype=object) for k, matrix in coefficients.items()}
         entries = np.empty(next(iter(arrays.values())).shape, dtype=object)
         number = as_ball if balls else as_fmpq
@@ -55,14 +55,14 @@ class TaylorMatrix:
         return isinstance(self.entries.flat[0], arb_poly)
 
     def number(self, constant: Any) -> Any:
-        """A rational number as coefficients are given."""
+        """Return a rational number as coefficients are given."""
         return as_ball(constant) if self.balls else Fraction(constant)
 
     def _cut(self) -> TaylorMatrix:
         return TaylorMatrix(map_entries(lambda p: p.truncate(self.order + 1), self.entries), self.order)
 
     def coefficient(self, degree: int) -> ObjectArray:
-        """The coefficient of a degree, at most the order: `Fraction`, or balls."""
+        """Return the coefficient of a degree, at most the order: `Fraction`, or balls."""
         return map_entries(lambda p: p[degree] if isinstance(p, arb_poly) else as_fraction(p[degree]), self.entries)
 
     @property
@@ -77,7 +77,7 @@ class TaylorMatrix:
         return TaylorMatrix(self.entries + other.entries, self.order)
 
     def __mul__(self, other: TaylorMatrix) -> TaylorMatrix:
-        """The product entry by entry."""
+        """Return the product entry by entry."""
         return TaylorMatrix(self.entries * other.entries, self.order)._cut()
 
     @property
@@ -85,11 +85,11 @@ class TaylorMatrix:
         return TaylorMatrix(self.entries.T, self.order)
 
     def like(self, constants: npt.ArrayLike) -> TaylorMatrix:
-        """A constant matrix of integers or fractions, over balls also of balls."""
+        """Return a constant matrix of integers or fractions, over balls also of balls."""
         return TaylorMatrix.of({0: constants}, self.order, balls=self.balls)
 
     def _put_into(self, taylor: Callable[[int], Any]) -> TaylorMatrix:
-        """A power series put over every entry, entries without constant term; by Horner's rule."""
+        """Return a power series put over every entry, entries without constant term; by Horner's rule."""
         most = self.order // max(1, min(map(_valuation, self.entries.flat), default=1))
         ones = np.ones(self.shape, dtype=object)
         result = self.like(ones * taylor(most))
@@ -98,13 +98,16 @@ class TaylorMatrix:
         return result
 
     def apply(self, taylor: Callable[[int], Fraction]) -> TaylorMatrix:
-        """`S` of every entry, for series without constant term; `taylor(k)` is the `k`-th coefficient of `S`."""
+        """Return `S` of every entry, for series without constant term.
+
+        `taylor(k)` is the `k`-th coefficient of `S`.
+        """
         if any(_valuation(p) == 0 for p in self.entries.flat):
             raise ValueError("S can be applied to series without constant term only")
         return self._put_into(taylor)
 
     def reciprocal(self, inverse_constants: npt.ArrayLike) -> TaylorMatrix:
-        """`1 / entry`, given the reciprocals of the constant terms, which must be numbers."""
+        """Return `1 / entry`, given the reciprocals of the constant terms, which must be numbers."""
         inverses = self.like(np.broadcast_to(np.asarray(inverse_constants, dtype=object), self.shape))
         scaled = self * inverses
         # the constant term of what is scaled is 1, whatever was rounded
@@ -113,5 +116,5 @@ class TaylorMatrix:
 
 
 def _valuation(polynomial: Any) -> int:
-    """The degree of the first coefficient that is not exactly zero; a large one for zero."""
+    """Return the degree of the first coefficient that is not exactly zero; a large one for zero."""
     return next((k for k, c in enumerate(polynomial.coeffs()) if not c == 0), 10**9)  # noqa: SIM201 - balls

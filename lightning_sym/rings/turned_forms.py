@@ -18,7 +18,9 @@ Floats = npt.NDArray[np.float64]
 def turned_forms(
     queries: tuple[Floats, Floats], keys: tuple[Floats, Floats], frequencies: Sequence[Ball]
 ) -> list[Ball]:
-    """Of each row of queries and of keys, midpoints and radii `(n, a)`, the form turned by one step, in a ball.
+    """Return for each row of queries and of keys the form turned by one step, in a ball.
+
+    Queries and keys are midpoints and radii, `(n, a)` each.
 
     Rows `k` and `k + a/2` turn together by the angle `frequencies[k]`.
 
@@ -47,7 +49,7 @@ def _balls(rows: tuple[Floats, Floats]) -> list[list[Ball]]:
 
 
 def all_differ(values: Sequence[Ball]) -> tuple[int, int] | None:
-    """Two places whose balls may meet; `None` where all balls are apart.
+    """Return two places whose balls may meet; `None` where all balls are apart.
 
     Example:
         >>> all_differ([arb(1, 0.1), arb(2), arb(1.2)]), all_differ([arb(1, 0.1), arb(2), arb(1.05)])

@@ -47,7 +47,7 @@ LARGEST_WORD_COUNT = 64
 
 
 def counts_symmetrically(architecture: Architecture) -> list[bool]:
-    """By layer, whether only the symmetric part of attention matrices matters."""
+    """Return by layer whether only the symmetric part of attention matrices matters."""
     architecture.require("that symmetric parts count alone", SHAPED)
     if architecture.normalization is not None:
         return [False] * architecture.depth
@@ -64,14 +64,14 @@ def counts_symmetrically(architecture: Architecture) -> list[bool]:
 
 
 def sees_one_direction(architecture: Architecture) -> bool:
-    """Lightning, and the stream is `y z^T` with a vector `y` in every layer: one token, or one row without mask."""
+    """Return whether it is lightning, and the stream `y z^T` in every layer: one token, or one row without mask."""
     architecture.require("that a stream has one direction", SHAPED)
     one = architecture.tokens == 1 or (architecture.input_width == 1 and not architecture.causal)
     return architecture.normalization is None and one
 
 
 def _each_head(point: Point, motions: Motions, first: int = 0) -> Iterator[PrimeFieldMatrix]:
-    """Motions of queries and keys, head by head, from layer `first` on, both from 0."""
+    """Yield motions of queries and keys, head by head, from layer `first` on, both from 0."""
     for i in range(first, point.architecture.depth):
         for h in range(point.architecture.heads):
             name = point.architecture.head_name(i + 1, h + 1)
@@ -80,29 +80,29 @@ def _each_head(point: Point, motions: Motions, first: int = 0) -> Iterator[Prime
 
 
 def skew(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """Skew forms, where only symmetric parts count."""
+    """Return motions by skew forms, where only symmetric parts count."""
     symmetric = counts_symmetrically(point.architecture)
     return _each_head(point, lambda head: head.skew() if symmetric[head.layer] else iter(()))
 
 
 def cancelling(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """Forms whose parts on different images of the input cancel."""
+    """Return forms whose parts on different images of the input cancel."""
     seen = cancelling_equations(point.architecture)
     return _each_head(point, lambda head: head.cancelling(seen), first=1) if seen is not None else iter(())
 
 
 def skew_differences(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """Skew forms that kill the sum of all words, for two tokens under a causal mask."""
+    """Return motions by skew forms that kill the sum of all words, for two tokens under a causal mask."""
     return _each_head(point, _HeadMotions.skew_on_differences, first=1)
 
 
 def symmetric_products(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """Forms that see nothing of a stream that is a product of symmetric matrices with the input."""
+    """Return forms that see nothing of a stream that is a product of symmetric matrices with the input."""
     return _each_head(point, _HeadMotions.symmetric_products, first=1)
 
 
 def cancelling_equations(architecture: Architecture) -> CountedParts | None:
-    """The equations of `cancelling` for this network, `None` if it is of neither kind."""
+    """Return the equations of `cancelling` for this network, `None` if it is of neither kind."""
     normalization = architecture.normalization
     if sees_one_direction(architecture):
         return CountedParts()
@@ -121,12 +121,12 @@ class _HeadMotions:
         self.query, self.key = (matrix @ self.written[i].T % self.prime for matrix in (query, key))
 
     def _moving(self, motions: Residues) -> tuple[Residues, Residues]:
-        """What moves like this on the stream: rows of numbers, motions of queries and behind them of keys."""
+        """Return what moves like this on the stream: rows of numbers, motions of queries and behind them of keys."""
         moved = motions.reshape(len(motions), 2, self.rank, self.stream)
         return moved[:, 0], moved[:, 1]
 
     def _combined(self, frame: Residues, forms: Residues) -> Iterator[tuple[Residues, Residues]]:
-        """Motions that are combinations of the forms on the columns of the frame, which span the stream."""
+        """Yield motions that are combinations of the forms on the columns of the frame, which span the stream."""
         p, count, words = self.prime, len(forms), frame.shape[1]
         columns = EchelonForm(frame[self.pivots], p)
         basis = frame[self.pivots][:, columns.pivots]
@@ -194,7 +194,7 @@ class _HeadMotions:
                 yield self._moving(solutions)
 
     def _generic_rank(self, start: int, dimension: int, seen: CountedParts) -> int | None:
-        """The rank of the equations on all forms, over the rationals, from small integers in the same open orbit."""
+        """Return the rank of the equations on all forms, over the rationals, from small integers in the open orbit."""
         architecture, generator = self.architecture, np.random.default_rng(0)
         for _ in range(8):  # small integers may miss the orbit
             layers = []

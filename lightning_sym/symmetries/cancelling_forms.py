@@ -52,7 +52,7 @@ Residues = npt.NDArray[np.int64]
 
 
 def unseen_forms(attention: list[Residues], frames: list[Residues], ranks: list[int], p: int) -> Residues:
-    r"""Forms on the words behind some layers that no later attention matrix sees, `count x kn x kn`.
+    r"""Return forms on the words behind some layers that no later attention matrix sees, `count x kn x kn`.
 
     Args:
         attention: the matrices $A_j$ of the layers, `d x d`.
@@ -97,7 +97,7 @@ HeadWord = tuple[tuple[int, int], ...]
 def words_to(
     values: Sequence[Sequence[Residues]], start: Residues, p: int | None, *, skip: bool
 ) -> dict[HeadWord, Residues]:
-    """The words that lead to a layer: their (layer, head) pairs, the first one acting first, and their products.
+    """Return the words that lead to a layer: their (layer, head) pairs, the first one acting first, and their products.
 
     Args:
         values: by layer before this one and by head, the value matrices (output projections included).
@@ -136,7 +136,7 @@ class CountedParts(NamedTuple):
 
 
 def cancelling_forms(words: dict[HeadWord, Residues], motions: Residues, seen: CountedParts, p: int | None) -> Residues:
-    """The equations on motions of an attention matrix: one column a motion, zero where it is not seen.
+    """Return the equations on motions of an attention matrix: one column a motion, zero where it is not seen.
 
     Args:
         words: the words and their products, `d x n` each.
@@ -167,7 +167,7 @@ def _reduced(matrix: Residues, p: int | None) -> Residues:
 
 
 def is_in_open_orbit(words: dict[HeadWord, Residues], dimension: int, p: int) -> bool:
-    """Whether basis changes of the input and of the layer move these words in all `dimension` directions there are.
+    """Return whether basis changes of the input and of the layer move these words in all `dimension` directions.
 
     Then almost all weights lead to words that a basis change carries to these, and every rank that does not depend on
     bases is the one found here.
@@ -190,7 +190,7 @@ def is_in_open_orbit(words: dict[HeadWord, Residues], dimension: int, p: int) ->
 
 
 def generic_rank(words: dict[HeadWord, Residues], seen: CountedParts) -> int:
-    """The rank over the rationals of the equations on all bilinear forms on the space that the words span.
+    """Return the rank over the rationals of the equations on all bilinear forms on the space that the words span.
 
     Where the words lie in the open orbit this is their rank at almost all weights, so the largest there is. A rank
     modulo a prime might be smaller, and solutions modulo the prime might then not be reductions of rational ones.

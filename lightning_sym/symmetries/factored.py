@@ -49,7 +49,7 @@ class EchelonForm:
 
 
 def _flat(matrices: Residues) -> Residues:
-    """A row for each matrix, also of none."""
+    """Return a row for each matrix, also of none."""
     return matrices.reshape(len(matrices), matrices.shape[1] * matrices.shape[2])
 
 
@@ -59,7 +59,7 @@ def _units(rows: int, columns: int) -> Residues:
 
 
 def _outer(vectors: Residues, columns: int) -> Residues:
-    """Matrices with one of these vectors, the rows, in one of so many columns."""
+    """Return matrices with one of these vectors, the rows, in one of so many columns."""
     count, size = vectors.shape
     result = np.zeros((count, columns, size, columns), dtype=np.int64)
     result[:, range(columns), :, range(columns)] = vectors
@@ -91,7 +91,10 @@ class Product:
         self.dimension = self.matrix.size - len(self._rows.free) * len(self._columns.free)
 
     def split(self, matrices: Residues) -> tuple[Residues, Residues]:
-        """Of matrices, `n x r x f`: motions of the factors, and what is left, `n x m`: zero if they give the matrix."""
+        """Return motions of the factors that give matrices, `n x r x f`, and what is left, `n x m`.
+
+        What is left is zero if they give the matrix.
+        """
         p, rows, columns = self.prime, self._rows, self._columns
         above = matrices[:, rows.pivots]
         rest = (matrices - rows.form.T @ above) % p
@@ -100,22 +103,22 @@ class Product:
         return self._motions(above, beside), _flat(rest)
 
     def _motions(self, above: Residues, beside: Residues) -> Residues:
-        """Motions that give the form of `X` times `above`, plus `beside` times that of `Y`."""
+        """Return motions that give the form of `X` times `above`, plus `beside` times that of `Y`."""
         right, left = self._rows.steps.T @ above, self._columns.steps.T @ beside.mT
         return np.concatenate([_flat(right), _flat(left)], axis=1) % self.prime
 
     def factors(self, motions: Residues) -> tuple[Residues, Residues]:
-        """The motions of `Y` and of `X`."""
+        """Return the motions of `Y` and of `X`."""
         size, count = self.right.size, len(motions)
         return motions[:, :size].reshape(count, *self.right.shape), motions[:, size:].reshape(count, *self.left.shape)
 
     def moved(self, motions: Residues) -> Residues:
-        """What motions of the factors give, `n x r x f`."""
+        """Return what motions of the factors give, `n x r x f`."""
         right, left = self.factors(motions)
         return (self.left.T @ right + left.mT @ self.right) % self.prime
 
     def basis(self) -> Residues:
-        """Motions of the factors that give a basis of all motions."""
+        """Return motions of the factors that give a basis of all motions."""
         (a, f), (b, r) = (len(self._rows.pivots), self.matrix.shape[1]), (len(self._columns.pivots), len(self.matrix))
         free = self._columns.free
         above = _units(a, f).reshape(a, f, a, f)[:, free].reshape(a * len(free), a, f)
@@ -124,11 +127,11 @@ class Product:
         return self._motions(np.concatenate([above, still[1]]), np.concatenate([still[0], beside]))
 
     def still(self, count: int) -> Residues:
-        """So many motions that are none."""
+        """Return so many motions that are zero."""
         return np.zeros((count, self.left.size + self.right.size), dtype=np.int64)
 
     def kernel(self) -> Residues:
-        """Motions of the factors that leave the product in place, a basis."""
+        """Return motions of the factors that leave the product in place, a basis."""
         rows, columns = self._rows, self._columns
         # C F_Y and - F_X^T C, with any C; and what `X` or `Y` maps to zero
         units = _units(len(rows.form), len(columns.form))
@@ -160,7 +163,7 @@ class SymmetricProduct(Product):
         self.dimension = f * (f + 1) // 2 - free * (free + 1) // 2
 
     def split(self, matrices: Residues) -> tuple[Residues, Residues]:
-        """Of symmetric matrices, `n x f x f`: motions of the factors, and what is left, `n x m`."""
+        """Return motions of the factors that give symmetric matrices, `n x f x f`, and what is left, `n x m`."""
         p, rows = self.prime, self._rows
         above = matrices[:, rows.pivots]
         half = (p + 1) // 2
@@ -171,16 +174,16 @@ class SymmetricProduct(Product):
         return self._stacked(above), rest[:, rows.free[first], rows.free[second]]
 
     def _stacked(self, above: Residues) -> Residues:
-        """Motions that give the form of both factors times `above`, and its transpose."""
+        """Return motions that give the form of both factors times `above`, and its transpose."""
         return _flat(self._rows.steps.T @ above % self.prime)
 
     def moved(self, motions: Residues) -> Residues:
-        """What motions of the factors give, `n x f x f`."""
+        """Return what motions of the factors give, `n x f x f`."""
         found = super().moved(motions)
         return (found + found.mT) % self.prime
 
     def kernel(self) -> Residues:
-        """Motions of the factors that leave the symmetric product in place, a basis."""
+        """Return motions of the factors that leave the symmetric product in place, a basis."""
         first, second = np.triu_indices(len(self._rows.form), 1)
         units = _units(len(self._rows.form), len(self._rows.form))
         n = len(self._rows.form)
@@ -189,7 +192,7 @@ class SymmetricProduct(Product):
         return np.concatenate([changes, _flat(_outer(self._rows.relations, len(self.matrix)))]) % self.prime
 
     def basis(self) -> Residues:
-        """Motions of the factors that give a basis of all motions: a triangle of those in the pivots, all others."""
+        """Return motions of the factors that give a basis of all motions: a triangle of those in pivots, all others."""
         a, f = self._rows.form.shape
         place = np.full(f, a)
         place[self._rows.pivots] = np.arange(a)
@@ -205,15 +208,15 @@ class FreeMatrix(Product):
         self.is_full, self.dimension = True, matrix.size
 
     def split(self, matrices: Residues) -> tuple[Residues, Residues]:
-        """The matrices as rows, and nothing left."""
+        """Return the matrices as rows, and nothing left."""
         return _flat(matrices) % self.prime, np.zeros((len(matrices), 0), dtype=np.int64)
 
     def moved(self, motions: Residues) -> Residues:
-        """The same as matrices."""
+        """Return the same as matrices."""
         return motions.reshape(len(motions), *self.matrix.shape)
 
     def still(self, count: int) -> Residues:
-        """So many motions that are none."""
+        """Return so many motions that are zero."""
         return np.zeros((count, self.matrix.size), dtype=np.int64)
 
     def basis(self) -> Residues:
@@ -221,5 +224,5 @@ class FreeMatrix(Product):
         return np.eye(self.matrix.size, dtype=np.int64)
 
     def kernel(self) -> Residues:
-        """None."""
+        """Return no motions: every one changes the matrix."""
         return np.zeros((0, self.matrix.size), dtype=np.int64)

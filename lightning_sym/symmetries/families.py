@@ -51,11 +51,11 @@ class DirectionFamily:
     symmetry: bool = False
 
     def belongs_to(self, architecture: Architecture) -> bool:
-        """Whether the family is proved for the network, and is not empty by its shape."""
+        """Return whether the family is proved for the network, and is not empty by its shape."""
         return architecture.options <= self.options and self.applies(architecture)
 
     def at(self, point: Point) -> Iterator[PrimeFieldMatrix]:
-        """The directions at a point; none where the point is not generic enough.
+        """Yield the directions at a point; none where the point is not generic enough.
 
         Raises:
             BadInput: the network has an option for which the family is not proved.
@@ -66,7 +66,7 @@ class DirectionFamily:
 
 
 def _of_the_group(kind: str, options: frozenset[str]) -> DirectionFamily:
-    """The tangent directions of the group in the spaces of one kind."""
+    """Return the tangent directions of the group in the spaces of one kind."""
 
     return DirectionFamily(
         kind,
@@ -145,7 +145,7 @@ TABLE = (
 
 
 def families_of(architecture: Architecture, *, symmetry: bool | None = None) -> list[DirectionFamily]:
-    """The families that a network has, in the order of the table.
+    """Return the families that a network has, in the order of the table.
 
     Args:
         architecture: the network.
@@ -162,7 +162,7 @@ def families_of(architecture: Architecture, *, symmetry: bool | None = None) -> 
 def tangent_directions_mod_p(
     architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
 ) -> Iterator[PrimeFieldMatrix]:
-    """Tangent directions of the orbit through the weights, in blocks of shape `(directions, parameters)`."""
+    """Yield tangent directions of the orbit through the weights, in blocks of shape `(directions, parameters)`."""
     point = Point(architecture, weights, p)
     for family in families_of(architecture, symmetry=True):
         yield from family.at(point)
@@ -171,14 +171,14 @@ def tangent_directions_mod_p(
 def kernel_directions_mod_p(
     architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
 ) -> Iterator[PrimeFieldMatrix]:
-    """The other directions at the weights, in blocks of rows; none where the point is not generic enough."""
+    """Yield the other directions at the weights, in blocks of rows; none where the point is not generic enough."""
     point = Point(architecture, weights, p)
     for family in families_of(architecture, symmetry=False):
         yield from family.at(point)
 
 
 def symmetry_count(architecture: Architecture) -> int:
-    """Dimension of the group: how many tangent directions there are.
+    """Return the dimension of the group: how many tangent directions there are.
 
     Raises:
         BadInput: an option for which the group is not known.
@@ -195,7 +195,7 @@ def symmetry_count(architecture: Architecture) -> int:
 
 
 def price_of_orbit(architecture: Architecture) -> Price:
-    """What the rank of the tangent directions takes.
+    """Return what the rank of the tangent directions takes.
 
     Raises:
         BadInput: an option for which the group is not known.
@@ -208,7 +208,7 @@ def price_of_orbit(architecture: Architecture) -> Price:
 def orbit_dimension_at(
     architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int, *, pivots: bool = False
 ) -> int:
-    """A lower bound of the dimension of a generic orbit: the rank modulo `p` of the tangent directions at the weights.
+    """Return a lower bound of the dimension of generic orbits: the rank modulo `p` of tangents at the weights.
 
     Every fiber of the parametrization is a union of orbits, so parameters minus this number is a rigorous *upper*
     bound of the dimension of the neuromanifold. Folding the columns keeps it a lower bound of the orbit. With `pivots`
@@ -235,7 +235,7 @@ def orbit_dimension_at(
 
 
 def _directions(architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int) -> PrimeFieldMatrix:
-    """All directions of the table, one a row."""
+    """Return all directions of the table, one a row."""
     point = Point(architecture, weights, p)
     blocks = [block.entries for family in families_of(architecture) for block in family.at(point)]
     return PrimeFieldMatrix(np.concatenate([np.empty((0, point.parameters)), *blocks]), p)
@@ -244,7 +244,7 @@ def _directions(architecture: Architecture, weights: Sequence[PrimeFieldMatrix],
 def determined_columns_at(
     architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int
 ) -> npt.NDArray[np.int64]:
-    r"""Columns of the Jacobian that the others determine: a pivot column for each independent direction of the table.
+    r"""Return columns of the Jacobian that the others determine: a pivot column for each independent direction.
 
     Let $J$ be the Jacobian at these weights, $G$ independent directions, one a row, and $D$ columns in which $G$ is
     invertible. From $J G^T = 0$ follows $J_D = -J_S G_S^T (G_D^T)^{-1}$ for the other columns $S$: these alone have the
@@ -266,7 +266,7 @@ def determined_columns_at(
 def fiber_dimension_at(
     architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int, *, pivots: bool = False
 ) -> int:
-    """A lower bound of the dimension of generic fibers: the rank modulo `p` of all directions of the table together.
+    """Return a lower bound of the dimension of generic fibers: the rank modulo `p` of all the table's directions.
 
     Parameters minus this number is a rigorous upper bound of the dimension of the neuromanifold. `pivots` as for the
     orbit.

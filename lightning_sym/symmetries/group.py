@@ -40,7 +40,7 @@ Pair = tuple[Any, Any]
 
 
 def _opaque(scores: Words) -> Words:
-    """A pattern of which nothing is known but the scores that it is made of."""
+    """Return a pattern of which nothing is known but the scores that it is made of."""
     return Words.letter(f"pattern({scores})")
 
 
@@ -67,7 +67,7 @@ def verify_identity() -> str:
 
 
 def _layer_identity(value_ranks: tuple[int] | None, heads: int, *, skip: bool, normalized: bool) -> Words:
-    """What the changed layer gives, after proving that the ends and the layer are covariant."""
+    """Return what the changed layer gives, after proving that the ends and the layer are covariant."""
     shape = Architecture((1, 1), (1,), 1, SOFTMAX if normalized else None, heads, value_ranks, skip, embed=1, unembed=1)
     bare = Architecture((1, 1), (1,), 1, shape.normalization, heads, value_ranks, skip)
     weights = {piece.name: Words.letter(piece.name) for piece in pieces(shape)}
@@ -89,7 +89,7 @@ def _layer_identity(value_ranks: tuple[int] | None, heads: int, *, skip: bool, n
 
 
 def _letter(space: WeightSpace, shape: Architecture) -> Words:
-    """A name for the element of a space: $G$ in front of the layer, $H$ behind it, $C$ for queries and keys."""
+    """Return a name for the element of a space: $G$ in front of the layer, $H$ behind it, $C$ for queries and keys."""
     head = str(space.place[-1]) if space.place and shape.heads > 1 else ""
     if space.kind == "scale":
         return Words.scalar("lambda" + head)
@@ -108,7 +108,7 @@ class _NearOne(Dual):
         self.sign = sign
 
     def moved(self, entries: Floats) -> Floats:
-        """`E` times a matrix, for all directions."""
+        """Return `E` times a matrix, for all directions."""
         raise NotImplementedError
 
     def __matmul__(self, other: Dual) -> Dual:
@@ -125,7 +125,7 @@ class _AlongOne(_NearOne):
     __slots__ = ()
 
     def moved(self, entries: Floats) -> Floats:
-        """The matrix itself."""
+        """Return the matrix itself."""
         return entries[None]
 
     @property
@@ -143,7 +143,7 @@ class _Everywhere(_NearOne):
         self.transposed = transposed
 
     def moved(self, entries: Floats) -> Floats:
-        """Row `j` in place `i`, for all `i` and `j`; transposed, row `i` in place `j`."""
+        """Return row `j` in place `i`, for all `i` and `j`; transposed, row `i` in place `j`."""
         n, columns = entries.shape
         to, row = np.arange(n)[:, None], np.arange(n)
         result = np.zeros((n, n, n, columns))
@@ -166,7 +166,7 @@ r"""$1 + \varepsilon$ and its inverse, as matrices of the size that fits."""
 
 
 def tangent_directions(point: Point, kind: str) -> Iterator[PrimeFieldMatrix]:
-    r"""Tangent directions, at a point, of the orbit under the spaces of one kind.
+    r"""Yield tangent directions, at a point, of the orbit under the spaces of one kind.
 
     The derivative of the action at the identity, one row for each basis vector of the Lie algebra, computed by
     running the action itself over dual numbers: $C = 1 + \varepsilon E$, $C^{-1} = 1 - \varepsilon E$.

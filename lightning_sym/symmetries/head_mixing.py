@@ -101,7 +101,7 @@ def head_motion(
     p: int,
     symmetric: bool = False,
 ) -> HeadMotion:
-    """The motions of one head at a point modulo `p`; `written` and `read` are bases, one vector a row."""
+    """Return the motions of one head at a point modulo `p`; `written` and `read` are bases, one vector a row."""
     a, f, r = len(query), len(written), len(read)
     attention = (SymmetricProduct if symmetric else Product)(key @ written.T % p, query @ written.T % p, p)
     inner, rank = value @ written.T % p, min(2 * a if symmetric else a, f)
@@ -112,7 +112,7 @@ def head_motion(
 
 
 def mixing_directions(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
-    """Solutions: the motions of all heads' factors, in the order `A`, `V` of the first head, `A`, `V` of the second.
+    """Yield solutions: the motions of all heads' factors, the `A`, `V` of one head after those of another.
 
     Only of the first kind that counts: those of the kinds behind it are among them.
     """
@@ -123,7 +123,7 @@ def mixing_directions(heads: list[HeadMotion], p: int) -> Iterator[list[Residues
 
 
 def _largest_filling(heads: list[HeadMotion]) -> int:
-    """The dimension of all forms, or of the matrices of forms of a rank that the heads cannot exceed."""
+    """Return the dimension of all forms, or of the matrices of forms of a rank that the heads cannot exceed."""
     r, f = heads[0].value.matrix.shape
     lines = sum(head.value_rank for head in heads)
     if heads[0].symmetric:
@@ -140,7 +140,7 @@ def _filling(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
         return
 
     def forms(a: Residues, v: Residues) -> Residues:
-        """Coefficients of all `a_k v_m`, or of all `(x^T A x) v_m`, for a batch of `A` and of `V`."""
+        """Return coefficients of all `a_k v_m`, or of all `(x^T A x) v_m`, for a batch of `A` and of `V`."""
         products = np.einsum("nik,nmj->nmkij", a, v) % p
         if heads[0].symmetric:
             cubic = products + np.moveaxis(products, 2, 4) + np.moveaxis(products, 4, 2)
@@ -164,7 +164,7 @@ def _filling(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
 
 
 def _kernels(heads: list[HeadMotion], chosen: Sequence[int]) -> Iterator[list[Residues]]:
-    """Motions that change neither `A` nor `V`, of those of these heads where other families need not have them."""
+    """Yield motions that change neither `A` nor `V`, of those of these heads where others need not have them."""
     parts = [part for head in heads for part in head.parts]
     for h in chosen:
         for part in () if heads[h].is_full else heads[h].parts:
@@ -180,20 +180,20 @@ class _MotionSystem:
         self.terms: dict[tuple[int, int], list[tuple[Residues, Residues]]] = {(h, k): [] for h in moved for k in (0, 1)}
 
     def add(self, *blocks: tuple[int, int, Residues]) -> None:
-        """Coefficients of matrices, `n x rows x columns`, each for a head and for its `A`, 0, or its `V`, 1."""
+        """Add coefficients of matrices, `n x rows x columns`, each for a head and for its `A`, 0, or its `V`, 1."""
         count = len(blocks[0][2])
         for h, kind, matrices in blocks:
             self.terms[h, kind].append((np.arange(self.unknowns, self.unknowns + count), matrices))
         self.unknowns += count
 
     def products(self, h: int) -> Residues:
-        """`v_h s^T` for the one row of `V_h` and every unit vector `s`, or the symmetric parts."""
+        """Return `v_h s^T` for the one row of `V_h` and every unit vector `s`, or the symmetric parts."""
         f = len(self.heads[h].attention.matrix)
         found: Residues = self.heads[h].value.matrix[0][None, :, None] * np.eye(f, dtype=np.int64)[:, None, :]
         return found + found.mT if self.heads[h].symmetric else found
 
     def solutions(self, largest: int, p: int) -> Iterator[list[Residues]]:
-        """The motions that make all sums zero, if motions and coefficients together have this rank."""
+        """Yield the motions that make all sums zero, if motions and coefficients together have this rank."""
         rank, equations, motions = 0, [], {}
         for (h, kind), terms in self.terms.items():
             part = self.heads[h].parts[kind]
@@ -233,7 +233,7 @@ def _mixing(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
 
 
 def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
-    """Of every pair of heads alone: `dA_h = v_k s^T`, `dA_k = -v_h s^T`."""
+    """Yield solutions for every pair of heads alone: `dA_h = v_k s^T`, `dA_k = -v_h s^T`."""
     r, f = heads[0].value.matrix.shape
     for h, k in combinations(range(len(heads)), 2) if r == 1 else ():
         # a vector s adds to the rank only what it has outside of both row spaces
@@ -247,7 +247,7 @@ def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
 
 
 def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """Motions of all heads of a layer together that leave their sum alone, layer after layer."""
+    """Yield motions of all heads of a layer together that leave their sum alone, layer after layer."""
     architecture, weights = point.architecture, point.weights
     for i in range(architecture.depth):
         names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]

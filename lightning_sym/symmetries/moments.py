@@ -56,7 +56,7 @@ class Term(NamedTuple):
     right: str
 
     def over(self, weights: Mapping[str, Any]) -> Any:
-        """The matrix without its sign; of a trace the matrix that the trace is taken of."""
+        """Return the matrix without its sign; of a trace the matrix that the trace is taken of."""
         left, right = weights[self.left], weights[self.right]
         if self.form == "plain":
             return left
@@ -127,7 +127,7 @@ class Quantity:
         return _signed(shown) + (r" \cdots" if len(self.terms) > len(shown) else "")
 
     def indices(self) -> list[tuple[int, int]]:
-        """The entries that are counted, from 0."""
+        """Return the entries that are counted, from 0."""
         rows, columns = self.shape
         first = {MatrixKind.SYMMETRIC: 0, MatrixKind.SKEW: 1}.get(self.kind)
         return [(i, j) for i in range(rows) for j in range(0 if first is None else i + first, columns)]
@@ -142,7 +142,7 @@ class Quantity:
         }.get(self.kind, rows * columns)
 
     def value(self, weights: Mapping[str, Any]) -> npt.NDArray[Any]:
-        """The matrix at weights over any ring whose matrices are object arrays: rationals, polynomials, symbols.
+        """Return the matrix at weights over any ring whose matrices are object arrays: rationals, polynomials, symbols.
 
         Args:
             weights: arrays by the names of `Architecture.weight_shapes()`.
@@ -167,7 +167,7 @@ class Quantity:
 
 
 def sees_symmetric_parts(architecture: Architecture) -> list[bool]:
-    r"""By layer, whether for all weights only the symmetric part of attention matrices matters.
+    r"""Return by layer whether for all weights only the symmetric part of attention matrices matters.
 
     Either symmetric parts count alone (`counts_symmetrically`), or all columns of the stream before the layer are
     multiples of one vector $f$, so that scores are multiples of $f^\top A f$.
@@ -183,7 +183,7 @@ def sees_symmetric_parts(architecture: Architecture) -> list[bool]:
 
 
 def moments_of(architecture: Architecture) -> Iterator[Quantity]:
-    """All moments of a network, the table of `docs/conserved.md`, Propositions 2 and 3; not all of them independent.
+    """Yield all moments of a network, the table of `docs/conserved.md`, Propositions 2 and 3; some may depend.
 
     Raises:
         BadInput: the network has an option for which the table is not proved.
@@ -208,7 +208,7 @@ def moments_of(architecture: Architecture) -> Iterator[Quantity]:
 
 
 def proved_by(quantities: Iterable[Quantity], *more: int) -> set[int]:
-    """Which propositions of `docs/conserved.md` prove how many are kept; by `more` there are more than these."""
+    """Return which propositions of `docs/conserved.md` prove how many are kept; by `more` there are more than these."""
     both = {3 if quantity.kind in (MatrixKind.SKEW, MatrixKind.FULL) else 2 for quantity in quantities}
     return both | {1, 4, *more}
 
@@ -237,7 +237,7 @@ def _of_a_head(architecture: Architecture, i: int, h: int, *, symmetric: bool) -
 
 
 def _between_heads(architecture: Architecture, i: int) -> Iterator[Quantity]:
-    """Where all patterns are constant a layer sees the sum of what its heads do."""
+    """Yield what is kept between heads with constant patterns: a layer sees the sum of what they do."""
     names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]
     if architecture.value_ranks is None:
         shape = (architecture.widths[i + 1], architecture.widths[i])
@@ -253,7 +253,7 @@ def _between_heads(architecture: Architecture, i: int) -> Iterator[Quantity]:
 
 
 def _of_the_stream(architecture: Architecture) -> Iterator[Quantity]:
-    """Basis changes between layers: what is written there against what is read from there."""
+    """Yield what basis changes between layers keep: what is written there against what is read there."""
     depth, heads = architecture.depth, range(architecture.heads)
     writer = "V" if architecture.value_ranks is None else "O"
 

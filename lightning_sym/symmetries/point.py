@@ -41,7 +41,7 @@ class Point:
         self._places = {name: i for i, name in enumerate(self.shapes)}
 
     def matrix(self, name: str) -> PrimeFieldMatrix:
-        """The weight of this name."""
+        """Return the weight of this name."""
         return self.matrices[self._places[name]]
 
     @cached_property
@@ -83,7 +83,7 @@ class Point:
         return found
 
     def moving(self, **blocks: Residues) -> PrimeFieldMatrix:
-        """Directions in which some matrices move, one a row.
+        """Return directions in which some matrices move, one a row.
 
         Args:
             blocks: motions by name, shape `count x rows x columns`; or as many rows, or columns, as the stream has
@@ -114,6 +114,6 @@ class Point:
 
 
 def pivots_of(basis: Residues) -> Residues:
-    """Coordinates in which vectors of a space are what they are in its basis, a reduced echelon form."""
+    """Return coordinates in which vectors of a space are what they are in its basis, a reduced echelon form."""
     found: Residues = (basis != 0).argmax(axis=1)
     return found

@@ -55,7 +55,7 @@ Residues = npt.NDArray[np.int64]
 
 
 def has_one_row(architecture: Architecture) -> bool:
-    """Whether this is such a network.
+    """Return whether this is such a network.
 
     Example:
         >>> has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=1))
@@ -67,7 +67,7 @@ def has_one_row(architecture: Architecture) -> bool:
 
 
 def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """Motions of the embedding and of the first two layers that leave what they write together in place."""
+    """Yield motions of the embedding and of the first two layers that leave what they write together in place."""
     architecture, read, p = point.architecture, point.read[2], point.prime
     line = sees_one_direction(architecture)
     names = [architecture.head_name(i + 1, h + 1) for i in (0, 1) for h in range(architecture.heads)]
@@ -88,7 +88,7 @@ def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
 
 
 def _moves(point: Point, moving: str) -> Residues:
-    """What the unit motions of one weight do to the matrix of coefficients, one motion a row."""
+    """Return what the unit motions of one weight do to the matrix of coefficients, one motion a row."""
     architecture, p, count = point.architecture, point.prime, point.weights[moving].size
     units = PrimeFieldMatrix(np.eye(count).reshape(count, *point.shapes[moving]), p)
 
@@ -112,7 +112,7 @@ def _moves(point: Point, moving: str) -> Residues:
 
 
 def _outer(left: Residues, right: Residues, p: int) -> Residues:
-    """All products of a column from `left` and a row from `right` (both given as rows)."""
+    """Return all products of a column from `left` and a row from `right` (both given as rows)."""
     products: Residues = np.einsum("ai,bj->abij", left, right) % p
     return products.reshape(-1, left.shape[1], right.shape[1])
 
@@ -122,14 +122,14 @@ def _eye(n: int) -> Residues:
 
 
 def _heads(point: Point) -> Iterator[tuple[int, str]]:
-    """The layers, from 0, and the names of their heads."""
+    """Yield the layers, from 0, and the names of their heads."""
     for i in range(point.architecture.depth):
         for h in range(point.architecture.heads):
             yield i, point.architecture.head_name(i + 1, h + 1)
 
 
 def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """What may be added to readers of the stream, because it vanishes on all that is written."""
+    """Yield what may be added to readers of the stream, because it vanishes on all that is written."""
     free_of = [null_space_of_echelon(basis, point.prime) for basis in point.written]
     for name, (_, before) in point.places.items() if any(map(len, free_of)) else ():
         if before is not None and len(free := free_of[before]):
@@ -137,7 +137,7 @@ def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
 
 
 def unread(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """What may be added to writers of the stream, because nothing behind them reads it."""
+    """Yield what may be added to writers of the stream, because nothing behind them reads it."""
     free_of = [null_space_of_echelon(basis, point.prime) for basis in point.read]
     for name, (behind, _) in point.places.items() if any(map(len, free_of)) else ():
         if behind is not None and len(free := free_of[behind]):
@@ -145,7 +145,7 @@ def unread(point: Point) -> Iterator[PrimeFieldMatrix]:
 
 
 def inside(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """The same between the values of a head and its output projection, where both have the largest rank."""
+    """Yield the same between the values of a head and its output projection, where both have the largest rank."""
     p, weights = point.prime, point.weights
     for i, name in _heads(point):
         written = point.written[i] @ weights["V" + name].T % p
@@ -157,7 +157,7 @@ def inside(point: Point) -> Iterator[PrimeFieldMatrix]:
 
 
 def _free_of(matrix: Residues, p: int) -> Residues:
-    """The null space, if the rank is the smaller side."""
+    """Return the null space, if the rank is the smaller side."""
     rows, columns = matrix.shape
     if rows < columns and len(free := null_space_mod_p(matrix, p)) == columns - rows:
         return free
@@ -165,7 +165,7 @@ def _free_of(matrix: Residues, p: int) -> Residues:
 
 
 def pattern(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """All of `Q` and `K`, where the attention pattern is constant."""
+    """Yield all of `Q` and `K`, where the attention pattern is constant."""
     for _, name in _heads(point):
         for letter in "QK":
             rows, columns = point.shapes[letter + name]

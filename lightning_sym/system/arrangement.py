@@ -63,7 +63,7 @@ class _Placed:
 
 
 def arranged(circuits: NetworkCircuits, tokens: int) -> Arrangement:
-    """The same function by few heads in early layers.
+    """Return the same function by few heads in early layers.
 
     Args:
         circuits: a network.
@@ -102,7 +102,7 @@ def arranged(circuits: NetworkCircuits, tokens: int) -> Arrangement:
 def _in_letters(
     circuits: NetworkCircuits, places: Places, common: CommonStreams, tokens: int
 ) -> tuple[NetworkCircuits, Places]:
-    """One head for each letter whose values are not zero on what is reached."""
+    """Return one head for each letter whose values are not zero on what is reached."""
     layers, names = [], []
     for i, (known, layer) in enumerate(zip(circuits.layers, common.layers, strict=True)):
         spelled, reached = layer.spelled[0], layer.reached.basis
@@ -132,14 +132,14 @@ def _in_letters(
 
 
 def _with(circuits: NetworkCircuits, layers: list[list[HeadCircuits]]) -> NetworkCircuits:
-    """The network with these heads; this very object where they are those that it has."""
+    """Return the network with these heads; this very object where they are those that it has."""
     if [list(map(id, heads)) for heads in layers] == [list(map(id, heads)) for heads in circuits.layers]:
         return circuits
     return replace(circuits, layers=layers, widths=circuits.widths[: len(layers) + 1])
 
 
 def _cut(circuits: NetworkCircuits, places: Places, common: CommonStreams) -> tuple[NetworkCircuits, Places]:
-    """The layers up to where all tokens are equal; those behind are a matrix."""
+    """Return the layers up to where all tokens are equal; those behind are a matrix."""
     form = circuits.form
     if form.normalization is None:
         return circuits, places
@@ -184,7 +184,7 @@ def _in_levels(circuits: NetworkCircuits, places: Places, common: CommonStreams)
 
 
 def heads_in_levels(circuits: NetworkCircuits, tokens: int) -> tuple[NetworkCircuits, list[list[int | None]]]:
-    """A network with skip connections whose heads stand in the earliest layers, nothing else done to them.
+    """Return a network with skip connections whose heads stand in the earliest layers, nothing else done to them.
 
     Args:
         circuits: a network.
@@ -201,7 +201,7 @@ def heads_in_levels(circuits: NetworkCircuits, tokens: int) -> tuple[NetworkCirc
 
 
 def _placed(circuits: NetworkCircuits, places: Places, common: CommonStreams) -> list[_Placed]:
-    """All heads, layer by layer, with what they write."""
+    """Return all heads, layer by layer, with what they write."""
     return [
         _Placed(head, i, made_of, head.value @ layer.reached.basis, head.value @ layer.apart.basis)
         for i, (heads, layer) in enumerate(zip(circuits.layers, common.layers, strict=True))
@@ -210,7 +210,7 @@ def _placed(circuits: NetworkCircuits, places: Places, common: CommonStreams) ->
 
 
 def _readings(circuits: NetworkCircuits, heads: list[_Placed]) -> list[set[int]]:
-    """For each head, by number, the heads that it reads."""
+    """Return for each head, by number, the heads that it reads."""
     softmax = circuits.form.normalization == SOFTMAX
     whole = Subspace.spanned(circuits.embed, *(head.reached for head in heads)).basis
     between = Subspace.spanned(circuits.embed, *(head.apart for head in heads)).basis if softmax else whole
@@ -237,7 +237,7 @@ def _readings(circuits: NetworkCircuits, heads: list[_Placed]) -> list[set[int]]
 
 
 def padded(first: NetworkCircuits, second: NetworkCircuits) -> tuple[NetworkCircuits, NetworkCircuits] | None:
-    """Both with equally many layers: with skip connections a layer without heads is the identity. Else `None`."""
+    """Return both with equally many layers: with skips a layer without heads is the identity. Else `None`."""
     depth = max(len(first.layers), len(second.layers))
     if not first.form.skip:
         return (first, second) if len(first.layers) == len(second.layers) else None

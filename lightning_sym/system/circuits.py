@@ -140,7 +140,7 @@ class NetworkOver(Generic[M]):
 
     @classmethod
     def of(cls, weights: Weights, *, idle_heads: bool = True) -> NetworkOver[RationalMatrix]:
-        """The circuits of weights, over the rationals.
+        """Return the circuits of weights, over the rationals.
 
         Args:
             weights: exact weights.
@@ -266,7 +266,7 @@ def _is_zero(weights: Weights, name: str) -> bool:
 
 
 def _factors(matrices: list[RationalMatrix], least: int) -> list[tuple[ObjectArray, ObjectArray]]:
-    """Each as a product: columns, and a reduced echelon form with zero rows, as many as the largest rank needs."""
+    """Return each as a product: columns, and a reduced echelon form with zero rows, as many as the rank needs."""
     found = [(m, row_echelon(m)) for m in matrices]
     rank = max([least, *(len(e.pivots) for _, e in found)])
     result = []
@@ -280,7 +280,7 @@ def _factors(matrices: list[RationalMatrix], least: int) -> list[tuple[ObjectArr
 
 
 def weights_of(circuits: NetworkCircuits, tokens: int) -> Weights:
-    """Weights with these circuits: embeddings only where they are not 1, projections only where values are added.
+    """Return weights with these circuits: embeddings only where not 1, projections only where values are added.
 
     Args:
         circuits: with few heads; layers without are given one that is zero.

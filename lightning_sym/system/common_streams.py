@@ -88,22 +88,22 @@ class _Scores:
         self._sample = head.scores(keys, sampled(queries))
 
     def whole(self) -> RationalMatrix:
-        """All scores."""
+        """Return all scores."""
         return self._head.scores(self._keys, self._queries)
 
     def __bool__(self) -> bool:
-        """Whether a score is not zero."""
+        """Return whether a score is not zero."""
         return bool(self._sample) or bool(self.whole())
 
     def agrees(self, other: _Scores, sign: int = 1) -> bool:
-        """Whether these are the scores of the other head, or with the sign -1 their opposites."""
+        """Return whether these are the scores of the other head, or with the sign -1 their opposites."""
         if self._sample != other._sample.scaled(sign):
             return False
         return self.whole() == (other.whole() if sign == 1 else -other.whole())
 
 
 def _spell(forms: Sequence[_Scores], form: NetworkForm, tokens: int) -> list[Spelling]:
-    """The patterns that belong to score forms, in letters; the number of a letter is that of a form that has it."""
+    """Return the patterns that belong to score forms, in letters; a letter's number is that of a form that has it."""
     if form.normalization is None:
         return in_a_basis([m.whole() for m in forms])
     if tokens == 1:
@@ -125,7 +125,7 @@ def _spell(forms: Sequence[_Scores], form: NetworkForm, tokens: int) -> list[Spe
 
 
 def _uniform(forms: Sequence[_Scores], form: NetworkForm) -> frozenset[int]:
-    """The letters of patterns whose entries are all equal."""
+    """Return the letters of patterns whose entries are all equal."""
     if form.normalization is None or form.causal:
         return frozenset()
     return frozenset({FIXED, *(number for number, m in enumerate(forms) if not m)})
@@ -138,7 +138,7 @@ def _blind(
     form: NetworkForm,
     tokens: int,
 ) -> frozenset[int]:
-    """The letters whose patterns have equal columns: scores are zero on differences, or skew for two tokens."""
+    """Return the letters whose patterns have equal columns: scores are zero on differences, or skew for two tokens."""
     if form.normalization is None or form.causal:
         return frozenset()
     found = {FIXED}

@@ -56,7 +56,7 @@ class DyadicBound:
 
     @classmethod
     def of(cls, limbs: Limbs) -> DyadicBound:
-        """The size of a matrix of machine numbers."""
+        """Return the size of a matrix of machine numbers."""
         return cls(limbs.power, limbs.bound, limbs.pieces[0][0].shape)
 
     def __matmul__(self, other: DyadicBound) -> DyadicBound:
@@ -69,7 +69,7 @@ class DyadicBound:
         return replace(self, shape=self.shape[::-1])
 
     def scaled(self, factor: int) -> DyadicBound:
-        """Times an integer, or multiplied with a matrix whose rows, or columns, add up to it."""
+        """Return the bound times an integer, or times a matrix whose rows, or columns, add up to it."""
         return replace(self, bound=self.bound * factor)
 
 
@@ -109,7 +109,7 @@ class GraphStreams:
 
     @staticmethod
     def possible(first: Weights, second: Weights, tokens: int) -> bool:
-        """Whether this is about such networks at all.
+        """Return whether this is about such networks at all.
 
         Raises:
             BadInput: there are letters.
@@ -129,7 +129,7 @@ class GraphStreams:
         return PrimeFieldMatrix(limbs.residues(p), p)
 
     def _heads(self, layer: int) -> list[list[HeadOver[Limbs]]]:
-        """The heads of a layer, from 1, of both networks."""
+        """Return the heads of a layer, from 1, of both networks."""
         both = zip(self._shapes, self._both, strict=True)
         return [list(layer_heads(shape, layer, partial(_limbs, weights))) for shape, weights in both]
 
@@ -139,7 +139,7 @@ class GraphStreams:
         return self._longest
 
     def _outer(self, name: str, start: int) -> tuple[Plain, Plain]:
-        """Columns of the embeddings, or rows of the unembeddings, of both."""
+        """Return columns of the embeddings, or rows of the unembeddings, of both."""
         stop = start + BLOCK
         one, other = (w.all_held.get(name, np.eye(s.widths[0])) for w, s in zip(self._both, self._shapes, strict=True))
         return (one[:, start:stop], other[:, start:stop]) if name == "E" else (one[start:stop], other[start:stop])
@@ -234,7 +234,10 @@ class GraphStreams:
     # all of it
 
     def _enough(self, *terms: DyadicBound) -> list[int] | None:
-        """Primes whose product exceeds a sum of such matrices, times the common denominator; `None`: there are not."""
+        """Return primes whose product exceeds a sum of such matrices times the common denominator, or `None`.
+
+        `None` means that there are not enough.
+        """
         least = min(term.power for term in terms)
         bound, product, primes = sum(term.bound << (term.power - least) for term in terms), 1, []
         for p in self._primes:
@@ -245,7 +248,7 @@ class GraphStreams:
         return primes if product > bound else None
 
     def proved(self, progress: Progress | None = None) -> CommonStreams | None:
-        """The streams, if all equations hold; `None` where one does not, or where there are too few primes."""
+        """Return the streams, if all equations hold; `None` where one does not, or where there are too few primes."""
         if self.classes is None:
             return None
         depth = len(self.classes)
@@ -259,14 +262,14 @@ class GraphStreams:
         return self._streams() if all(self._same_block(*block) for block in self._outer_sizes) else None
 
     def _columns(self) -> int:
-        """At most what the absolute values of the numerators of a column of `T` add up to."""
+        """Return at most what the absolute values of the numerators of a column of `T` add up to."""
         return int(np.abs(self._known.numerators).sum(axis=0).max())
 
     def _rows(self) -> int:
         return int(np.abs(self._known.numerators).sum(axis=1).max())
 
     def _same_block(self, name: str, start: int) -> bool:
-        """`T E = E'` in some columns, or `U = U' T` in some rows."""
+        """Return whether `T E = E'` in some columns, or `U = U' T` in some rows."""
         one, other = map(Limbs.of, self._outer(name, start))
         sizes = DyadicBound.of(one), DyadicBound.of(other)
         q = self._known.denominator
@@ -279,7 +282,7 @@ class GraphStreams:
         return primes is not None
 
     def _same_layer(self, layer: int, classes: Classes) -> bool:
-        """Heads of one class have equal forms, and what each class writes is taken by `T` to what it writes."""
+        """Return whether heads of one class have equal forms, and `T` takes what each class writes to its partner's."""
         heads = self._heads(layer)
         every, cut = [*heads[0], *heads[1]], len(heads[0])
         rows, columns, q = self._rows(), self._columns(), self._known.denominator
@@ -305,7 +308,10 @@ class GraphStreams:
         return True
 
     def _streams(self) -> CommonStreams:
-        """As `common_streams` finds them, but blind letters are not looked for: the graph is kept with them."""
+        """Return the streams as `common_streams` finds them, but without looking for blind letters.
+
+        The graph is kept with them.
+        """
         shape, numerators = self._shapes[0], self._known.numerators
         width = shape.widths[0]
         change = RationalMatrix.of(numerators).scaled(Fraction(1, self._known.denominator))
@@ -327,7 +333,7 @@ def _limbs(weights: Weights, name: str) -> Limbs:
 
 
 def _moved(head: HeadOver[PrimeFieldMatrix], change: PrimeFieldMatrix, *, first: bool) -> PrimeFieldMatrix:
-    """What a head of the first network writes, taken to the second; or minus what one of the second writes there."""
+    """Return what a head of the first network writes, taken to the second; or minus what the second writes there."""
     if first:
         return (change if head.output is None else change @ head.output) @ head.inner_value
     return PrimeFieldMatrix(-head.carried(change).entries, change.prime)

@@ -38,7 +38,7 @@ def _beside(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
 
 
 def _grown(matrix: RationalMatrix, rows: int, columns: int) -> RationalMatrix:
-    """A matrix in the upper left corner of a larger one."""
+    """Return a matrix in the upper left corner of a larger one."""
     if matrix.shape == (rows, columns):
         return matrix
     wide = _beside([matrix, RationalMatrix.zero(matrix.shape[0], columns - matrix.shape[1])])
@@ -51,7 +51,9 @@ def _apart(matrix: RationalMatrix, sizes: Sequence[int]) -> list[RationalMatrix]
 
 
 def without_uniform_heads(circuits: NetworkCircuits) -> NetworkCircuits:
-    """For softmax and two tokens: the head of the form 0 of a layer left out, where heads with opposite signs can.
+    """Return the circuits without the head of form 0 of a layer, where heads with opposite signs allow it.
+
+    This is for softmax and two tokens.
 
     The head $(A, V)$ is $(-A, -V)$ and $(0, 2V)$ (Theorem 1 (ii) of docs/transformer-fibers.md). Of many heads it is
     not tried which ones.
@@ -78,7 +80,7 @@ def without_uniform_heads(circuits: NetworkCircuits) -> NetworkCircuits:
 
 
 def normal_stream(circuits: NetworkCircuits) -> NetworkCircuits:
-    """A network whose words and blocks the function determines, in the coordinates of the head of this module.
+    """Return a network whose words and blocks the function determines, in the coordinates of the head of this module.
 
     Args:
         circuits: one layer at least.
@@ -115,7 +117,7 @@ def normal_stream(circuits: NetworkCircuits) -> NetworkCircuits:
 
 
 def _require_seen(read: Sequence[RationalMatrix], heads: Sequence[HeadCircuits], layer: int) -> None:
-    """That no vector of the stream in front of a layer is zero for all that reads it there."""
+    """Demand that no vector of the stream in front of a layer is zero for all that reads it there."""
     forms = Q.stacked([*read, *(form for head in heads for form in head.score_forms)])
     space = forms.shape[1]
     seen = len(independent_columns(forms))
@@ -127,7 +129,7 @@ def _require_seen(read: Sequence[RationalMatrix], heads: Sequence[HeadCircuits],
 
 
 def _require_made_of(known: RationalMatrix, basis: RationalMatrix, coordinates: RationalMatrix) -> None:
-    """That both networks have the same streams, these in coordinates: with it the outputs agree."""
+    """Demand that the coordinates belong to the stream: both networks have one stream, so outputs agree."""
     if basis @ coordinates != known:
         raise ProgramError("coordinates of a normal form do not belong to the stream")
 
@@ -140,7 +142,7 @@ def _last(
     basis: RationalMatrix,
     heads: list[HeadCircuits],
 ) -> NetworkCircuits:
-    """The last layer, and all of the network put together."""
+    """Return the last layer, and all of the network put together."""
     outputs = [circuits.unembed @ head.value for head in heads]
     skip = circuits.form.skip
     read = circuits.unembed @ basis if skip else outputs[0]
@@ -162,7 +164,7 @@ def residual(
     attention: list[RationalMatrix],
     outputs: list[RationalMatrix],
 ) -> NetworkCircuits:
-    """A network with skip connections from what its last layer sees.
+    """Return a network with skip connections from what its last layer sees.
 
     Args:
         circuits: has its form.
@@ -199,7 +201,7 @@ def residual(
 
 
 def normal_layer(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
-    """A softmax network of at most one layer, two tokens or more (Theorem 8)."""
+    """Return a normal form of a softmax network of at most one layer, for two tokens or more (Theorem 8)."""
     e, u = circuits.embed, circuits.unembed
     n, m = e.shape[1], u.shape[0]
     classes: dict[Key, tuple[RationalMatrix, RationalMatrix]] = {}
@@ -224,7 +226,7 @@ def normal_layer(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
 def _signed(
     classes: dict[Key, tuple[RationalMatrix, RationalMatrix]], nothing: RationalMatrix, silent: RationalMatrix
 ) -> dict[Key, tuple[RationalMatrix, RationalMatrix]]:
-    """Of opposite forms one alone, and the rest with the form 0."""
+    """Return of opposite forms one alone, and the rest with the form 0."""
     total = silent
     found: dict[Key, tuple[RationalMatrix, RationalMatrix]] = {}
     for form, value in classes.values():

@@ -22,7 +22,7 @@ S = TypeVar("S", bound=Any)
 
 
 def pattern_is_constant(architecture: Architecture) -> bool:
-    """One token, normalized: it attends to itself with weight one, whatever the queries and keys are."""
+    """Return whether there is one token, normalized: it attends to itself with weight one, whatever the scores."""
     architecture.require("that a pattern is constant", SHAPED)
     return architecture.normalization is not None and architecture.tokens == 1
 

@@ -44,7 +44,7 @@ class Caller:
         self._rows, self._columns = shape
 
     def __call__(self, x: ObjectArray) -> ObjectArray:
-        """The output as exact numbers, `None` for those that are not finite.
+        """Return the output as exact numbers, `None` for those that are not finite.
 
         Raises:
             ShapeError: the output has another shape than the network's.
@@ -71,7 +71,7 @@ class Caller:
 
 
 def _as_numpy(output: Any) -> npt.NDArray[Any]:
-    """An array of whichever library as NumPy's: off the tape of derivatives, and in main memory."""
+    """Return an array of whichever library as NumPy's: off the tape of derivatives, and in main memory."""
     for step in ("detach", "cpu"):  # PyTorch
         if hasattr(output, step):
             output = getattr(output, step)()
@@ -96,7 +96,7 @@ MOST_STEPS = 2000
 
 
 def random_input(source: Random, shape: tuple[int, int], bound: int) -> ObjectArray:
-    """Entries between `-bound` and `bound`, independent and uniform, as Python integers."""
+    """Return entries between `-bound` and `bound`, independent and uniform, as Python integers."""
     entries = [source.randint(-bound, bound) for _ in range(shape[0] * shape[1])]
     result = np.empty(len(entries), dtype=object)
     result[:] = entries
@@ -104,7 +104,7 @@ def random_input(source: Random, shape: tuple[int, int], bound: int) -> ObjectAr
 
 
 def first_inputs(source: Random, shape: tuple[int, int], bound: int, count: int) -> Iterator[ObjectArray]:
-    """Zero, ones in single places (some of them), and small random inputs.
+    """Yield zero, ones in single places (some of them), and small random inputs.
 
     Example:
         >>> [x.tolist() for x in first_inputs(Random(0), (1, 2), 9, 0)]
@@ -121,7 +121,7 @@ def first_inputs(source: Random, shape: tuple[int, int], bound: int, count: int)
 
 
 def shrunk(x: ObjectArray, fails: Callable[[ObjectArray], bool]) -> ObjectArray:
-    """An input that fails too, with fewer entries that are not zero, and these smaller.
+    """Return an input that fails too, with fewer entries that are not zero, and these smaller.
 
     No entry of it can be set to zero, made positive, halved or made smaller by one without the failure being lost,
     unless `MOST_STEPS` evaluations did not suffice.
@@ -153,7 +153,7 @@ def shrunk(x: ObjectArray, fails: Callable[[ObjectArray], bool]) -> ObjectArray:
 
 
 def _smaller(value: int) -> Iterator[int]:
-    """Simpler numbers than this one, the simplest first; each of them nearer to zero, or positive."""
+    """Yield simpler numbers than this one, the simplest first; each is nearer to zero, or positive."""
     if value == 0:
         return
     yield 0

@@ -51,7 +51,7 @@ def small_checkpoint(
     stored: Stored = "F32",
     config: Mapping[str, Any] | None = None,
 ) -> MadeCheckpoint:
-    """A random checkpoint of a family in memory; its numbers are of the type it says it is stored in.
+    """Return a random checkpoint of a family in memory; its numbers are of the type it says it is stored in.
 
     Args:
         family: such as `gpt2` or `llama`, see the table of families.

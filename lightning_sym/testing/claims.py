@@ -110,7 +110,7 @@ class _Said(NamedTuple):
 
 
 def _said_of(claim: Claim, network: Architecture, weights: Weights | None = None) -> tuple[_Said, ...]:
-    """Every part of a claim that says something of a network, with the instances that it says it of.
+    """Return every part of a claim that says something of a network, with the instances that it says it of.
 
     Raises:
         BadInput: there is none: the claim is about something else, or the network is outside of its hypotheses.

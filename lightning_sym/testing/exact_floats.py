@@ -42,7 +42,7 @@ LARGEST_INPUT = 2**20
 
 
 def floats_named(dtype: Any) -> Floats:
-    """The kind of floats that is called so.
+    """Return the kind of floats that is called so.
 
     Raises:
         BadInput: there is none.
@@ -61,7 +61,7 @@ def floats_named(dtype: Any) -> Floats:
 
 
 def unit_exponent(matrix: ObjectArray, name: str) -> int:
-    """The smallest `k` such that all entries are integers times `2^-k`.
+    """Return the smallest `k` such that all entries are integers times `2^-k`.
 
     Raises:
         BadInput: an entry is no integer divided by a power of two, so no float either.
@@ -115,13 +115,13 @@ class Exactness:
         self.unit = unit.exponent
 
     def __call__(self, bound: int) -> int:
-        """No intermediate result is larger for inputs of this size, in units of its own."""
+        """Return what no intermediate result exceeds for inputs of this size, in units of its own."""
         x = RationalMatrix.of(np.full((self._open.input_width, 1), bound, dtype=object))
         outputs = network_output(x, self._open, self._matrices, self._form)
         return int(max(outputs.fractions().ravel()) * 2**self.unit)
 
     def largest_input(self, floats: Floats) -> int:
-        """The largest size of inputs, up to `LARGEST_INPUT`, at which these floats are exact.
+        """Return the largest size of inputs, up to `LARGEST_INPUT`, at which these floats are exact.
 
         Raises:
             TooLarge: there is none but zero.
@@ -164,12 +164,12 @@ class Exponent:
         return self
 
     def like(self, numbers: ObjectArray) -> Exponent:
-        """Constants, which must be floats as well."""
+        """Return the exponent of constants, which must be floats as well."""
         return Exponent(unit_exponent(map_entries(Fraction, numbers), "the network's constants"))
 
 
 def sizes_of_gate(gate: str | tuple[Fraction, ...] | None) -> tuple[Fraction, ...] | None:
-    """A polynomial whose value at `|x|` is at least the size of the gate's function at `x`.
+    """Return a polynomial whose value at `|x|` is at least the size of the gate's function at `x`.
 
     Example:
         >>> sizes_of_gate((Fraction(1), Fraction(-2))), sizes_of_gate("silu")      # |silu(x)| <= |x|
@@ -181,7 +181,7 @@ def sizes_of_gate(gate: str | tuple[Fraction, ...] | None) -> tuple[Fraction, ..
 
 
 def any_signs(rotary: Rotary, x: Any, rows: int, tokens: int) -> tuple[Any, Any, Any]:
-    """Rotations of all positions at once: every cosine and sine is one, as zero counts as one unit too."""
+    """Return rotations of all positions at once: every cosine and sine is one, as zero counts as one unit."""
     ones = Rotary(turns=[(1, 0)] * (rotary.rows(rows) // 2), pairs=rotary.pairs)
     still: ObjectArray = np.ones((rows, tokens), dtype=object)
     cosines, _, exchange = rotation(ones, still, rows, tokens)

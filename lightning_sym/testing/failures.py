@@ -25,7 +25,7 @@ class NotDecided(AssertionError):
 
 
 def told(head: str, lines: Iterable[tuple[str, str]]) -> str:
-    """A message: what is wrong, and under it names and what there is to say of them.
+    """Return a message: what is wrong, and under it names and what there is to say of them.
 
     Example:
         >>> print(told("they differ", [("input", "X = 1 0"), ("first", "phi(X) = 2 0")]))
@@ -39,7 +39,7 @@ def told(head: str, lines: Iterable[tuple[str, str]]) -> str:
 
 
 def shown_sparsely(x: Any) -> str:
-    """A matrix in one line; of a large one the entries that are not zero, by coordinate and token.
+    """Return a matrix in one line; of a large one the entries that are not zero, by coordinate and token.
 
     Example:
         >>> import numpy as np
@@ -53,7 +53,7 @@ def shown_sparsely(x: Any) -> str:
 
 
 def power_of_ten(chance: Fraction) -> str:
-    """A power of ten that is at least this probability, as it is written.
+    """Return a power of ten that is at least this probability, as it is written.
 
     Example:
         >>> power_of_ten(Fraction(3, 95)), power_of_ten(Fraction(1))

@@ -98,7 +98,7 @@ def _lines(found: Comparison) -> list[tuple[str, str]]:
 
 
 def _compare_maps(one: Weights | PolynomialMap, other: Weights | PolynomialMap, tokens: int | None) -> None:
-    """All coefficients of both."""
+    """Compare all coefficients of both."""
     __tracebackhide__ = True
     said = {found.architecture.tokens for found in (one, other) if isinstance(found, PolynomialMap)}
     said |= set() if tokens is None else {tokens}

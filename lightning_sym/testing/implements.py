@@ -184,7 +184,7 @@ def assert_implements(
 
 
 def _products(architecture: Architecture, trials: int) -> int:
-    """A rough number for all evaluations together, one of them `d t a + t^2 d` products a layer and head."""
+    """Return a rough number for all evaluations together, one of them `d t a + t^2 d` products a layer and head."""
     t, wide = architecture.tokens, max(*architecture.widths, *architecture.attention_ranks)
     products = architecture.parameter_count * t + architecture.heads * architecture.depth * t * t * 2 * wide
     return int(products) * (trials + 100)

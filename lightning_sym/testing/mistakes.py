@@ -22,7 +22,7 @@ _EXCHANGED = {"Q": "K", "K": "Q", "bQ": "bK", "bK": "bQ", "gQ": "gK", "gK": "gQ"
 def recognized(
     truth: ExactOutputs | EnclosedOutputs, weights: Weights, caller: Caller, inputs: list[ObjectArray]
 ) -> str:
-    """A usual mistake that explains all these outputs, in words; empty if none does. A guess, for the reader."""
+    """Return a usual mistake that explains all these outputs, in words; empty if none does. A guess, for the reader."""
     weights.require_numbers("the networks that are tried")
     if not isinstance(truth, ExactOutputs):
         return ""
@@ -37,7 +37,7 @@ def recognized(
 
 
 def _mistakes(weights: Weights, tokens: int) -> Iterator[tuple[str, Weights, bool]]:
-    """Networks that are often meant for this one; in the last place, whether tokens stand in the other order."""
+    """Yield networks that are often meant for this one; in the last place, whether tokens stand in the other order."""
     named, form = weights.numbers(), weights.form
     sources = {name: _renamed(name, _EXCHANGED) for name in named}
     if named.keys() == {*sources.values()}:
@@ -60,13 +60,13 @@ def _mistakes(weights: Weights, tokens: int) -> Iterator[tuple[str, Weights, boo
 
 
 def _renamed(name: str, words: dict[str, str]) -> str:
-    """The name with another word in front, if it is among these."""
+    """Return the name with another word in front, if it is among these."""
     word, place = split(name)
     return words.get(word, word) + place
 
 
 def _without(weights: Weights) -> Iterator[tuple[str, Weights]]:
-    """Networks that lack a variant of attention, or have it in another of its usual ways."""
+    """Yield networks that lack a variant of attention, or have it in another of its usual ways."""
     named, form = weights.numbers(), weights.form
 
     def kept(left_out: set[str]) -> dict[str, ObjectArray]:
@@ -97,7 +97,7 @@ def _without(weights: Weights) -> Iterator[tuple[str, Weights]]:
 
 
 def _in_turn(weights: Weights) -> Iterator[tuple[str, ObjectArray]]:
-    """The weights such that head `h` has the keys that stand at `h` modulo the number of groups."""
+    """Yield the weights such that head `h` has the keys that stand at `h` modulo the number of groups."""
     network = weights.architecture(1)
     groups = network.key_heads or 1
     each = network.heads // groups

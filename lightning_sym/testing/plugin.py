@@ -10,7 +10,7 @@ MOST_SHOWN = 6
 
 
 def pytest_assertrepr_compare(op: str, left: Any, right: Any) -> list[str] | None:
-    """Which matrices of two networks differ, and how; of anything else pytest says what it always says.
+    """Return which matrices of two networks differ, and how; of anything else pytest says what it always says.
 
     Example:
         >>> from lightning_sym import Weights

@@ -37,7 +37,7 @@ def architectures(
     max_tokens: int = 3,
     options: Collection[str] = (),
 ) -> SearchStrategy[Architecture]:
-    """Networks up to these sizes; they shrink to one layer of width one without options.
+    """Return networks up to these sizes; they shrink to one layer of width one without options.
 
     Args:
         max_depth: layers.
@@ -81,7 +81,7 @@ def architectures(
 def exact_weights(
     network: Architecture, *, bound: int = 3, denominator: int = 1, kinds: Collection[str] | None = None
 ) -> SearchStrategy[Weights]:
-    """Exact weights of a network, with its form: any, and those where geometry is special.
+    """Return exact weights of a network, with its form: any, and those where geometry is special.
 
     Args:
         network: the shape; the weights do not depend on its tokens.
@@ -154,20 +154,20 @@ def _heads(network: Architecture, layer: int) -> list[str]:
 
 
 def _in_first_row(row: ObjectArray, rows: int) -> ObjectArray:
-    """A matrix that is zero but for its first row."""
+    """Return a matrix that is zero but for its first row."""
     result = np.full((rows, row.shape[1]), Fraction(0), dtype=object)
     result[0] = row[0]
     return result
 
 
 def _zero(named: Matrices, network: Architecture, layer: int, source: Source) -> None:
-    """The values of a layer are zero."""
+    """Make the values of a layer zero."""
     for head in _heads(network, layer):
         named[f"V{head}"] = named[f"V{head}"] * 0
 
 
 def _rank_one(named: Matrices, network: Architecture, layer: int, source: Source) -> None:
-    """Queries, keys and values of a layer have rank one at most."""
+    """Make queries, keys and values of a layer of rank one at most."""
     for head in _heads(network, layer):
         for letter in "QKV":
             rows, columns = named[letter + head].shape
@@ -175,7 +175,7 @@ def _rank_one(named: Matrices, network: Architecture, layer: int, source: Source
 
 
 def _equal_heads(named: Matrices, network: Architecture, layer: int, source: Source) -> None:
-    """All heads of a layer are its first."""
+    """Make all heads of a layer its first."""
     first, *others = _heads(network, layer)
     for letter in "QKVO":
         for head in others if letter + first in named else []:
@@ -183,7 +183,7 @@ def _equal_heads(named: Matrices, network: Architecture, layer: int, source: Sou
 
 
 def _skew(named: Matrices, network: Architecture, layer: int, source: Source) -> None:
-    """The attention matrix of a layer is skew-symmetric: `q p^T - p q^T`, or zero where there is one row."""
+    """Make the attention matrix of a layer skew: `q p^T - p q^T`, or zero where there is one row."""
     for head in _heads(network, layer):
         query = named[f"Q{head}"].copy()
         query[2:] = Fraction(0)
@@ -194,7 +194,7 @@ def _skew(named: Matrices, network: Architecture, layer: int, source: Source) ->
 
 
 def _boundary(named: Matrices, network: Architecture, layer: int, source: Source) -> None:
-    """`A = h q^T` and `V = v h^T`: functions that are limits of others, on the boundary for one layer."""
+    """Make `A = h q^T` and `V = v h^T`: functions that are limits of others, on the boundary for one layer."""
     for head in _heads(network, layer):
         rows, columns = named[f"V{head}"].shape
         h = source(1, columns)
@@ -205,7 +205,7 @@ def _boundary(named: Matrices, network: Architecture, layer: int, source: Source
 
 
 def _shared_factors(named: Matrices, network: Architecture, layer: int, source: Source) -> None:
-    """The quadratic forms of the first two layers have a linear factor in common: `(w x)(q x)` and `(w x)(m V x)`."""
+    """Give the forms of the first two layers a linear factor in common: `(w x)(q x)` and `(w x)(m V x)`."""
     one, two = (_heads(network, i)[0] for i in (1, 2))
     rank, width = named[f"Q{one}"].shape
     w = source(1, width)

@@ -40,7 +40,7 @@ SHARP = Fraction(1, 2**20)
 
 
 def what_is_rounded(architecture: Architecture) -> list[str]:
-    """What floats cannot do exactly in this network, by name; none where outputs are compared exactly.
+    """Return what floats cannot do exactly in this network, by name; none where outputs are compared exactly.
 
     Example:
         >>> what_is_rounded(Architecture((2, 2), (2,), 2, query_key_norm=0))
@@ -57,7 +57,7 @@ def what_is_rounded(architecture: Architecture) -> list[str]:
 
 
 def exactly(architecture: Architecture, weights: Weights, bound: int) -> Callable[[ObjectArray], ObjectArray]:
-    """The outputs of a lightning network at integer inputs up to a bound: in machine integers where these suffice.
+    """Return the outputs of a lightning network at integer inputs up to a bound: machine integers if they suffice.
 
     They do if no intermediate result has more bits: the forward pass is one of the programs of `docs/exact-floats.md`.
 
@@ -90,20 +90,20 @@ class ExactOutputs:
         self.values = exactly(architecture, weights, self.bound)
 
     def output(self, x: ObjectArray) -> ObjectArray:
-        """The outputs, as they are shown."""
+        """Return the outputs, as they are shown."""
         return self.values(x)
 
     def shown(self, found: ObjectArray) -> ObjectArray:
-        """What a function returned, as it is shown."""
+        """Return what a function returned, as it is shown."""
         return map_entries(lambda y: "not finite" if y is None else y, found)
 
     def wrong(self, x: ObjectArray, found: ObjectArray) -> tuple[int, int] | None:
-        """The first place where an output differs."""
+        """Return the first place where an output differs."""
         places = np.argwhere(found != self.values(x))
         return None if not len(places) else (int(places[0][0]), int(places[0][1]))
 
     def by_how_much(self, x: ObjectArray, found: ObjectArray, place: tuple[int, int]) -> str:
-        """Both numbers."""
+        """Return both numbers."""
         return f": {self.shown(found)[place]} instead of {self.values(x)[place]}"
 
 
@@ -132,7 +132,7 @@ class EnclosedOutputs:
         return np.array(outputs.flint.tolist(), dtype=object)
 
     def _sizes(self, x: ObjectArray) -> ObjectArray:
-        """What the outputs would be without any cancellation: of a lightning network it may be all of them."""
+        """Return what the outputs would be without any cancellation: of a lightning network it may be all of them."""
         network = replace(self._architecture, gated=sizes_of_gate(self._architecture.gate))
         form = form_of(network)._replace(rotation=any_signs)
         matrices = [BallMatrix.of(abs(matrix)) for matrix in self._weights.numbers().values()]
@@ -140,16 +140,16 @@ class EnclosedOutputs:
         return np.array(outputs.flint.tolist(), dtype=object)
 
     def output(self, x: ObjectArray) -> ObjectArray:
-        """The outputs, as they are shown: rounded."""
+        """Return the outputs, as they are shown: rounded."""
         with precision(BITS[0]):
             return map_entries(lambda ball: f"{float(ball.mid()):.17g}", self._balls(x))
 
     def shown(self, found: ObjectArray) -> ObjectArray:
-        """What a function returned, as it is shown."""
+        """Return what a function returned, as it is shown."""
         return map_entries(lambda y: "not finite" if y is None else f"{float(y):.17g}", found)
 
     def wrong(self, x: ObjectArray, found: ObjectArray) -> tuple[int, int] | None:
-        """The first place where an output is certainly too far off.
+        """Return the first place where an output is certainly too far off.
 
         Raises:
             NotDecided: no precision in `BITS` makes the balls small enough to tell.
@@ -175,7 +175,7 @@ class EnclosedOutputs:
     def _distances(
         self, x: ObjectArray, found: ObjectArray
     ) -> tuple[dict[tuple[int, int], tuple[Fraction, Fraction | None]], Fraction]:
-        """Bounds of how far off each output is, and the unit: the distance of floats at the largest one.
+        """Return bounds of how far off each output is, and the unit: the distance of floats at the largest one.
 
         Softmax has weights that add up to one; without it terms may cancel, and the largest sum of their sizes counts.
         """
@@ -189,7 +189,7 @@ class EnclosedOutputs:
         return {(int(k), int(j)): distance(ball, number) for ((k, j), ball), number in pairs}, unit
 
     def by_how_much(self, x: ObjectArray, found: ObjectArray, place: tuple[int, int]) -> str:
-        """How many units it is off there."""
+        """Return how many units it is off there."""
         if found[place] is None:
             return ": not finite"
         with precision(BITS[0]):
@@ -200,7 +200,7 @@ class EnclosedOutputs:
 
 
 def unit_in_last_place(size: Fraction, floats: Floats) -> Fraction:
-    """The distance of neighbouring floats at this size.
+    """Return the distance of neighbouring floats at this size.
 
     Example:
         >>> from lightning_sym.testing.exact_floats import FLOATS
@@ -224,7 +224,7 @@ def _require_float(entry: Fraction, floats: Floats, name: str) -> None:
 
 
 def _step(architecture: Architecture, weights: Weights) -> Fraction:
-    """A power of two, at most 1, such that scores of the first layer are no larger than `LARGEST_SCORE`."""
+    """Return a power of two, at most 1, such that scores of the first layer are no larger than `LARGEST_SCORE`."""
     x = np.full((architecture.input_width, 1), Fraction(GRID), dtype=object)
     if architecture.embed is not None:
         x = abs(weights["E"]) @ x
@@ -235,7 +235,7 @@ def _step(architecture: Architecture, weights: Weights) -> Fraction:
 
 
 def _largest_score(architecture: Architecture, weights: Weights, x: ObjectArray) -> Fraction:
-    """A bound for the scores of the first layer, where no entry is larger than in the column `x`."""
+    """Return a bound for the scores of the first layer, where no entry is larger than in the column `x`."""
 
     def seen(letter: str, place: str) -> ObjectArray:
         found: ObjectArray = abs(weights[letter + place]) @ x

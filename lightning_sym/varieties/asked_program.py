@@ -80,7 +80,10 @@ class AskedProgram:
             thread.start()
 
     def _talk(self) -> None:
-        """Writing and reading may block as long as the program pleases: not in the thread that looks at the clock."""
+        """Write lines and read answers, in a thread that may block as long as the program pleases.
+
+        It is not the thread that looks at the clock.
+        """
         source, sink = self._process.stdout, self._process.stdin
         assert source is not None  # noqa: S101 - for the type checker
         assert sink is not None  # noqa: S101 - for the type checker
@@ -95,7 +98,7 @@ class AskedProgram:
             self._answers.put(answer)
 
     def _listen(self) -> None:
-        """Its standard error must be read, or it waits; but however much it says, little is kept."""
+        """Read the program's standard error, as it waits otherwise; however much it says, keep little."""
         source = self._process.stderr
         assert source is not None  # noqa: S101 - for the type checker
         with suppress(OSError, ValueError):
@@ -111,7 +114,7 @@ class AskedProgram:
         self.end()
 
     def __call__(self, x: Sequence[Sequence[Fraction]], digits: int) -> list[list[str]]:
-        """One question.
+        """Return one question.
 
         Raises:
             BadInput: the program has ended, or takes too long, or answers with another number of words.
@@ -133,7 +136,7 @@ class AskedProgram:
         return [words[k * columns : (k + 1) * columns] for k in range(self.rows)]
 
     def _end_said(self, line: bytes) -> str:
-        """Why there is no whole line: how the program ended, and the last that it said on its standard error."""
+        """Return why there is no whole line: how the program ended, and the last that it said on its standard error."""
         if len(line) >= LONGEST_LINE:
             return f"got one of more than {LONGEST_LINE:,} characters"
         with suppress(subprocess.TimeoutExpired):

@@ -41,7 +41,7 @@ def recover_from_answers(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> SoftmaxRecovery:
-    r"""The weights of a one-head softmax network from what it answers, exact or in rigorous balls.
+    r"""Return the weights of a one-head softmax network from what it answers, exact or in rigorous balls.
 
     Args:
         ask: called as `ask(x, digits)`, `x` the rows of a `d_0 x t` matrix of `Fraction`, all finite decimals; it
@@ -102,7 +102,7 @@ class _Conversation:
         )
 
     def _ask(self, x: Rows, what: str) -> ObjectArray:
-        """One question, its answer looked at before anything is computed."""
+        """Return one question, its answer looked at before anything is computed."""
         rows, columns = self.shape.output_width, self.shape.tokens
         if self.progress is not None:
             self.progress(what, len(self.asked), self.plan.queries)
@@ -128,7 +128,7 @@ class _Conversation:
         return recovery(*said)
 
     def answer(self) -> SoftmaxRecovery:
-        """With balls of the precision that the digits need."""
+        """Return the answer, with balls of the precision that the digits need."""
         # where all tokens are equal the output is `V~ x`: the columns of `V~`
         units = unit_vectors(self.shape.input_width)
         outputs = [self._ask(tuple((x,) * self.shape.tokens for x in unit), "asking for V~") for unit in units]
@@ -200,7 +200,7 @@ class _Conversation:
     def _layer(
         self, i: int, directions: list[tuple[int, ...]], attention: list[ObjectArray], value: ObjectArray
     ) -> ObjectArray | str:
-        """The matrix of a layer, or why there is none."""
+        """Return the matrix of a layer, or why there is none."""
         t, d = self.shape.tokens, self.shape.input_width
         arithmetic, wanted = self.arithmetic, 3 ** (i - 1)
         form = two_token_form(self.plan.architecture.normalization, t)  # type: ignore[arg-type]
@@ -222,7 +222,7 @@ class _Conversation:
         return arithmetic.matrix(directions, rows, f"A~{i}")
 
     def _coefficient(self, i: int, line: Line, value: ObjectArray) -> Any:
-        r"""The coefficient of $\varepsilon^{2 \cdot 3^{i-1}}$ in $\sigma_l$ along a line, enclosed."""
+        r"""Return the coefficient of $\varepsilon^{2 \cdot 3^{i-1}}$ in $\sigma_l$ along a line, enclosed."""
         nodes, t, arithmetic = self.plan.nodes[i - 1], self.shape.tokens, self.arithmetic
         y, m = (np.array(v, dtype=object) for v in (line.difference, line.mean))
         row = arithmetic.best_row(value, y)

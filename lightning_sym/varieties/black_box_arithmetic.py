@@ -55,39 +55,39 @@ class BlackBoxArithmetic(Protocol):
     bits: int
 
     def entry(self, measured: Interval) -> Any:
-        """An entry of `V~`; `None` if there is none."""
+        """Return an entry of `V~`; `None` if there is none."""
 
     def is_zero(self, value: ObjectArray) -> bool | None:
-        """Whether a matrix is zero; `None` where that is not known."""
+        """Return whether a matrix is zero; `None` where that is not known."""
 
     def directions(self, attention: Sequence[ObjectArray], value: ObjectArray) -> Directions:
-        """Independent directions that show the next layer."""
+        """Return independent directions that show the next layer."""
 
     def best_row(self, value: ObjectArray, y: ObjectArray) -> int:
-        """The row `v` of `V~` with the largest `v y`."""
+        """Return the row `v` of `V~` with the largest `v y`."""
 
     def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Any:
-        """The sum of the terms that are interpolated, at a node: `(mean - v m) / (v y)`, less what is left out."""
+        """Return the sum of the terms that are interpolated, at a node: `(mean - v m) / (v y)`, less what is left."""
 
     def combined(self, values: list[Any], multipliers: list[Fraction]) -> Any:
-        """A combination."""
+        """Return a combination."""
 
     def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
-        r"""$u^\top A m$, `u` the direction: what is measured less what known layers make, divided."""
+        r"""Return $u^\top A m$, `u` the direction: what is measured less what known layers make, divided."""
 
     def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
-        r"""`A` from the $u^\top A$, or why there is none."""
+        r"""Return `A` from the $u^\top A$, or why there is none."""
 
     def is_known(self, attention: ObjectArray) -> bool:
-        """Whether more is known of the matrix than its bound."""
+        """Return whether more is known of the matrix than its bound."""
 
     def shown(
         self, attention: Sequence[ObjectArray], value: ObjectArray
     ) -> tuple[list[ObjectArray], ObjectArray, Fraction | None]:
-        """Rational matrices, and how far at most they are from the true ones."""
+        """Return rational matrices, and how far at most they are from the true ones."""
 
     def disagrees(self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[Question]) -> int | None:
-        """The number of an answer that these weights certainly do not give."""
+        """Return the number of an answer that these weights certainly do not give."""
 
 
 def _bits(plan: QueryPlan) -> int:
@@ -104,7 +104,7 @@ class ExactArithmetic:
         self.common = plan.common
 
     def _only(self, measured: Interval) -> Fraction | None:
-        """The multiple of one over the common denominator inside; `None` if there is none."""
+        """Return the multiple of one over the common denominator inside; `None` if there is none."""
         low, high = (self.common * (measured.middle + s * measured.radius) for s in (-1, 1))
         if floor(high) > ceil(low):
             raise ProgramError("the digits that were planned do not tell two fractions apart")
@@ -114,16 +114,19 @@ class ExactArithmetic:
         return number is not None and number.denominator <= (self.plan.denominators or 0)
 
     def entry(self, measured: Interval) -> Any:
-        """An entry of `V~`; `None` if there is none."""
+        """Return an entry of `V~`; `None` if there is none."""
         found = self._only(measured)
         return found if self._bounded(found) else None
 
     def is_zero(self, value: ObjectArray) -> bool | None:
-        """Whether a matrix is zero."""
+        """Return whether a matrix is zero."""
         return is_zero(value)
 
     def directions(self, attention: Sequence[ObjectArray], value: ObjectArray) -> Directions:
-        """There are enough among short vectors, as the forms are not zero (Lemma 9 of `docs/softmax-fibers.md`)."""
+        """Return independent directions that show the next layer.
+
+        There are enough among short vectors, as the forms are not zero (Lemma 9 of `docs/softmax-fibers.md`).
+        """
         row = next(r for r in value if any(r))
 
         def fits(y: tuple[int, ...]) -> bool:
@@ -135,27 +138,27 @@ class ExactArithmetic:
         return found
 
     def best_row(self, value: ObjectArray, y: ObjectArray) -> int:
-        """The row `v` of `V~` with the largest `v y`."""
+        """Return the row `v` of `V~` with the largest `v y`."""
         return int(np.argmax([abs(x) for x in value @ y]))
 
     def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Any:
-        """The sum of the terms that are interpolated, at a node."""
+        """Return the sum of the terms that are interpolated, at a node."""
         across = row @ y
         return Interval((mean.middle - row @ m) / across, mean.radius / abs(across) + left_out)
 
     def combined(self, values: list[Any], multipliers: list[Fraction]) -> Any:
-        """A combination."""
+        """Return a combination."""
         pairs = list(zip(values, multipliers, strict=True))
         middle = sum((c * v.middle for v, c in pairs), Fraction(0))
         return Interval(middle, sum((abs(c) * v.radius for v, c in pairs), Fraction(0)))
 
     def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
-        r"""$u^\top A m$, which has the common denominator."""
+        r"""Return $u^\top A m$, which has the common denominator."""
         scale = factor * leading**2
         return self._only(Interval((measured.middle - already) / scale, measured.radius / abs(scale)))
 
     def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
-        r"""`A` from the $u^\top A$, within all bounds, or why there is none."""
+        r"""Return `A` from the $u^\top A$, within all bounds, or why there is none."""
         found = unique_solution(directions, rows)
         assert found is not None  # noqa: S101 - directions are independent
         attention: ObjectArray = map_entries(Fraction, found)
@@ -166,17 +169,17 @@ class ExactArithmetic:
         return attention
 
     def is_known(self, attention: ObjectArray) -> bool:
-        """It is exact."""
+        """Return that it is known: it is exact."""
         return True
 
     def shown(
         self, attention: Sequence[ObjectArray], value: ObjectArray
     ) -> tuple[list[ObjectArray], ObjectArray, Fraction | None]:
-        """As they are."""
+        """Return the matrices as they are, with no bound of an error."""
         return list(attention), value, None
 
     def disagrees(self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[Question]) -> int | None:
-        """The number of an answer that these weights certainly do not give; every output is known well enough."""
+        """Return the number of an answer that these weights certainly do not give; outputs are known well enough."""
         error = Fraction(1, 10**self.plan.digits)
         for number, question in enumerate(asked):
             for doubling in range(6):
@@ -199,15 +202,15 @@ class BallArithmetic:
         self.plan, self.bits = plan, _bits(plan)
 
     def entry(self, measured: Interval) -> Any:
-        """An entry of `V~`."""
+        """Return an entry of `V~`."""
         return ball(*measured)
 
     def is_zero(self, value: ObjectArray) -> bool | None:
-        """That it is not zero may be known."""
+        """Return `False` where it is known not to be zero, else `None`."""
         return False if any(x.abs_lower() > 0 for x in value.ravel()) else None
 
     def directions(self, attention: Sequence[ObjectArray], value: ObjectArray) -> Directions:
-        """Those at which what is divided by is largest, if it is certainly not zero."""
+        """Return those at which what is divided by is largest, if it is certainly not zero."""
         d = value.shape[1]
 
         def size(u: tuple[int, ...]) -> Any:
@@ -222,25 +225,25 @@ class BallArithmetic:
         return basis_of((u for least, u in sized if least > 0), d)
 
     def best_row(self, value: ObjectArray, y: ObjectArray) -> int:
-        """The row `v` of `V~` with the largest `v y`."""
+        """Return the row `v` of `V~` with the largest `v y`."""
         sizes = [x.abs_lower() for x in value @ map_entries(ball, y)]
         return sizes.index(max(sizes))
 
     def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Any:
-        """The sum of the terms that are interpolated, at a node."""
+        """Return the sum of the terms that are interpolated, at a node."""
         value = (ball(*mean) - row @ map_entries(ball, m)) / (row @ map_entries(ball, y))
         return value + ball(Fraction(0), left_out)
 
     def combined(self, values: list[Any], multipliers: list[Fraction]) -> Any:
-        """A combination."""
+        """Return a combination."""
         return sum(v * ball(c) for v, c in zip(values, multipliers, strict=True))
 
     def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
-        r"""$u^\top A m$."""
+        r"""Return $u^\top A m$, in a ball."""
         return (measured - already) / (ball(factor) * leading**2)
 
     def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
-        r"""`A` from the $u^\top A$, if it may keep its bound."""
+        r"""Return `A` from the $u^\top A$ if it may keep its bound, or why there is none."""
         inverse = unique_solution(directions, np.eye(len(directions), dtype=int))
         assert inverse is not None  # noqa: S101 - directions are independent
         attention: ObjectArray = map_entries(ball, inverse) @ np.array(rows, dtype=object)
@@ -249,14 +252,14 @@ class BallArithmetic:
         return attention
 
     def is_known(self, attention: ObjectArray) -> bool:
-        """Whether all balls are finite, and smaller than the bound."""
+        """Return whether all balls are finite, and smaller than the bound."""
         pairs = [middle_and_radius(x) for x in attention.ravel()]
         return all(pair is not None and pair[1] < self.plan.bound for pair in pairs)
 
     def shown(
         self, attention: Sequence[ObjectArray], value: ObjectArray
     ) -> tuple[list[ObjectArray], ObjectArray, Fraction | None]:
-        """Decimals, and one power of ten for all."""
+        """Return the matrices in decimals, and one power of ten that bounds all their errors."""
         pairs = [middle_and_radius(x) for m in (*attention, value) for x in m.ravel()]
         known = [pair for pair in pairs if pair is not None]
         if len(known) < len(pairs):
@@ -273,7 +276,7 @@ class BallArithmetic:
         return decimals, map_entries(rounded, value), Fraction(10) ** -places
 
     def disagrees(self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[Question]) -> int | None:
-        """The number of an answer that no weights in these balls give."""
+        """Return the number of an answer that no weights in these balls give."""
         error = Fraction(1, 10**self.plan.digits)
         for number, question in enumerate(asked):
             output = _output(attention, value, question.input, self.plan)
@@ -284,7 +287,7 @@ class BallArithmetic:
 
 
 def _output(attention: Sequence[ObjectArray], value: ObjectArray, x: Any, plan: QueryPlan) -> ObjectArray:
-    """What a network with these virtual weights answers, all tokens of it, in balls; zeros behind the known layers."""
+    """Return what a network with these virtual weights answers, all tokens, in balls; zeros behind known layers."""
     shape, d = plan.architecture, plan.architecture.input_width
     one, zero = (np.array(m, dtype=object) for m in (np.eye(d, dtype=int), np.zeros((d, d), dtype=int)))
     plain = Architecture((*[d] * shape.depth, shape.output_width), (d,) * shape.depth, shape.tokens, SOFTMAX)

@@ -108,7 +108,7 @@ class Ideal:
         return len(self.pieces) - 1
 
     def plan(self) -> dict[int, Indices]:
-        """The monomials of the next degree, by weight.
+        """Return the monomials of the next degree, by weight.
 
         Raises:
             TooLarge: they, or the largest matrix of their values, do not fit into memory, or the degree into `work`.
@@ -125,12 +125,13 @@ class Ideal:
         return monomials
 
     def seconds(self, monomials: dict[int, Indices]) -> float:
-        """A rough estimate of the time that the next degree takes at least: whether there are new equations, and how
-        long it takes to expand them, is not known before."""
+        """Return a rough estimate of the time that the next degree takes at least: whether there are new equations, and
+        how long it takes to expand them, is not known before.
+        """
         return sum(self._seconds(len(rows)) for rows in monomials.values())
 
     def _seconds(self, count: int) -> float:
-        """For a weight of the next degree with so many monomials."""
+        """Return the seconds for a weight of the next degree with so many monomials."""
         has_multiples = any(len(piece.equations) for piece in self.pieces[-1].values())
         return price_of_weight(count, self.degree + 1, has_multiples=has_multiples).seconds
 
@@ -152,7 +153,7 @@ class Ideal:
         self.pieces.append(pieces)
 
     def _values_at(self, i: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
-        """What computes the values modulo a prime; those modulo the primes before it are kept."""
+        """Return what computes the values modulo a prime; those modulo the primes before it are kept."""
         p, memory = MORE_PRIMES[i], max(0, self.memory - 8 * i * points * len(self.system))
         generator = np.random.default_rng([self.seed, degree, p])
         return lambda: self.system.at_random_points(generator, points, p, memory=memory, work=self.work)
@@ -188,7 +189,7 @@ class Ideal:
         return PieceOfWeight(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
 
     def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[Any]]:
-        """The multiples, by a coordinate, of the equations one degree lower, in this weight."""
+        """Yield the multiples, by a coordinate, of the equations one degree lower, in this weight."""
         grading, lower = self.grading, self.pieces[self.degree]
         keys: Indices | None = None
         for i in range(grading.count):
@@ -209,7 +210,7 @@ class Ideal:
             yield result
 
     def _with_different_last(self, code: int, rows: Indices, p: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-        """Multiples with different last monomials modulo `p`, which are independent, and where these monomials are."""
+        """Return multiples with different last monomials modulo `p`, so independent, and where these monomials are."""
         last = np.zeros(len(rows), dtype=np.bool_)
         found: list[npt.NDArray[Any]] = [np.zeros((0, len(rows)), dtype=np.int64)]
         if not self._any_below:
@@ -226,7 +227,7 @@ class Ideal:
     def _row_basis(
         self, code: int, rows: Indices, basis: npt.NDArray[Any], last: npt.NDArray[np.bool_], free: Indices, p: int
     ) -> npt.NDArray[Any]:
-        """A largest set of multiples, in this weight, that are independent modulo `p`.
+        """Return a largest set of multiples, in this weight, that are independent modulo `p`.
 
         Those of `_with_different_last`, which are nearly always as many, and only for the others an elimination.
         Equations are known by their coefficients in the free monomials.
@@ -252,7 +253,7 @@ class Ideal:
     def _new_generators(
         self, code: int, rows: Indices, values: list[Lazy], known: npt.NDArray[Any]
     ) -> tuple[list[Terms], bool]:
-        """Verified equations that `known` does not span, and whether it is proved that no multiple does."""
+        """Return verified equations that `known` does not span, and whether no multiple does is proved."""
         kernels: list[npt.NDArray[np.float64]] = []
         duals: list[npt.NDArray[np.float64]] = []
         primes: list[int] = []
@@ -297,7 +298,7 @@ class Ideal:
         return new, False
 
     def _verified(self, guesses: list[tuple[int, ...] | None], rows: Indices) -> list[Terms]:
-        """The equations with these coefficients, if all of them hold."""
+        """Return the equations with these coefficients, if all of them hold."""
         known = [guess for guess in guesses if guess is not None]
         if len(known) < len(guesses):
             return []
@@ -310,7 +311,7 @@ class Ideal:
     def _are_zero_on_multiples(
         self, code: int, rows: Indices, columns: Indices, functionals: list[tuple[int, ...] | None]
     ) -> bool:
-        """Whether these functionals of the columns are zero, over the integers, on every multiple."""
+        """Return whether these functionals of the columns are zero, over the integers, on every multiple."""
         if None in functionals:
             return False
         z = np.array(functionals, dtype=object).T

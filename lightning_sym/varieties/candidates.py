@@ -73,7 +73,7 @@ class Misfit(NamedTuple):
 
 
 def one_token_rows(phi: PolynomialMap) -> list[Any]:
-    """The first output where all tokens but the first are zero, in the letters `x_k_1`."""
+    """Return the first output where all tokens but the first are zero, in the letters `x_k_1`."""
     d, t = phi.architecture.widths[0], phi.architecture.tokens
     ring = PolynomialRing(entry_names("x", d, t)[0::t])
     rows = []
@@ -84,7 +84,7 @@ def one_token_rows(phi: PolynomialMap) -> list[Any]:
 
 
 def candidates(phi: PolynomialMap, ranks: tuple[int, ...], failures: list[str], work: Work) -> Iterator[Candidate]:
-    """All candidates over the complex numbers, up to rescaling and conjugation; the map is not zero at one token.
+    """Yield all candidates over the complex numbers, up to rescaling and conjugation; the map is not zero at one token.
 
     Raises:
         BadInput: the network has an option.
@@ -99,7 +99,7 @@ def candidates(phi: PolynomialMap, ranks: tuple[int, ...], failures: list[str], 
 
 
 def misfit(candidate: Candidate, shape: Architecture) -> Misfit | None:
-    """Why a candidate does not belong to the shape over the real numbers, or `None` (`docs/recover.md`, Section 2)."""
+    """Return why a candidate does not belong to the shape over the reals, or `None` (`docs/recover.md`, Section 2)."""
     shape.require_plain("whether virtual weights belong to a shape")
     reasons = []
     for i, (a, width) in enumerate(zip(candidate.attention, shape.attention_ranks, strict=True), start=1):
@@ -133,7 +133,7 @@ def misfit(candidate: Candidate, shape: Architecture) -> Misfit | None:
 
 
 def _not_real(candidate: Candidate, i: int, width: int) -> str | None:
-    """Why a quadratic form of rank at most `2 width` is none of a real matrix of rank `width`."""
+    """Return why a quadratic form of rank at most `2 width` is none of a real matrix of rank `width`."""
     a = candidate.attention[i - 1]
     if not candidate.real or candidate.pairs[i - 1] is not None:
         return None
@@ -152,7 +152,7 @@ def _not_real(candidate: Candidate, i: int, width: int) -> str | None:
 
 
 def _minor(matrix: ObjectArray, rank: int) -> str:
-    """Rows and columns of a minor that is not zero, in words."""
+    """Return rows and columns of a minor that is not zero, in words."""
     columns = echelon(matrix)[1]
     rows = echelon(matrix.T)[1]
     size = " and ".join(
@@ -181,7 +181,7 @@ def price_of_products(phi: PolynomialMap) -> Price:
 
 
 def not_of_one_layer(phi: PolynomialMap) -> Difference | None:
-    """A coefficient that is not what the array of products of Proposition A.5 makes it, if there is one."""
+    """Return a coefficient that is not what the array of products of Proposition A.5 makes it, if there is one."""
     d, d_out = phi.architecture.widths
     products = product_coefficients(phi)
     known = phi.ring_coefficients()
@@ -215,11 +215,11 @@ class LayerForms:
             self.b[k, m] = self.forms.ring.from_terms(terms)
 
     def name(self, k: int, m: int) -> str:
-        """The form in words: where it stands in `phi`."""
+        """Return the form in words: where it stands in `phi`."""
         return f"b_{k + 1}_{m + 1} = {_cut(str(self.b[k, m]))}, what x_{k + 1}_1 has in row {m + 1} of token 1,"
 
     def candidates(self, failures: list[str]) -> Iterator[Candidate]:
-        """All $(A, V)$ over the complex numbers up to rescaling and conjugation; some form is not zero."""
+        """Yield all $(A, V)$ over the complex numbers up to rescaling and conjugation; some form is not zero."""
         k0, m0 = next(index for index, form in np.ndenumerate(self.b) if not form.is_zero())
         whole: Any = self.b[k0, m0]
         factors = whole.factor()[1]

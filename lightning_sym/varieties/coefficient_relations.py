@@ -50,7 +50,7 @@ def price_of_kernel(rows: int, columns: int, bits: int) -> Price:
 def relations_of(
     members: list[Key], coefficients: Mapping[Key, Any], memory: int, work: Work
 ) -> Iterator[tuple[Key, dict[Key, Fraction]]]:
-    """Each coefficient in those before it that are independent; these are themselves.
+    """Yield each coefficient in those before it that are independent; these are themselves.
 
     Raises:
         TooLarge: the linear problem does not fit into `memory` bytes, or into `work`.
@@ -120,7 +120,7 @@ def combined(combinations: Mapping[Any, Mapping[int, Fraction]], values: Sequenc
 
 
 def exact_coefficient(value: Any) -> Any:
-    """An exact number, flint's among them; what is a polynomial over SymPy's rationals already stays."""
+    """Return an exact number, flint's among them; what is a polynomial over SymPy's rationals already stays."""
     if hasattr(value, "ring"):
         return value
     is_flint = hasattr(value, "p") and hasattr(value, "q") and not hasattr(value, "is_Rational")

@@ -67,7 +67,7 @@ class Cone:
         return comb(self.size, self.rank) ** (1 if self.symmetric or self.rows is not None else 2)
 
     def spaces(self, inside: Indices) -> Iterator[tuple[int, list[Indices]]]:
-        """Fixed points over the subspace with these coordinates: Euler number, and the weights of the linear space."""
+        """Yield fixed points over the subspace of these coordinates: Euler number, weights of the linear space."""
         if self.rows is not None:
             for chosen in combinations(inside, self.rank):
                 rows: list[Indices] = [(s,) for s in chosen]
@@ -80,7 +80,7 @@ class Cone:
                 yield _tangent(left, inside) * _tangent(right, inside), list(product(left, right))
 
     def segre(self, inside: Indices, most: int) -> list[int]:
-        r"""Pushed forward to the flag variety and restricted to a fixed point: the classes of degree 0 to `most`.
+        r"""Return classes of degree 0 to `most`, pushed forward to the flag variety, at a fixed point.
 
         These are $\pi_* h^{c + j}$, `c` the dimension above, `h` the hyperplane class.
         """
@@ -101,7 +101,7 @@ def _integer(value: Fraction) -> int:
 
 
 def _tangent(chosen: Indices, inside: Indices) -> int:
-    """The Euler number of a Grassmannian at a fixed point; coordinate `i` has weight `i`."""
+    """Return the Euler number of a Grassmannian at a fixed point; coordinate `i` has weight `i`."""
     number = 1
     for s in chosen:
         for q in inside:
@@ -111,7 +111,7 @@ def _tangent(chosen: Indices, inside: Indices) -> int:
 
 
 def _complete_homogeneous(values: Sequence[int], most: int) -> list[int]:
-    """The complete homogeneous symmetric polynomials of degree 0 to `most`."""
+    """Return the complete homogeneous symmetric polynomials of degree 0 to `most`."""
     series = [1] + [0] * most
     for value in values:
         for k in range(1, most + 1):
@@ -120,7 +120,10 @@ def _complete_homogeneous(values: Sequence[int], most: int) -> list[int]:
 
 
 def flags(sizes: Sequence[int]) -> Iterator[tuple[int, list[Indices]]]:
-    """Fixed points of the variety of flags of these dimensions, the first one all: Euler number, coordinates."""
+    """Yield fixed points of the variety of flags of these dimensions: Euler number and coordinates.
+
+    The first dimension is that of the whole space.
+    """
 
     def below(spaces: list[Indices], euler: int) -> Iterator[tuple[int, list[Indices]]]:
         if len(spaces) == len(sizes):
@@ -133,7 +136,7 @@ def flags(sizes: Sequence[int]) -> Iterator[tuple[int, list[Indices]]]:
 
 
 def flag_dimension(sizes: Sequence[int]) -> int:
-    """Dimension of the variety of flags of these dimensions.
+    """Return the dimension of the variety of flags of these dimensions.
 
     Example:
         >>> flag_dimension([3, 2, 1]), flag_dimension([4, 4, 2])
@@ -143,7 +146,7 @@ def flag_dimension(sizes: Sequence[int]) -> int:
 
 
 def fixed_points(sizes: Sequence[int], cones: Sequence[Cone]) -> int:
-    """How many summands the sum over fixed points has.
+    """Return how many summands the sum over fixed points has.
 
     Example:
         >>> fixed_points([3, 2], [Cone(1, 2, 2, 1, symmetric=True)])
@@ -156,7 +159,9 @@ def fixed_points(sizes: Sequence[int], cones: Sequence[Cone]) -> int:
 
 
 def intersection_number(sizes: Sequence[int], cones: Sequence[Cone]) -> int:
-    r"""$\int (\sum_i e_i h_i)^D$ over all flags with a point of each cone on it, up to scale; `D` the dimension.
+    r"""Return $\int (\sum_i e_i h_i)^D$ over all flags with a point of each cone on it, up to scale.
+
+    `D` is the dimension.
 
     Args:
         sizes: the dimensions of the subspaces, falling, the first one of all.

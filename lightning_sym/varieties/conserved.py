@@ -121,7 +121,7 @@ class ConservedQuantities(Result):
         return sum(self.new)
 
     def values(self, weights: Weights) -> dict[str, ObjectArray]:
-        """The quantities at given weights, exactly: matrices of `Fraction` by their formulas.
+        """Return the quantities at given weights, exactly: matrices of `Fraction` by their formulas.
 
         Raises:
             ShapeError: the weights are of another network.
@@ -141,7 +141,7 @@ class ConservedQuantities(Result):
         return {q.name: q.value(weights.matrices) for q in self.quantities}
 
     def expressions(self) -> dict[str, ImmutableMatrix]:
-        """The quantities in SymPy: matrices by their formulas, in the symbols of `polynomial_map`.
+        """Return the quantities in SymPy: matrices by their formulas, in the symbols of `polynomial_map`.
 
         Example:
             >>> found = conserved_quantities(Architecture((1, 1), (1,), 2))
@@ -156,11 +156,11 @@ class ConservedQuantities(Result):
         return {q.name: sympy.ImmutableMatrix(q.value(symbols)) for q in self.quantities}
 
     def __repr__(self) -> str:
-        """As it would be typed."""
+        """Return the call that makes these quantities, as it would be typed."""
         return f"conserved_quantities({self.architecture!r}{f', seed={self.seed}' if self.seed else ''})"
 
     def lines(self) -> Lines:
-        """As the command prints it."""
+        """Return the lines as the command prints them."""
         rank, parameters = self.lie_ranks[-1], self.architecture.parameter_count
         number = bounds_in_words(self.lower, self.upper, "certified: the two bounds below meet")
         by_shape = "the function is one of a number for each layer, and of E and U" if self.tried else ""
@@ -203,7 +203,7 @@ def _level(
     generator: np.random.Generator,
     report: Callable[[int, int], None],
 ) -> npt.NDArray[np.int64]:
-    """Rows of brackets of one length, as many at once as fit."""
+    """Return rows of brackets of one length, as many at once as fit."""
     _, each = sweep_bytes(architecture, None)
     most = max(1, _SWEEP_BYTES // (each * 2**length))  # duals in duals: twice the entries for each bracket
     blocks = []
@@ -231,7 +231,7 @@ def conserved_quantities(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> ConservedQuantities:
-    r"""The independent quantities that gradient flow keeps, for any loss and data, and their certified number.
+    r"""Return the independent quantities that gradient flow keeps, for any loss and data, and their certified number.
 
     The metric is the Euclidean one on the weights as they are stored: $Q, K, V$, and $O$, $E$, $U$ where there are any.
     Each quantity listed is the moment of a linear symmetry, whose identity is proved before; that it is orthogonal to
@@ -286,7 +286,7 @@ def conserved_quantities(
 def _at_a_point(
     architecture: Architecture, quantities: tuple[Quantity, ...], seeds: tuple[int, int], report: Progress, budget: Work
 ) -> ConservedQuantities:
-    """Both bounds at a random point modulo a prime."""
+    """Return both bounds at a random point modulo a prime."""
     p, generator, parameters = PRIMES[seeds[1]], np.random.default_rng(seeds), architecture.parameter_count
     point = random_weights(architecture, generator, p)
     names = [name for name, _ in architecture.weight_shapes()]
@@ -317,7 +317,7 @@ def _at_a_point(
 
 
 def _increments(blocks: Sequence[npt.NDArray[np.int64]], p: int, report: Callable[[int, int], None]) -> tuple[int, ...]:
-    """For each block of rows, by how much it raises the rank."""
+    """Return for each block of rows by how much it raises the rank."""
     sizes = tuple(len(block) for block in blocks)
     if rank_mod_p(np.concatenate(blocks), p) == sum(sizes):
         return sizes

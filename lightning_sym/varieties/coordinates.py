@@ -54,7 +54,7 @@ class Coordinate:
     weight: tuple[int, ...]
 
     def monomial(self) -> str:
-        """The monomial in the inputs, as `x_1_1^2*x_2_2`."""
+        """Return the monomial in the inputs, as `x_1_1^2*x_2_2`."""
         tokens = self.token
         powers = [(divmod(i, tokens), e) for i, e in enumerate(self.exponents) if e]
         return "*".join(f"x_{k + 1}_{j + 1}" + (f"^{e}" if e > 1 else "") for (k, j), e in powers)
@@ -90,12 +90,15 @@ class CoordinateSystem:
         return f"coordinate_system({self.architecture!r})"
 
     def blocks(self) -> tuple[tuple[int, int], ...]:
-        """The parts of a torus weight that are permuted: inputs, and outputs unless they are the same stream."""
+        """Return the parts of a torus weight that are permuted: inputs, and outputs unless they are the same stream."""
         inputs = self.network.input_width
         return ((0, inputs),) if is_tied(self.network) else ((0, inputs), (inputs, inputs + self.network.output_width))
 
     def permuted(self, order: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
-        """Where each coordinate goes when place `i` of the weights goes to `order[i]`; None if not to a coordinate."""
+        """Return where each coordinate goes when place `i` of the weights goes to `order[i]`.
+
+        `None` if one does not go to a coordinate.
+        """
         inputs, tokens = self.network.input_width, self.network.tokens
         tied = is_tied(self.network)
         places = self._places
@@ -129,7 +132,7 @@ class CoordinateSystem:
         return next(i for i, (_, exponents) in enumerate(self.keys) if sum(exponents) == 1)
 
     def of_coefficients(self, coefficients: Mapping[tuple[int, int, tuple[int, ...]], Any]) -> list[Fraction] | None:
-        """The coordinates of a map with these coefficients; None unless it lies in the linear span.
+        """Return the coordinates of a map with these coefficients; None unless it lies in the linear span.
 
         Args:
             coefficients: by row and token of the output, from 1, and exponents of all inputs; those that are missing
@@ -148,7 +151,7 @@ class CoordinateSystem:
         return values if sum(map(self._repetitions, expected)) == len(given) else None
 
     def _key(self, row: int, token: int, exponents: tuple[int, ...]) -> Key:
-        """Which coefficient of the smallest network is this one of the map asked for (Proposition 1)."""
+        """Return which coefficient of the smallest network is this one of the map asked for (Proposition 1)."""
         few, tokens, width = self.network.tokens, self.architecture.tokens, self.network.input_width
         seen = [i for i in range(tokens) if i != token and any(exponents[i::tokens])]
         if len(seen) >= few or (self.architecture.causal and seen and seen[-1] > token):
@@ -157,7 +160,7 @@ class CoordinateSystem:
         return row, tuple(0 if i is None else exponents[k * tokens + i] for k in range(width) for i in columns)
 
     def _repetitions(self, key: Key) -> int:
-        """How many coefficients of the map asked for are this one, if its first tokens are those that it has."""
+        """Return how many coefficients of the map asked for are this one, if its first tokens are those that it has."""
         few, tokens = self.network.tokens, self.architecture.tokens
         seen = [j for j in range(few - 1) if any(key[1][j::few])]
         if seen != list(range(len(seen))):
@@ -172,7 +175,7 @@ class CoordinateSystem:
         memory: int = DEFAULT_MEMORY,
         work: Work | None = None,
     ) -> npt.NDArray[np.float64]:
-        """The coordinates at random weights modulo `p`, `coordinates x points`: all weights, none in normal form.
+        """Return the coordinates at random weights modulo `p`, `coordinates x points`: none in normal form.
 
         Raises:
             TooLarge: they do not fit into `memory` bytes, or their computation into `work`.
@@ -194,7 +197,7 @@ class CoordinateSystem:
         return values
 
     def at(self, weights: Weights) -> list[Fraction]:
-        """The coordinates of the function of exact weights.
+        """Return the coordinates of the function of exact weights.
 
         Raises:
             ShapeError: the weights are of another network.
@@ -215,7 +218,7 @@ class CoordinateSystem:
 def coordinate_system(
     architecture: Architecture, *, memory: int = DEFAULT_MEMORY, work: Work | None = None
 ) -> CoordinateSystem:
-    """The coordinates of the linear span of the functions of a network.
+    """Return the coordinates of the linear span of the functions of a network.
 
     Exact: the coefficients are polynomials in the letters of the normal weights, their linear relations are found and
     solved over the rationals.
@@ -267,7 +270,7 @@ def coordinate_system(
 
 
 def _coefficients(network: Architecture, memory: int, work: Work) -> dict[Key, Any]:
-    """The coefficients of the last output token, as polynomials in the letters of the normal weights."""
+    """Return the coefficients of the last output token, as polynomials in the letters of the normal weights."""
     require_memory(100 * network.parameter_count, memory, "the weights of the polynomial map")
     require_memory(network.parameter_count**2, memory, "the letters of the polynomial map")  # one has exponents of all
     price = Price("objects")
@@ -294,7 +297,7 @@ def _coefficients(network: Architecture, memory: int, work: Work) -> dict[Key, A
 
 
 def _most_terms(network: Architecture, matrices: list[tuple[str, Any]]) -> int:
-    """No more than the sum of the coefficients, positive integers, or than monomials of the right degrees.
+    """Return a bound on terms: the sum of coefficients, positive integers, or monomials of the right degrees.
 
     The sum is the value at all-ones letters and inputs. An output has degree at most `3^(l-i)` in all matrices of one
     kind in layer `i`.
@@ -314,7 +317,7 @@ def _most_terms(network: Architecture, matrices: list[tuple[str, Any]]) -> int:
 
 
 def _order(network: Architecture, key: Key) -> tuple[Any, ...]:
-    """Coefficients of more different tokens are shorter, and come first; the order is kept by permutations."""
+    """Return an order's key, coefficients of more different tokens first: they are shorter. Permutations keep it."""
     row, exponents = key
     seen = sum(any(exponents[j :: network.tokens]) for j in range(network.tokens))
     return (-seen, row, [-e for e in exponents])
@@ -331,7 +334,7 @@ def _weight(network: Architecture, key: Key) -> tuple[int, ...]:
 
 
 def _spread(exponents: tuple[int, ...], few: int, tokens: int) -> tuple[int, ...]:
-    """Exponents for more tokens: the last token stays the last one."""
+    """Return exponents for more tokens: the last token stays the last one."""
     result: list[int] = []
     for start in range(0, len(exponents), few):
         row = exponents[start : start + few]

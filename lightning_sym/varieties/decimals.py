@@ -17,7 +17,7 @@ LONGEST = 300_000
 
 
 def decimal(number: Fraction, places: int) -> str:
-    """The number rounded to so many digits behind the point.
+    """Return the number rounded to so many digits behind the point.
 
     Example:
         >>> decimal(Fraction(-2, 3), 4), decimal(Fraction(5), 0)
@@ -30,7 +30,7 @@ def decimal(number: Fraction, places: int) -> str:
 
 
 def exact_decimal(number: Fraction) -> str:
-    """A rational number that is a finite decimal, with as many digits as it has.
+    """Return a rational number that is a finite decimal, with as many digits as it has.
 
     Raises:
         BadInput: it is none.
@@ -51,7 +51,7 @@ def exact_decimal(number: Fraction) -> str:
 
 
 def answered(value: object, digits: int) -> Fraction:
-    """A number of an answer: a decimal with at least so many digits behind the point.
+    """Return a number of an answer: a decimal with at least so many digits behind the point.
 
     Raises:
         BadInput: it is none, or has too few digits.
@@ -76,7 +76,7 @@ def answered(value: object, digits: int) -> Fraction:
 
 
 def _integer(digits: str) -> int:
-    """An integer of any length; Python's own `int` refuses beyond 4,300 digits."""
+    """Return an integer of any length; Python's own `int` refuses beyond 4,300 digits."""
     if len(digits) <= 4000:
         return int(digits)
     half = len(digits) // 2
@@ -84,7 +84,7 @@ def _integer(digits: str) -> int:
 
 
 def least_power_of_ten(number: Fraction) -> int:
-    """The least `e` such that a positive number is at most $10^e$.
+    """Return the least `e` such that a positive number is at most $10^e$.
 
     Example:
         >>> least_power_of_ten(Fraction(1, 10)), least_power_of_ten(Fraction(11)), least_power_of_ten(Fraction(1))

@@ -97,7 +97,7 @@ class VarietyDegree(Result):
     tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     def __repr__(self) -> str:
-        """As it would be typed."""
+        """Return the call that makes this degree, as it would be typed."""
         return f"variety_degree({self.architecture!r})"
 
     _sentences = (
@@ -130,7 +130,7 @@ class _DegreeShape:
 
 
 def _shape(network: Architecture) -> _DegreeShape:
-    """Section 1 of `docs/degree.md`: `r`, `w`, `alpha`, `m`, and `k` of Section 2, are named as there."""
+    """Return the shape, with `r`, `w`, `alpha`, `m` and `k` as Sections 1 and 2 of `docs/degree.md` name them."""
     if network.depth > LARGEST_DEPTH:
         raise TooLarge(f"the degree must be asked of at most {LARGEST_DEPTH:,} layers, got {network.depth:,}")
     depth, values = network.depth, network.value_ranks or (None,) * network.depth
@@ -163,7 +163,7 @@ def _shape(network: Architecture) -> _DegreeShape:
 
 
 def _two_full_layers(shape: _DegreeShape, tokens: int) -> bool:
-    """Two layers of full rank, and tokens enough: Theorem 2."""
+    """Return whether there are two layers of full rank, and tokens enough: Theorem 2."""
     first, second, *_ = shape.cones
     width = shape.sizes[0]
     full = all(cone.size == cone.rank == width and not cone.symmetric for cone in (first, second))
@@ -173,7 +173,7 @@ def _two_full_layers(shape: _DegreeShape, tokens: int) -> bool:
 def variety_degree(
     architecture: Architecture, work: float = DEFAULT_WORK, progress: Progress | None = None
 ) -> VarietyDegree:
-    r"""The degree of the Zariski closure of the set of functions (the neuromanifold), by theorems of `docs/degree.md`.
+    r"""Return the degree of the Zariski closure of the set of functions, by theorems of `docs/degree.md`.
 
     Known are one layer, masked or not, with or without skip connection; every depth at one token; and for more tokens
     every depth where one of the first two layers has rank one, and two layers of full rank. Nothing is guessed: all
@@ -204,7 +204,7 @@ def variety_degree(
 
 
 def degree_within(architecture: Architecture, budget: Work) -> VarietyDegree:
-    """As `variety_degree`, as one of several questions that share a budget."""
+    """Return what `variety_degree` does, as one of several questions that share a budget."""
     architecture.require("the degree of the variety", LIGHTNING)
     asked = _AskedDegree(architecture, budget)
     found, tried = ask(asked, DEGREES, budget)
@@ -225,7 +225,7 @@ class _AskedDegree:
         return _shape(self.network)
 
     def answer(self, degree_of: Callable[[], tuple[int, DegreeSource]]) -> VarietyDegree:
-        """A number of intersections, by how many points each fiber has.
+        """Return a number of intersections, by how many points each fiber has.
 
         Raises:
             TooLarge: it has too many digits.
@@ -247,7 +247,7 @@ class _AskedDegree:
         return VarietyDegree(self.network, degree, source, top + 1, shape.points)
 
     def intersections(self) -> tuple[int, DegreeSource]:
-        """Theorem 1."""
+        """Return the intersection number of Theorem 1, and where it comes from."""
         shape, flag = self.shape, flag_dimension(self.shape.sizes)
         if flag:
             weights = max(cone.size for cone in shape.cones) ** 2 + self.network.output_width * shape.sizes[-1]
@@ -257,7 +257,7 @@ class _AskedDegree:
 
 
 def _by_span(asked: _AskedDegree) -> VarietyDegree | None:
-    """Degree one where the functions fill a linear space, which two bounds show."""
+    """Return degree one where the functions fill a linear space, which two bounds show."""
     network, span = asked.network, counted_bounds(asked.network)[0].get(Evidence.SPAN)
     if span is None or span > min(LARGEST_SPAN, network.parameter_count) or network.parameter_count > MOST_PARAMETERS:
         return None
@@ -266,7 +266,7 @@ def _by_span(asked: _AskedDegree) -> VarietyDegree | None:
 
 
 def _two_layers(shape: _DegreeShape) -> int:
-    r"""Theorem 2: the intersection number of two layers of full rank, less the share of the base locus.
+    r"""Return the intersection number of two layers of full rank, less the share of the base locus (Theorem 2).
 
     With `n` the width: $h = 3 h_1 + h_2 + h_3$ to the power `D`, less the integral over
     $B = \mathbb{P}^{n-1} \times \mathbb{P}^{n-1} \times \mathbb{P}(\wedge^2) \times Y$ of $(1 + h)^D / c(N)$, with

@@ -51,7 +51,7 @@ def equations(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> Equations:
-    """The equations of M up to a degree, as far as memory and work allow.
+    """Return the equations of M up to a degree, as far as memory and work allow.
 
     Args:
         architecture: a lightning network; heads, masks, value ranks, skip connections and embeddings are allowed. Or a
@@ -90,7 +90,7 @@ def successive_equations(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> Iterator[Equations]:
-    """As `equations`, and what is known after each degree: whoever stops early keeps what is finished.
+    """Yield what `equations` knows after each degree: whoever stops early keeps what is finished.
 
     Example:
         >>> for found in successive_equations(Architecture((2, 1), (2,), tokens=2), 4):
@@ -113,7 +113,7 @@ def equations_within(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Iterator[Equations]:
-    """As `successive_equations`, as one of several questions that share a budget."""
+    """Yield what `successive_equations` does, as one of several questions that share a budget."""
     require_integer(seed, "the seed")
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)
@@ -156,7 +156,7 @@ class _Known(NamedTuple):
 
 
 def _of_network(architecture: Architecture, seed: int, memory: int, budget: Work, report: Progress) -> _Known:
-    """The closure of a network."""
+    """Return the closure of a network."""
     architecture.require("the ideal of the closure", LIGHTNING)
     require_codes(smallest_network(architecture))
     report("coordinates", 0, 1)
@@ -167,7 +167,7 @@ def _of_network(architecture: Architecture, seed: int, memory: int, budget: Work
 
 
 def _of_map(phi: PolynomialMap, seed: int, memory: int, budget: Work, report: Progress) -> _Known:
-    """The closure of a map of one's own."""
+    """Return the closure of a map of one's own."""
     if isinstance(phi.shape, Architecture):
         raise BadInput("equations must be asked of the Architecture of a network, or of a map of one's own")
     report("coordinates", 0, 1)
@@ -220,7 +220,7 @@ def _result(architecture: Architecture | PolynomialMap, ideal: Ideal, known: _Kn
 
 
 def _dimension(network: Architecture, seed: int, memory: int, work: Work, progress: Progress) -> CertifiedDimension:
-    """The dimension of M, by the smallest network: the others have no other functions, up to repetition."""
+    """Return the dimension of M, by the smallest network: the others have no other functions, up to repetition."""
     parameters = network.parameter_count
     seconds = _DIMENSION + price_of_jacobian(network, parameters).seconds
     work.spend(seconds, f"the dimension ({parameters:,} parameters)")
@@ -228,7 +228,7 @@ def _dimension(network: Architecture, seed: int, memory: int, work: Work, progre
 
 
 def _degree_by_theorem(architecture: Architecture, work: Work) -> int | None:
-    """The degree of M where a theorem gives it without long work."""
+    """Return the degree of M where a theorem gives it without long work."""
     theorem = Work(min(_LONGEST_THEOREM, work.left))
     try:
         return degree_within(architecture, theorem).degree
@@ -239,7 +239,7 @@ def _degree_by_theorem(architecture: Architecture, work: Work) -> int | None:
 
 
 def _continued(found: Equations, last: int) -> Equations:
-    """With the Hilbert function of a linear space or a hypersurface up to a degree."""
+    """Return equations with the Hilbert function of a linear space or a hypersurface up to a degree."""
     values, n = list(found.hilbert_function), found.linear_span
     first = min(found.counts, default=None)
     values += [

@@ -21,7 +21,7 @@ MOST_TERMS = 40
 
 
 def answer_lines(found: Any) -> Lines:
-    """What is known, by name."""
+    """Return what is known, by name."""
     values = ["undecided" if value is None else f"{value:,}" for value in found.hilbert_function]
     lines = [found.subject, ("linear span", f"dimension {found.linear_span:,}")]
     if not found.is_cone:
@@ -53,7 +53,7 @@ def answer_lines(found: Any) -> Lines:
 
 
 def as_text(found: Any) -> str:
-    """What the command prints: what is known, the coordinates, the equations."""
+    """Return what the command prints: what is known, the coordinates, the equations."""
     text = [text_table(with_proof(answer_lines(found))), "", *map(str, found.coordinates[:MOST_COORDINATES])]
     if len(found.coordinates) > MOST_COORDINATES:
         text.append(f"... {len(found.coordinates):,} coordinates in all")
@@ -66,7 +66,7 @@ def as_text(found: Any) -> str:
 
 
 def exponents(terms: Terms, count: int) -> dict[tuple[int, ...], int]:
-    """Coefficients by the exponents of all coordinates."""
+    """Return coefficients by the exponents of all coordinates."""
     result = {}
     for monomial, coefficient in terms.items():
         powers = [0] * count
@@ -77,7 +77,7 @@ def exponents(terms: Terms, count: int) -> dict[tuple[int, ...], int]:
 
 
 def equation_text(terms: Terms, found: Any, form: str = "macaulay2", most: int | None = MOST_TERMS) -> str:
-    """An equation as a sum; of more than `most` terms the first ones."""
+    """Return an equation as a sum; of more than `most` terms the first ones."""
     names = [c.name for c in found.coordinates]
     shown = dict(list(terms.items())[:most])
     more = "" if len(shown) == len(terms) else f" + ... ({len(terms):,} terms)"
@@ -85,7 +85,7 @@ def equation_text(terms: Terms, found: Any, form: str = "macaulay2", most: int |
 
 
 def in_format(found: Any, form: str) -> str:
-    """All coordinates and equations for a computer algebra system; JSON has the ring and the ideal."""
+    """Return all coordinates and equations for a computer algebra system; JSON has the ring and the ideal."""
     require_format(form)
     what, name = found.subject
     comments = [
@@ -98,7 +98,7 @@ def in_format(found: Any, form: str) -> str:
 
 
 def as_latex(found: Any) -> str:
-    """The first equations, for a notebook."""
+    """Return the first equations, for a notebook."""
     rows = []
     names = [f"c_{{{i + 1}}}" for i in range(len(found.system))]
     for degree, some in found.terms.items():

@@ -40,22 +40,22 @@ class FormRing:
         self.ring = PolynomialRing([*names, ROOT])
 
     def lift(self, polynomial: Polynomial) -> Polynomial:
-        """A polynomial in the coordinates alone, as an element of this ring."""
+        """Return a polynomial in the coordinates alone, as an element of this ring."""
         return self.ring.from_terms({(*map(int, m), 0): c for m, c in polynomial.to_dict().items()})
 
     def degree(self, polynomial: Polynomial) -> int:
-        """Degree in the coordinates, of a form that is not zero."""
+        """Return the degree in the coordinates, of a form that is not zero."""
         return sum(map(int, polynomial.monoms()[0][:-1]))
 
     def linear(self, field: NumberField, coefficients: Sequence[Element]) -> Polynomial:
-        """A linear form."""
+        """Return a linear form."""
         total = self.ring.constant(Fraction(0))
         for x, c in zip(self.ring.generators, coefficients, strict=False):
             total += field.lifted(c, self.ring) * x
         return total
 
     def coefficients(self, field: NumberField, polynomial: Polynomial) -> dict[tuple[int, ...], Element]:
-        """By monomial in the coordinates."""
+        """Return the coefficients by monomial in the coordinates."""
         grouped: dict[tuple[int, ...], list[Any]] = {}
         for exponents, c in field.reduced(polynomial, self.ring).to_dict().items():
             *monomial, power = map(int, exponents)
@@ -63,7 +63,7 @@ class FormRing:
         return {monomial: field.element(c) for monomial, c in grouped.items()}
 
     def vector(self, field: NumberField, polynomial: Polynomial) -> ObjectArray:
-        """The coefficients of a linear form."""
+        """Return the coefficients of a linear form."""
         known = self.coefficients(field, polynomial)
         result = np.empty(self.d, dtype=object)
         for k in range(self.d):
@@ -71,7 +71,7 @@ class FormRing:
         return result
 
     def symmetric_matrix(self, field: NumberField, polynomial: Polynomial) -> ObjectArray:
-        """The symmetric matrix of a quadratic form."""
+        """Return the symmetric matrix of a quadratic form."""
         known = self.coefficients(field, polynomial)
         result = np.empty((self.d, self.d), dtype=object)
         for i, j in np.ndindex(self.d, self.d):
@@ -80,7 +80,7 @@ class FormRing:
         return result
 
     def value_at(self, field: NumberField, polynomial: Polynomial, point: Sequence[int]) -> Element:
-        """The value at a point with integer coordinates."""
+        """Return the value at a point with integer coordinates."""
         total = field.of(0)
         for monomial, c in self.coefficients(field, polynomial).items():
             factor = 1
@@ -90,7 +90,7 @@ class FormRing:
         return total
 
     def divided(self, field: NumberField, polynomial: Polynomial, form: Sequence[Element]) -> Polynomial | None:
-        """The quotient by a linear form one of whose coefficients is 1; `None` if there is a remainder."""
+        """Return the quotient by a linear form one of whose coefficients is 1; `None` if there is a remainder."""
         k = next(i for i, c in enumerate(form) if c == 1)
         rest = self.linear(field, [field.of(0) if i == k else -c for i, c in enumerate(form)])
         by_power: dict[int, dict[tuple[int, ...], Any]] = {}
@@ -110,7 +110,7 @@ class FormRing:
 def linear_factor(
     forms: FormRing, factor: Polynomial, *, all_of_them: bool
 ) -> tuple[NumberField, list[Polynomial]] | None:
-    """A linear factor of a form that is irreducible over the rationals, of degree two or three, and what is left.
+    """Return a linear factor of a form irreducible over the rationals, of degree two or three, and what is left.
 
     Args:
         forms: the ring.
@@ -163,7 +163,7 @@ def linear_factor(
 
 
 def _on_line(polynomial: Polynomial, direction: Sequence[int], start: Sequence[int]) -> Polynomial:
-    """The values at `s direction - start`, as a polynomial in `s`."""
+    """Return the values at `s direction - start`, as a polynomial in `s`."""
     line = PolynomialRing(["s"])
     (s,) = line.generators
     points = [b * s - line.constant(Fraction(a)) for a, b in zip(start, direction, strict=True)]
@@ -183,7 +183,7 @@ def _at(theta: Element, polynomial: Polynomial) -> Element:
 def _all_three(
     forms: FormRing, field: NumberField, linear: Sequence[Element], factor: Polynomial
 ) -> tuple[NumberField, list[Polynomial]]:
-    """The three conjugate factors of a cubic form over the field of a root and the square root of the discriminant."""
+    """Return the three conjugate factors of a cubic form over the field of a root and the discriminant's root."""
     c0, c1, c2, _ = field.minimal_polynomial
     discriminant = c2**2 * c1**2 - 4 * c1**3 - 4 * c2**3 * c0 + 18 * c2 * c1 * c0 - 27 * c0**2
     larger, into, root = field.with_square_root(discriminant)

@@ -87,7 +87,7 @@ class Grading:
         self.orbit_size = cache(self._orbit_size)
 
     def _keeps(self, block: tuple[int, int]) -> bool:
-        """Whether all neighbours in the block can be exchanged: they generate its permutations."""
+        """Return whether all neighbours in the block can be exchanged: they generate its permutations."""
         for i in range(block[0], block[1] - 1):
             order = list(range(self.length))
             order[i], order[i + 1] = i + 1, i
@@ -111,7 +111,7 @@ class Grading:
             raise TooLarge(_TOO_LONG.format(degree))
 
     def weight(self, code: int) -> tuple[int, ...]:
-        """The weight with this code."""
+        """Return the weight with this code."""
         digits = []
         for _ in range(self.length):
             code, digit = divmod(code, self.radix)
@@ -119,7 +119,7 @@ class Grading:
         return tuple(digits)
 
     def _orbit_size(self, code: int) -> int:
-        """How many weights the permutations make of this one."""
+        """Return how many weights the permutations make of this one."""
         weight = self.weight(code)
         return prod(
             factorial(stop - start) // prod(factorial(n) for n in Counter(weight[start:stop]).values())
@@ -127,14 +127,14 @@ class Grading:
         )
 
     def _dominant(self, code: int) -> tuple[int, tuple[int, ...]]:
-        """The dominant weight of the orbit, and the order that carries it to this one."""
+        """Return the dominant weight of the orbit, and the order that carries it to this one."""
         weight, order = self.weight(code), list(range(self.length))
         for start, stop in self.blocks:
             order[start:stop] = sorted(range(start, stop), key=lambda i: -weight[i])
         return sum(weight[order[i]] * self.radix**i for i in range(self.length)), tuple(order)
 
     def orbit(self, code: int) -> list[tuple[int, ...]]:
-        """For each weight of the orbit of a dominant one the order that carries it there, the first one of these."""
+        """Return for each weight in the orbit of a dominant one the first order that carries it there."""
         weight = self.weight(code)
         found: dict[tuple[int, ...], tuple[int, ...]] = {}
         for parts in product(*(rearrangements(weight[start:stop]) for start, stop in self.blocks)):
@@ -147,14 +147,14 @@ class Grading:
         return [found[image] for image in sorted(found, reverse=True)]
 
     def _images(self, order: tuple[int, ...]) -> Indices:
-        """Where each coordinate goes under an order that `_keeps` allows."""
+        """Return where each coordinate goes under an order that `_keeps` allows."""
         found = self.system.permuted(order)
         if found is None:
             raise AssertionError("the permutations were tried before")
         return found
 
     def monomials(self, degree: int, memory: int, work: Work) -> dict[int, Indices]:
-        """The monomials of each dominant weight: sorted places of coordinates, one monomial a row, sorted.
+        """Return the monomials of each dominant weight: sorted places of coordinates, one monomial a row, sorted.
 
         Raises:
             TooLarge: there are too many for `memory` bytes, or for `work`.
@@ -190,7 +190,7 @@ class Grading:
         return rows, codes
 
     def _extended(self, rows: Indices, codes: Indices) -> tuple[Indices, Indices]:
-        """Each monomial times each coordinate that is not before its last one, in order."""
+        """Return each monomial times each coordinate that is not before its last one, in order."""
         last = rows[:, -1] if rows.shape[1] else np.zeros(len(rows), dtype=np.int64)
         counts = self.count - last
         source = np.repeat(np.arange(len(rows)), counts)
@@ -210,7 +210,7 @@ class Grading:
         return result
 
     def keys(self, monomials: Indices) -> Indices:
-        """One integer for each monomial, in their order."""
+        """Return one integer for each monomial, in their order."""
         result = np.zeros(len(monomials), dtype=np.int64)
         for column in monomials.T:
             result = result * self.count + column
@@ -218,7 +218,7 @@ class Grading:
 
 
 def rearrangements(digits: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """All different orders of some digits, each once.
+    """Yield all different orders of some digits, each once.
 
     Example:
         >>> list(rearrangements((1, 0, 1)))

@@ -160,7 +160,7 @@ def bracket_rows(
     size: int,
     generator: np.random.Generator,
 ) -> npt.NDArray[np.int64]:
-    """Values at the weights of random brackets `[F_1, [F_2, ... F_length]]` of gradients, one a row.
+    """Return values at the weights of random brackets `[F_1, [F_2, ... F_length]]` of gradients, one a row.
 
     Args:
         architecture: the network.
@@ -197,7 +197,7 @@ def _nested(length: int, gradient: Callable[[], Field]) -> Field:
 
 
 def price_of_brackets(architecture: Architecture, length: int, rows: int) -> Price:
-    """What so many rows of brackets take: the fields of one row over sizes, so often.
+    """Return what so many rows of brackets take: the fields of one row over sizes, so often.
 
     Example:
         >>> network = Architecture((8, 8), (2,), 2)
@@ -239,7 +239,7 @@ ONE_FUNCTION: TheoremRow[Any, int] = TheoremRow(
 
 
 def _kept_at_width_one(shape: Architecture) -> int:
-    """All weights, less a number for each layer and the entries of both ends, but for what is kept of the stream."""
+    """Return all weights, less a number for each layer and the entries of both ends, but for what is kept there."""
     ends = [size for size in (shape.embed, shape.unembed) if size is not None]
     scales = shape.depth - 1 + len(ends)
     if shape.skip and shape.normalization is None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def is_rank_one_layer(network: Architecture) -> bool:
-    """Whether this smallest network is the one of Proposition 7: one head of rank one, one output, several tokens.
+    """Return whether this smallest network is that of Proposition 7: one head of rank one, one output, t > 1.
 
     Raises:
         BadInput: the network has an option for which coordinates are not proved.
@@ -36,7 +36,7 @@ def is_rank_one_layer(network: Architecture) -> bool:
 
 
 def rank_one_value(width: int, degree: int) -> int:
-    """The Hilbert function of Proposition 7.
+    """Return the Hilbert function of Proposition 7.
 
     Example:
         >>> [rank_one_value(3, k) for k in range(4)]
@@ -109,11 +109,11 @@ def known_polynomial(found: Any) -> tuple[HilbertPolynomial | None, tuple[FellSh
 
 
 def formula(found: Any) -> str | None:
-    """The polynomial by binomial coefficients, as SymPy reads it; `found` is an `Equations`."""
+    """Return the polynomial by binomial coefficients, as SymPy reads it; `found` is an `Equations`."""
     known, _ = known_polynomial(found)
     return None if known is None else known.text
 
 
 def first_degree(found: Any) -> int:
-    """From which degree on the Hilbert function is the polynomial, where there is one."""
+    """Return from which degree on the Hilbert function is the polynomial, where there is one."""
     return max(0, found.degree - found.linear_span + 1) if found.is_complete and found.counts else 0

@@ -76,7 +76,7 @@ def _line_document(line: JetLine) -> dict[str, Any]:
 
 
 def load_jet(path: str | os.PathLike[str]) -> Jet:
-    """The jet of a JSON file.
+    """Return the jet of a JSON file.
 
     Raises:
         FileFormatError: the file cannot be read, or is not of its documented form.
@@ -90,7 +90,7 @@ def load_jet(path: str | os.PathLike[str]) -> Jet:
 
 
 def is_jet(content: bytes) -> bool:
-    """Whether a JSON text says that it is a jet; whether it is one, `read_jet` finds out.
+    """Return whether a JSON text says that it is a jet; whether it is one, `read_jet` finds out.
 
     Example:
         >>> is_jet(b'{"schema": "lightning-sym/phi/1"}')
@@ -100,7 +100,7 @@ def is_jet(content: bytes) -> bool:
 
 
 def read_jet(content: bytes) -> Jet:
-    """The jet of a JSON text.
+    """Return the jet of a JSON text.
 
     Raises:
         FileFormatError: it is not of its documented form.

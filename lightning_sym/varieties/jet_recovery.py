@@ -26,7 +26,7 @@ def recover_from_jet(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> SoftmaxRecovery:
-    r"""The weights of a one-head network with normalized scores from its jet, exact.
+    r"""Return the weights of a one-head network with normalized scores from its jet, exact.
 
     Args:
         jet: rational coefficients along lines.
@@ -141,7 +141,7 @@ class _AskedJet:
         return None
 
     def _compared(self) -> SoftmaxRecovery:
-        """The whole jet once more, as it must be."""
+        """Return the whole jet once more, as it must be."""
         for number, (line, known) in enumerate(zip(self.jet.series, self.known, strict=True), start=1):
             if (degree := self._wrong(line, known)) is not None:
                 return self.found.none(

@@ -130,7 +130,7 @@ def require_jets(architecture: Architecture) -> None:
 
 
 def price_of_lines(architecture: Architecture, lines: int, order: int) -> Price:
-    """What the series along some lines take, through all layers: the forward pass at two tokens, over sizes."""
+    """Return what the series along some lines take, through all layers: the forward pass at two tokens, over sizes."""
     architecture.require("recovery from a jet", PROVED)
     price = Price("series", series=order + 1)
     output_over_sizes(replace(architecture, tokens=2), price)
@@ -145,7 +145,7 @@ def softmax_jet(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> Jet:
-    r"""The jet of a network: what `recover_from_jet` asks for, exact.
+    r"""Return the jet of a network: what `recover_from_jet` asks for, exact.
 
     Args:
         weights: exact ones, of a network with one head and normalized scores.
@@ -189,7 +189,7 @@ def softmax_jet(
 
 
 def unit_vectors(width: int) -> list[Vector]:
-    """The unit vectors.
+    """Return the unit vectors.
 
     Example:
         >>> unit_vectors(2)[1]

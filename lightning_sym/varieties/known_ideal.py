@@ -193,7 +193,7 @@ class Equations(Result):
         return {degree: tuple(map(self.polynomial, some)) for degree, some in self.terms.items()}
 
     def polynomial(self, terms: Mapping[tuple[int, ...], int]) -> Poly:
-        """One of `terms` as a SymPy polynomial: there may be very many, and SymPy takes its time."""
+        """Return one of `terms` as a SymPy polynomial: there may be very many, and SymPy takes its time."""
 
         def exponents(monomial: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(np.bincount(monomial, minlength=len(self.system)).tolist())
@@ -201,7 +201,7 @@ class Equations(Result):
         return sympy.Poly.from_dict({exponents(m): c for m, c in terms.items()}, *self.symbols, domain=sympy.ZZ)
 
     def at(self, point: Weights | Mapping[Any, Any]) -> dict[int, list[Any]]:
-        """The values of the generators, by degree, at a function of the linear span.
+        """Return the values of the generators, by degree, at a function of the linear span.
 
         Args:
             point: exact weights of the network, or coefficients as `PolynomialMap.coefficients` gives them. For a map
@@ -219,7 +219,7 @@ class Equations(Result):
         return {degree: [_told(_value(terms, values)) for terms in some] for degree, some in self.terms.items()}
 
     def vanishes_at(self, point: Weights | Mapping[Any, Any]) -> bool:
-        """Whether a function lies in the linear span and satisfies every equation that was found.
+        """Return whether a function lies in the linear span and satisfies every equation that was found.
 
         `False` proves that it does not lie in M. The function of weights always does.
 
@@ -251,7 +251,7 @@ class Equations(Result):
         return {key: over.from_expr(sympy.sympify(value)) for key, value in point.items()}
 
     def tangent_dimension_bound(self, weights: Weights | Mapping[Any, Any]) -> int:
-        """An upper bound for the dimension of the tangent space of M at the function of these weights.
+        """Return an upper bound for the dimension of the tangent space of M at the function of these weights.
 
         The linear span less the rank, modulo a prime, of the Jacobian of the equations found; where the ideal is
         complete, and the prime is not unlucky, it is the dimension.
@@ -281,7 +281,7 @@ class Equations(Result):
         return self.linear_span - rank_mod_p(jacobian, p)
 
     def to_text(self, form: str) -> str:
-        """The ring and the ideal, ready to paste into a computer algebra system.
+        """Return the ring and the ideal, ready to paste into a computer algebra system.
 
         Args:
             form: `sympy`, `latex`, `macaulay2`, `singular`, `oscar`, `sage` or `json`.
@@ -295,7 +295,7 @@ class Equations(Result):
         return f"equations({self.asked!r}, {len(self.hilbert_function) - 1})"
 
     def lines(self) -> Lines:
-        """What is known, by name."""
+        """Return what is known, by name."""
         return equations_text.answer_lines(self)
 
     def __str__(self) -> str:
@@ -321,7 +321,7 @@ def _value(terms: Terms, values: list[Any]) -> Any:
 
 
 def _partial(monomial: tuple[int, ...], place: int, residues: list[int], p: int) -> int:
-    """The derivative of a monomial by one coordinate, modulo `p`."""
+    """Return the derivative of a monomial by one coordinate, modulo `p`."""
     result = monomial.count(place)
     rest = list(monomial)
     rest.remove(place)

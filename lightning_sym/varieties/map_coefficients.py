@@ -21,7 +21,7 @@ WHAT = "the weights of a polynomial map"
 
 
 def input_ring(architecture: Architecture, inputs: Sequence[Any] | None = None) -> PolynomialRing:
-    """The ring of the inputs `x_k_j`, or of the letters that somebody has in their places.
+    """Return the ring of the inputs `x_k_j`, or of the letters that somebody has in their places.
 
     Raises:
         BadInput: these are not as many different letters.
@@ -44,7 +44,7 @@ def input_ring(architecture: Architecture, inputs: Sequence[Any] | None = None) 
 
 
 def as_vector(given: Sequence[Any], architecture: Architecture) -> list[Any] | None:
-    """The coefficients, in a list or in one column; `None` if these are no numbers, or as many as there are outputs.
+    """Return the coefficients, in a list or one column; `None` if these are no numbers, or as many as outputs.
 
     Example:
         >>> as_vector([[1], [0], [0], [2]], Architecture((2, 1), (1,), 1))
@@ -67,7 +67,9 @@ def _rational(value: Any, what: str) -> Any:
 
 
 def entries_from_vector(numbers: Sequence[Any], ring: PolynomialRing, architecture: Architecture) -> Any:
-    """From all coefficients, in the order of `PolynomialMap.coefficient_vector()`; `d_l x t`.
+    """Return the entries, `d_l x t`, from all coefficients in the order of `coefficient_vector()`.
+
+    That is a method of `PolynomialMap`.
 
     Raises:
         BadInput: there are too many or too few, or one is no rational number.
@@ -90,7 +92,9 @@ def entries_from_vector(numbers: Sequence[Any], ring: PolynomialRing, architectu
 
 
 def entries_from_terms(given: Mapping[Any, Any], ring: PolynomialRing, architecture: Architecture) -> Any:
-    """From coefficients by output, token and exponents, as `PolynomialMap.coefficients()` gives them; `d_l x t`.
+    """Return the entries, `d_l x t`, from coefficients by output, token and exponents.
+
+    These are given as by `PolynomialMap.coefficients()`.
 
     Raises:
         BadInput: a place is none, or a coefficient is no rational number.

@@ -55,7 +55,7 @@ class MapCoordinate(Coordinate):
     inputs: tuple[str, ...]
 
     def monomial(self) -> str:
-        """The monomial in the inputs."""
+        """Return the monomial in the inputs."""
         powers = [f"{x}^{e}" if e > 1 else x for x, e in zip(self.inputs, self.exponents, strict=True) if e]
         return "*".join(powers) or "1"
 
@@ -101,11 +101,11 @@ class MapCoordinates:
         return len(self.keys)
 
     def blocks(self) -> tuple[tuple[int, int], ...]:
-        """No parts of a torus weight are permuted."""
+        """Return no blocks: no parts of a torus weight are permuted."""
         return ()
 
     def permuted(self, order: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
-        """Each coordinate stays where it is; no other order is known to keep the closure."""
+        """Return each coordinate's own place; no other order is known to keep the closure."""
         return np.arange(len(self)) if order == tuple(range(len(order))) else None
 
     def at_random_points(
@@ -116,7 +116,7 @@ class MapCoordinates:
         memory: int = DEFAULT_MEMORY,
         work: Work | None = None,
     ) -> npt.NDArray[np.float64]:
-        """The coordinates at random weights modulo `p`, `coordinates x points`.
+        """Return the coordinates at random weights modulo `p`, `coordinates x points`.
 
         Raises:
             TooLarge: they do not fit into `memory` bytes, or their computation into `work`.
@@ -140,7 +140,7 @@ class MapCoordinates:
         return np.mod(found, p)
 
     def at(self, weights: Any) -> list[Fraction]:
-        """The coordinates of the function of exact weights, given as `PolynomialMap.at` takes them.
+        """Return the coordinates of the function of exact weights, given as `PolynomialMap.at` takes them.
 
         Raises:
             BadInput: a weight is missing, or is no number.
@@ -150,7 +150,7 @@ class MapCoordinates:
         return found
 
     def of_coefficients(self, coefficients: Mapping[Key, Any]) -> list[Fraction] | None:
-        """The coordinates of a map with these coefficients; None unless it lies in the linear span.
+        """Return the coordinates of a map with these coefficients; None unless it lies in the linear span.
 
         Args:
             coefficients: as `PolynomialMap.coefficients` gives them; those that are missing are zero.
@@ -168,13 +168,13 @@ class MapCoordinates:
 def factors_of(
     values: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], points: int, p: int
 ) -> list[PrimeFieldMatrix]:
-    """The factors of monomials, whose places stand in a row each, at the first points: `points x monomials` each."""
+    """Return the factors of monomials, whose places stand in a row each, at first points: `points x monomials` each."""
     columns = np.ascontiguousarray(values[:, :points].T)
     return [PrimeFieldMatrix(columns[:, places], p) for places in rows.T]
 
 
 def multiplied(factors: Sequence[Factor]) -> Factor:
-    """The product of matrices entry by entry, over any ring.
+    """Return the product of matrices entry by entry, over any ring.
 
     Example:
         >>> price = Price("echelons")
@@ -185,8 +185,9 @@ def multiplied(factors: Sequence[Factor]) -> Factor:
 
 
 def value_of(factors: Sequence[Factor], numbers: Factor) -> Factor:
-    """The values of a polynomial at points, over any ring: the factors of its terms, each `points x terms`, and their
-    coefficients, a column."""
+    """Return the values of a polynomial at points, over any ring: the factors of its terms, each `points x terms`, and
+    their coefficients, a column.
+    """
     return multiplied(factors) @ numbers
 
 
@@ -206,7 +207,7 @@ def _terms_modulo(form: Any, letters: int, p: int) -> tuple[npt.NDArray[np.int64
 
 
 def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: Work | None = None) -> MapCoordinates:
-    """The coordinates of the linear span of a map of one's own.
+    """Return the coordinates of the linear span of a map of one's own.
 
     Exact: linear relations of the coefficients are solved over the rationals.
 
@@ -251,7 +252,7 @@ def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: W
 
 
 def _weights(forms: list[Any], memory: int, work: Work) -> tuple[list[tuple[int, ...]], bool]:
-    """By how much scalings multiply each coordinate, and whether one of them multiplies all alike."""
+    """Return by how much scalings multiply each coordinate, and whether one of them multiplies all alike."""
     differences: dict[tuple[int, ...], None] = {}
     firsts = []
     for form in forms:

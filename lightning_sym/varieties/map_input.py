@@ -50,7 +50,7 @@ class Document(NamedTuple):
 
 
 def read_document(content: bytes) -> Document:
-    """The JSON that `phi --json` prints, or an object of one's own, see `docs/how-to/recover-weights.md`.
+    """Return the JSON that `phi --json` prints, or an object of one's own, see `docs/how-to/recover-weights.md`.
 
     Raises:
         FileFormatError: it is not of its documented form.
@@ -164,7 +164,7 @@ def shape_of(
     ranks: Sequence[int] | None = None,
     tokens: int | None = None,
 ) -> Architecture:
-    """The shape that is asked about: what is given, and for the rest what the document says.
+    """Return the shape that is asked about: what is given, and for the rest what the document says.
 
     Ranks and inner widths may be others than the document's, the sizes of the map may not.
 
@@ -213,7 +213,7 @@ def require_room(architecture: Architecture) -> None:
 
 
 def map_of(document: Document, architecture: Architecture) -> PolynomialMap:
-    """The map itself, homogeneous of degree $3^l$.
+    """Return the map itself, homogeneous of degree $3^l$.
 
     Raises:
         BadInput: an output is missing, is none of this shape, or is not homogeneous of that degree.
@@ -236,7 +236,7 @@ def map_of(document: Document, architecture: Architecture) -> PolynomialMap:
 
 
 def checked_map(entries: Any, ring: PolynomialRing, architecture: Architecture) -> PolynomialMap:
-    """Entries as a map, if they are homogeneous of the right degree.
+    """Return entries as a map, if they are homogeneous of the right degree.
 
     Raises:
         BadInput: they are not.
@@ -264,7 +264,7 @@ def _of_coefficients(values: Sequence[Any], architecture: Architecture) -> Polyn
 
 
 def map_from_python(given: Any, architecture: Architecture, inputs: Sequence[Any] | None = None) -> PolynomialMap:
-    """A map from what people have in Python: a `PolynomialMap`, a SymPy matrix, rows of expressions or of text.
+    """Return a map from what people have in Python: a `PolynomialMap`, a SymPy matrix, rows of expressions or of text.
 
     A `PolynomialMap.of` of one's own has any letters as inputs; in the order in which they are listed they are
     `x_1_1, x_1_2, ...`, row by row.

@@ -56,13 +56,13 @@ class Difference(NamedTuple):
 
 
 def network_layers(matrices: Mapping[str, ObjectArray]) -> list[Layer]:
-    """The layers of matrices `Q1, K1, V1, Q2, ...` in this order."""
+    """Return the layers of matrices `Q1, K1, V1, Q2, ...` in this order."""
     listed = list(matrices.values())
     return [Layer(*listed[i : i + 3]) for i in range(0, len(listed), 3)]
 
 
 def virtual_layers(attention: Sequence[ObjectArray], value: ObjectArray) -> list[Layer]:
-    """A network with these virtual weights, over their field."""
+    """Return a network with these virtual weights, over their field."""
     field: NumberField = value[0, 0].field
     one = field.matrix(np.eye(value.shape[1], dtype=int))
     last = len(attention)
@@ -70,7 +70,7 @@ def virtual_layers(attention: Sequence[ObjectArray], value: ObjectArray) -> list
 
 
 def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberField) -> Difference | None:
-    """The first coefficient in which the function of the layers is not `phi`; `None` if it is `phi`.
+    """Return the first coefficient in which the function of the layers is not `phi`; `None` if it is `phi`.
 
     Everything is expanded, modulo the minimal polynomial of the field, so it holds for each of its roots.
     """
@@ -96,8 +96,9 @@ def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberF
 
 
 def network_over_field(x: Any, layers: Iterable[Layer], field: NumberField, ring: PolynomialRing) -> Any:
-    """The output of layers over a field, at an input whose entries are polynomials, of a ring with the root unless the
-    field is the rationals."""
+    """Return the output of layers over a field, at an input whose entries are polynomials, of a ring with the root
+    unless the field is the rationals.
+    """
     rational = ROOT not in ring.names
 
     def lift(matrix: ObjectArray) -> ObjectArray:
@@ -113,7 +114,7 @@ def network_over_field(x: Any, layers: Iterable[Layer], field: NumberField, ring
 
 
 def monomial_text(names: Sequence[str], exponents: Sequence[int]) -> str:
-    """A monomial as it is printed.
+    """Return a monomial as it is printed.
 
     Example:
         >>> monomial_text(["x", "y"], [2, 1])
@@ -137,7 +138,7 @@ class Unequal(NamedTuple):
 
 
 def not_equivariant(phi: PolynomialMap, work: Work) -> Unequal | None:
-    r"""A coefficient that shows that the map is not that of a network, if the orthogonal group of the tokens does.
+    r"""Return a coefficient that shows that the map is no network's, if the orthogonal group of the tokens does.
 
     Rotations of tokens 1 and `j`: $D \phi = \phi E$ with $D = \sum_k x_{k1} \partial_{kj} - x_{kj} \partial_{k1}$ and
     `E` the matrix with $E_{1j} = 1$, $E_{j1} = -1$; these generate the connected group. Reflections: the output of

@@ -23,7 +23,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "a polynomial") -> Any:
-    """The polynomial that a text writes out as a sum of terms such as `-3/4*x_1_1^2*x_2_1`; `**` is `^`.
+    """Return the polynomial that a text writes out as a sum of terms such as `-3/4*x_1_1^2*x_2_1`; `**` is `^`.
 
     Args:
         text: integers, fractions, the variables of the ring, `+ - * / ^ **`; no brackets.
@@ -98,7 +98,7 @@ class _UnreducedRatio:
 
 
 def _words(text: str, what: str) -> list[str]:
-    """Numbers, names and signs in order, and two empty words at the end."""
+    """Return numbers, names and signs in order, and two empty words at the end."""
     words: list[str] = []
     position = 0
     while found := _TOKEN.match(text, position):
@@ -140,7 +140,7 @@ def _refuse(word: str, place: dict[str, int], what: str) -> None:
 
 
 def from_sympy(expression: Any, ring: PolynomialRing, degree: int, what: str = "a polynomial") -> Any:
-    """The polynomial that a SymPy expression in the variables of the ring stands for, brackets multiplied out.
+    """Return the polynomial that a SymPy expression in the variables of the ring stands for, brackets multiplied out.
 
     Raises:
         BadInput: it is none, has a float, an unknown letter, or a power that is too high.

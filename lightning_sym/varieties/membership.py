@@ -64,7 +64,7 @@ def recover(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> Recovery:
-    """Whether a polynomial map is the function of some network of a shape, with real weights, and of which weights.
+    """Return whether a polynomial map is the function of some network of a shape, over the reals, with weights.
 
     Args:
         phi: a `PolynomialMap` with numbers for weights, also one of one's own, whose inputs are then the `x_k_j` row by
@@ -136,12 +136,12 @@ class _AskedMap:
         return all(row.is_zero() for row in self.at_one_token)
 
     def zero(self) -> Recovery:
-        """Weights that are all zero."""
+        """Return weights that are all zero."""
         zeros = {name: RATIONALS.matrix(np.zeros(size, dtype=int)) for name, size in self.shape.weight_shapes()}
         return self._weights(zeros, RATIONALS)
 
     def one_layer(self) -> Recovery:
-        """The answer for one layer and two tokens or more, from the coefficients that are linear in the query."""
+        """Return the answer for one layer and two tokens or more, from the coefficients linear in the query."""
         phi = self.phi
         self.work.spend(price_of_products(phi).seconds, "the coefficients of one layer")
         if (wrong := not_of_one_layer(phi)) is not None:
@@ -150,19 +150,22 @@ class _AskedMap:
         return self._first(LayerForms(phi).candidates(self.failures))
 
     def turned(self) -> Recovery | None:
-        """That no network has a function that does not commute with rotations of the tokens."""
+        """Return that no network has the function, if it does not commute with rotations of the tokens.
+
+        `None` if it does.
+        """
         if (unequal := not_equivariant(self.phi, self.work)) is None:
             return None
         why = "phi(X R) = phi(X) R for every orthogonal t x t matrix R and every network"
         return self._none([f"{why}: {unequal.what}"], unequal.difference)
 
     def by_one_token(self) -> Recovery:
-        """The answer for a map that does not vanish at one token."""
+        """Return the answer for a map that does not vanish at one token."""
         self.work.spend(self.reading, "the outputs at one token")
         return self._first(candidates(self.phi, self.shape.attention_ranks, self.failures, self.work))
 
     def _first(self, found: Iterator[Candidate]) -> Recovery:
-        """The first candidate that has the function and belongs to the shape; the list is complete."""
+        """Return the first candidate that has the function and belongs to the shape; the list is complete."""
         for candidate in found:
             if (recovery := self._tried(candidate)) is not None:
                 return recovery
@@ -186,7 +189,7 @@ class _AskedMap:
         return self._weights(*self._realized(candidate))
 
     def _realized(self, candidate: Candidate) -> tuple[dict[str, ObjectArray], NumberField]:
-        """Matrices of the shape, over a field that has what the forms need."""
+        """Return matrices of the shape, over a field that has what the forms need."""
         field, attention, value = candidate.field, list(candidate.attention), candidate.value
         pairs = list(candidate.pairs)
         for i in range(candidate.known, len(attention)):
@@ -234,7 +237,7 @@ class _AskedMap:
         )
 
     def by_two_tokens(self) -> Recovery | None:
-        """The answer for two layers of which one is skew-symmetric, where one is found over the rationals."""
+        """Return the answer for two layers of which one is skew-symmetric, where one is found over the rationals."""
         self.work.spend(price_of_last_layer(self.phi), "the layer behind a skew-symmetric one")
         try:
             solutions = reconstruct(self.phi)
@@ -251,7 +254,7 @@ class _AskedMap:
         return None
 
     def undecided(self) -> Recovery:
-        """What is said of a map that vanishes at one token, and of which no theorem says more."""
+        """Return what is said of a map that vanishes at one token, and of which no theorem says more."""
         open_still = "such networks of three layers or more are not decided"
         if self.shape.depth == 2:
             found = "; ".join(self.failures) or "no virtual weights over the rationals"

@@ -17,7 +17,7 @@ from lightning_sym.rings.arrays import ObjectArray
 
 
 def smallest_network(architecture: Architecture) -> Architecture:
-    r"""A network with the same coefficients, up to repetition: ranks and tokens that add nothing are left out.
+    r"""Return a network with the same coefficients, up to repetition: ranks and tokens that add nothing are left out.
 
     A rank beyond the width adds no matrix $K^\top Q$, and no output mixes more than $(3^l + 1) / 2$ tokens.
 
@@ -44,13 +44,13 @@ def smallest_network(architecture: Architecture) -> Architecture:
 
 
 def is_tied(architecture: Architecture) -> bool:
-    """Whether inputs and outputs are coordinates of one stream: then one torus scales both."""
+    """Return whether inputs and outputs are coordinates of one stream: then one torus scales both."""
     architecture.require("the torus", LIGHTNING)
     return architecture.skip and architecture.embed is None and architecture.unembed is None
 
 
 def normal_weights(architecture: Architecture) -> Iterator[tuple[str, ObjectArray]]:
-    r"""Weights in normal form, in canonical order: entries are 0, 1 or the name of a letter.
+    r"""Yield weights in normal form, in canonical order: entries are 0, 1 or the name of a letter.
 
     The changes of basis inside a head make $K = (1\,|\,*)$ and, with value ranks, $V = (1\,|\,*)$; those of the
     stream between two layers make the value matrix before it (of its first head) $(1\,|\,*)$ or $(1\,|\,*)^\top$; the
@@ -91,7 +91,7 @@ def normal_weights(architecture: Architecture) -> Iterator[tuple[str, ObjectArra
 
 
 def _begin_with_one(matrix: ObjectArray) -> None:
-    """The identity in the upper left corner; a tall matrix has zeros below it."""
+    """Put the identity into the upper left corner; a tall matrix has zeros below it."""
     rows, columns = matrix.shape
     size = min(rows, columns)
     matrix[:, :size] = np.eye(rows, size, dtype=int).astype(object)

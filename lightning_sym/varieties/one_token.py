@@ -47,7 +47,7 @@ class Splitting(NamedTuple):
 
 
 def base_three(number: int, depth: int) -> list[int]:
-    """The digits of a multiplicity, that of `3^(l-1)` first: how often a factor is in `q_1`, ..., `q_l`.
+    """Return the digits of a multiplicity, that of `3^(l-1)` first: how often a factor is in `q_1`, ..., `q_l`.
 
     Example:
         >>> base_three(7, 3)
@@ -57,7 +57,7 @@ def base_three(number: int, depth: int) -> list[int]:
 
 
 def distinct_roots_on_a_line(form: Any, size: int) -> tuple[list[int], list[int], int] | None:
-    """A line on which a form has many distinct complex roots: `start`, `direction`, and how many; the best of a few.
+    """Return a line on which a form has many distinct roots: `start`, `direction`, how many; the best of a few.
 
     `None` where the form vanishes on all of them.
 
@@ -98,7 +98,7 @@ class _Rows:
     def assembled(
         self, field: NumberField, blocks: Sequence[tuple[Any, int]], value: ObjectArray, what: str = ""
     ) -> Iterator[Splitting]:
-        """The forms `q_i` by base-3 digits, and the scalar; `value` is a multiple of the value matrix."""
+        """Yield the forms `q_i` by base-3 digits, and the scalar; `value` is a multiple of the value matrix."""
         forms = self.forms
         quadratic, pairs = [], []
         for i in range(self.depth):
@@ -122,7 +122,7 @@ class _Rows:
         yield Splitting(field, scaled, matrices, tuple(pairs), what)
 
     def scale(self, field: NumberField, quadratic: Sequence[Any], value: ObjectArray) -> Any:
-        """What the value matrix must be multiplied by, from the values at a point."""
+        """Return what the value matrix must be multiplied by, from the values at a point."""
         source = np.random.default_rng(1)
         row = next(i for i in range(len(value)) if any(value[i]))
         for _ in range(100):
@@ -141,8 +141,7 @@ class _Rows:
 def splittings(
     rows: Sequence[Any], names: Sequence[str], ranks: Sequence[int], failures: list[str], work: Work
 ) -> Iterator[Splitting]:
-    """All ways, over the complex numbers, to write the rows as in the head of this module, up to rescaling and
-    conjugation.
+    """Yield all ways, over the complex numbers, to write the rows as above, up to rescaling and conjugation.
 
     Args:
         rows: forms of degree $3^l$ in the variables `names`, of a ring of their own, not all zero.

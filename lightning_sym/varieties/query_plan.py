@@ -137,7 +137,7 @@ def query_plan(
     denominators: int | None = None,
     digits: int | None = None,
 ) -> QueryPlan:
-    """What a black box will be asked, for `recover_from_answers`.
+    """Return what a black box will be asked, for `recover_from_answers`.
 
     Args:
         architecture: the shape: softmax, one head, nothing added, at least two tokens.
@@ -195,7 +195,7 @@ def _positive(bound: object) -> Fraction:
 
 
 def _require_wide(architecture: Architecture) -> None:
-    """Without denominators no rank is ever seen to be small, so no shape may ask for it."""
+    """Refuse a shape that asks for small ranks: without denominators no rank is ever seen to be small."""
     d, least = architecture.input_width, min(*architecture.widths[:-1], *architecture.attention_ranks)
     if least < d:
         raise BadInput(
@@ -222,20 +222,20 @@ def _bounded(plan: QueryPlan) -> QueryPlan:
 
 
 def longest_direction(architecture: Architecture) -> int:
-    """The largest entry of the integer vectors among which directions are found: the number of layers."""
+    """Return the largest entry of the integer vectors among which directions are found: the number of layers."""
     architecture.require("recovery from a jet", PROVED)
     return architecture.depth
 
 
 def _radius_squared(architecture: Architecture, bound: Fraction) -> Fraction:
-    """With the longest $y$, which is an integer vector times the number of tokens."""
+    """Return the squared radius for the longest $y$, an integer vector times the number of tokens."""
     length = architecture.tokens * architecture.input_width * longest_direction(architecture)
     return 1 / (4 * bound * (length + Fraction(7, 6) * length**2))
 
 
 @cache
 def coefficients_row(wanted: int, count: int) -> tuple[Fraction, ...]:
-    """What values at `j = 1, ..., count` of a sum of `s_n j^(2n)`, `n <= count`, are multiplied by for `s_wanted`.
+    """Return what values at `j = 1, ..., count` of a sum of `s_n j^(2n)`, `n <= count`, are weighted by for one `s_n`.
 
     Example:
         >>> coefficients_row(1, 2)      # s_1 + s_2, 4 s_1 + 16 s_2
@@ -249,7 +249,7 @@ def coefficients_row(wanted: int, count: int) -> tuple[Fraction, ...]:
 
 
 def left_out(nodes: Nodes, node: int, radius_squared: Fraction) -> Fraction:
-    """A bound for the terms of degree more than twice the count, at a node.
+    """Return a bound for the terms of degree more than twice the count, at a node.
 
     Raises:
         BadInput: the node does not lie in the disc.
@@ -262,14 +262,16 @@ def left_out(nodes: Nodes, node: int, radius_squared: Fraction) -> Fraction:
 
 @cache
 def _sums(wanted: int, count: int) -> tuple[Fraction, Fraction]:
-    """Of the sizes of the multipliers, times `j^(2 count + 2)` and times `1 / j`."""
+    """Return sums of the sizes of the multipliers, times `j^(2 count + 2)` and times `1 / j`."""
     sizes = [(j, abs(c)) for j, c in enumerate(coefficients_row(wanted, count), start=1)]
     terms = sum((c * j ** (2 * count + 2) for j, c in sizes), Fraction(0))
     return terms, sum((c / j for j, c in sizes), Fraction(0))
 
 
 def _errors(wanted: int, nodes: Nodes, radius_squared: Fraction) -> tuple[Fraction, Fraction]:
-    """Of a coefficient: from the terms left out, and from an error of 1 in the mean output divided by `v y`.
+    """Return the errors of a coefficient: from terms left out, and from an error of 1 in what is measured.
+
+    The latter is the mean output divided by `v y`.
 
     Bounds, for nodes in half of the disc: there what is left out is at most twice its first term.
     """
@@ -282,12 +284,12 @@ def _errors(wanted: int, nodes: Nodes, radius_squared: Fraction) -> tuple[Fracti
 
 
 def _inside(count: int, radius_squared: Fraction) -> int:
-    """The least number of places for which all nodes are in half of the disc, measured in squares."""
+    """Return the least number of places for which all nodes are in half of the disc, measured in squares."""
     return max(0, -(-least_power_of_ten(2 * count**2 / radius_squared) // 2))
 
 
 def _nodes(wanted: int, count: int, radius_squared: Fraction, allowed: Fraction) -> Nodes:
-    """With an error of at most this from the terms left out."""
+    """Return the nodes with an error of at most this from the terms left out."""
     places = _inside(count, radius_squared)
     error = _errors(wanted, Nodes(count, places), radius_squared)[0]
     if error > allowed:  # it falls by this power of ten with each place, at least
@@ -296,7 +298,10 @@ def _nodes(wanted: int, count: int, radius_squared: Fraction, allowed: Fraction)
 
 
 def _exact(architecture: Architecture, bound: Fraction, denominators: int, least: int) -> QueryPlan:
-    r"""Nodes and digits with which every $y^\top \tilde A_i m$ is known up to less than half of what separates two."""
+    r"""Return nodes and digits with which every $y^\top \tilde A_i m$ is known well enough.
+
+    It is known up to less than half of what separates two.
+    """
     t, radius = architecture.tokens, _radius_squared(architecture, bound)
     common = lcm(*range(1, denominators + 1))
     needs: list[list[tuple[int, Nodes]]] = []
@@ -317,7 +322,7 @@ def _exact(architecture: Architecture, bound: Fraction, denominators: int, least
 
 
 def _for_digits(wanted: int, radius_squared: Fraction, digits: int) -> Nodes:
-    """Of `2 wanted + 4` nodes those for which both errors are of one size, nearly."""
+    """Return `2 wanted + 4` nodes for which both errors are of one size, nearly."""
     count = 2 * wanted + 4
     places = _inside(count, radius_squared)
     terms, data = _errors(wanted, Nodes(count, places), radius_squared)
@@ -327,6 +332,6 @@ def _for_digits(wanted: int, radius_squared: Fraction, digits: int) -> Nodes:
 
 
 def multipliers(nodes: Nodes, wanted: int) -> list[Fraction]:
-    """What the values at the nodes are multiplied by for a coefficient, as if no terms were left out."""
+    """Return what the values at the nodes are multiplied by for a coefficient, as if no terms were left out."""
     scale = Fraction(10) ** (2 * wanted * nodes.places)
     return [scale * c for c in coefficients_row(wanted, nodes.size)]

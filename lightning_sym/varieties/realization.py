@@ -33,12 +33,12 @@ class Signature(NamedTuple):
 
 
 def is_rational(matrix: ObjectArray) -> bool:
-    """Whether all entries of a matrix over a number field are rational."""
+    """Return whether all entries of a matrix over a number field are rational."""
     return all(not any(x.coefficients[1:]) for x in matrix.ravel())
 
 
 def diagonal(form: ObjectArray) -> list[tuple[Fraction, ObjectArray]]:
-    """Numbers $c$ and vectors $z$, orthogonal to each other, $z^\\top S z = c$ not zero, as many as the rank.
+    r"""Return numbers $c$ and vectors $z$, orthogonal to each other, $z^\top S z = c$ not zero, as many as the rank.
 
     Args:
         form: a symmetric matrix with rational entries, over a number field.
@@ -70,7 +70,7 @@ def diagonal(form: ObjectArray) -> list[tuple[Fraction, ObjectArray]]:
 
 
 def signature(form: ObjectArray) -> Signature:
-    """The signature of a symmetric matrix with rational entries.
+    """Return the signature of a symmetric matrix with rational entries.
 
     Example:
         >>> from lightning_sym.exact.number_field import RATIONALS
@@ -82,7 +82,7 @@ def signature(form: ObjectArray) -> Signature:
 
 
 def _rational_zero(form: ObjectArray, squares: Sequence[tuple[Fraction, ObjectArray]]) -> ObjectArray | None:
-    """A rational vector, not in the kernel, at which the form is zero, if one is found.
+    """Return a rational vector, not in the kernel, at which the form is zero, if one is found.
 
     Of two and three squares with coefficients that are not too large one is found if there is one (Legendre's
     theorem, by SymPy); of more, where three of them, or two and a small value of two others, have one.
@@ -111,7 +111,7 @@ def _rational_zero(form: ObjectArray, squares: Sequence[tuple[Fraction, ObjectAr
 def _zero_of_some(
     numbers: Sequence[Fraction], places: tuple[int, ...], others: dict[int, Fraction]
 ) -> dict[int, Fraction]:
-    """A zero of two or three of the squares, or of two with the value of others as a third; empty if none is found."""
+    """Return a zero of two or three of the squares, or of two with others as a third; empty if none is found."""
     coefficients = [numbers[i] for i in places]
     if others:
         coefficients.append(sum((numbers[i] * x * x for i, x in others.items()), Fraction(0)))
@@ -139,7 +139,7 @@ def _zero_of_some(
 
 
 def _pairwise_coprime(numbers: list[int]) -> tuple[list[int], list[int]]:
-    """Three coefficients without common factors, and what each letter of a zero is to be multiplied by."""
+    """Return three coefficients without common factors, and what each letter of a zero is to be multiplied by."""
     scale = [1, 1, 1]
     while True:
         common = gcd(*numbers)
@@ -154,7 +154,7 @@ def _pairwise_coprime(numbers: list[int]) -> tuple[list[int], list[int]]:
 
 
 def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Callable[[Any], Any], ObjectArray]:
-    r"""A matrix of rank at most `width` with a given symmetric part: $x^\top A x = x^\top S x$, over the real numbers.
+    r"""Return a matrix of rank at most `width` with a given symmetric part: $x^\top A x = x^\top S x$, over the reals.
 
     A zero $z$ of the form and a vector $w$ with $z^\top S w = 1$, $w^\top S w = 0$ split off the form
     $2 (Sz)^\top x\, (Sw)^\top x$ of a matrix of rank one, and the rank falls by two. Zeros are rational where
@@ -207,7 +207,7 @@ def _mapped(matrix: ObjectArray, into: Callable[[Any], Any]) -> ObjectArray:
 
 
 def _without_plane(form: ObjectArray, zero: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
-    """What is left of a form beside a hyperbolic plane, and the matrix of rank one that stands for the plane."""
+    """Return what is left of a form beside a hyperbolic plane, and the matrix of rank one that stands for the plane."""
     field = form[0, 0].field
     image = form @ zero
     k = next(i for i, x in enumerate(image) if x)
@@ -219,7 +219,7 @@ def _without_plane(form: ObjectArray, zero: ObjectArray) -> tuple[ObjectArray, O
 
 
 def row_spaces(attention: Sequence[ObjectArray], value: ObjectArray) -> list[ObjectArray]:
-    """Bases, in echelon form, of the spaces `U_0, ..., U_(l-1)` of `docs/recover.md`, Proposition 1; `U_0` is all."""
+    """Return bases, in echelon form, of the spaces `U_0, ..., U_(l-1)` of `docs/recover.md`; `U_0` is all."""
     spaces: list[ObjectArray] = []
     rows = value
     for a in reversed(attention[1:]):
@@ -230,7 +230,7 @@ def row_spaces(attention: Sequence[ObjectArray], value: ObjectArray) -> list[Obj
 
 
 def actual_weights(attention: Sequence[ObjectArray], value: ObjectArray, shape: Architecture) -> dict[str, ObjectArray]:
-    """Matrices `Q1, K1, V1, ...` of the shape with these virtual weights, which must belong to it.
+    """Return matrices `Q1, K1, V1, ...` of the shape with these virtual weights, which must belong to it.
 
     Raises:
         ProgramError: they do not.
@@ -267,7 +267,7 @@ def actual_weights(attention: Sequence[ObjectArray], value: ObjectArray, shape: 
 
 
 def _in_basis(matrix: ObjectArray, space: ObjectArray) -> ObjectArray:
-    """`S` with `B^T S B` = the matrix, `B` the rows of the space."""
+    """Return `S` with `B^T S B` = the matrix, `B` the rows of the space."""
     left = solution_over(space.T, matrix)
     small = None if left is None else solution_over(space.T, left.T)
     if small is None:

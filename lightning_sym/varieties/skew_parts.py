@@ -38,7 +38,7 @@ _STAGE = "skew-symmetric parts"
 
 
 def with_skew_parts(phi: PolynomialMap, splitting: Splitting, work: Work) -> tuple[ObjectArray, ...]:
-    r"""Attention matrices with these symmetric parts, the only ones that can have `phi`, up to the first of rank one.
+    r"""Return attention matrices with these symmetric parts, the only ones with `phi`, to the first of rank one.
 
     Behind that one only symmetric parts matter, and these are returned.
 
@@ -96,7 +96,7 @@ def with_skew_parts(phi: PolynomialMap, splitting: Splitting, work: Work) -> tup
 
 
 def layers_known(attention: Sequence[ObjectArray], tokens: int) -> int:
-    """How many matrices the function determines, not only their symmetric parts: up to the first one of rank one."""
+    """Return how many matrices the function determines, not only their symmetric parts: to the first of rank one."""
     if tokens == 1:
         return 0
     for i, a in enumerate(attention, start=1):
@@ -106,7 +106,7 @@ def layers_known(attention: Sequence[ObjectArray], tokens: int) -> int:
 
 
 def _parts_by_degree(phi: PolynomialMap, row: int) -> dict[int, Any]:
-    """Output `row` of token 2 in tokens 1 and 2 alone, by the degree in token 2."""
+    """Return output `row` of token 2 in tokens 1 and 2 alone, by the degree in token 2."""
     t = phi.architecture.tokens
     grouped: dict[int, dict[tuple[int, ...], Any]] = {}
     for exponents, c in phi.entries[row, 1].to_dict().items():
@@ -118,7 +118,7 @@ def _parts_by_degree(phi: PolynomialMap, row: int) -> dict[int, Any]:
 
 
 def _interleaved(x: Sequence[int], y: Sequence[int], polynomial: Any) -> list[int]:
-    """The inputs `x_k_j` in their order, zero but for tokens 1 and 2."""
+    """Return the inputs `x_k_j` in their order, zero but for tokens 1 and 2."""
     t = len(polynomial.context().gens()) // len(x)
     values = [0] * (len(x) * t)
     values[0::t], values[1::t] = x, y
@@ -141,7 +141,7 @@ def _gram(field: NumberField, matrix: ObjectArray, x: Sequence[int], y: Sequence
 def _factor(
     field: NumberField, attention: Sequence[ObjectArray], row: ObjectArray, x: Sequence[int], y: Sequence[int], i: int
 ) -> Element:
-    """What the skew part of layer `i` (from 0), at `x` and `y`, is multiplied by in the second output."""
+    """Return what the skew part of layer `i` (from 0), at `x` and `y`, is multiplied by in the second output."""
     result: Element = row @ field.matrix(x)
     gamma, determinant = field.of(1), field.of(1)
     for j, matrix in enumerate(attention):
@@ -164,7 +164,7 @@ def _second_output(
     y: Sequence[int],
     order: int,
 ) -> Element:
-    """The coefficient of `eps^order` in the second output at `x`, `eps y`."""
+    """Return the coefficient of `eps^order` in the second output at `x`, `eps y`."""
     ring = PolynomialRing([EPSILON, ROOT])
     start = np.array([[ring.constant(1), ring.constant(0)], [ring.constant(0), ring[EPSILON]]], dtype=object)
     one = field.matrix(np.eye(2, dtype=int))

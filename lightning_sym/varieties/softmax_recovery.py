@@ -113,7 +113,7 @@ _QUERIES = "{0.queries}, numbers with {0.digits} digits behind the point"
 
 
 def _rows(matrix: Any, radius: Fraction | None) -> str:
-    """Exact numbers, or decimals with one digit more than the radius has; of many the first ones."""
+    """Return exact numbers, or decimals with one digit more than the radius has; of many the first ones."""
     if radius is None:
         return rows_in_line(matrix)
     places = max(0, -least_power_of_ten(radius)) + 1
@@ -126,7 +126,7 @@ def _power_of_ten(number: Fraction) -> str:
 
 
 def stands_behind(attention: ObjectArray, architecture: Architecture) -> str | None:
-    """Why two distinct tokens show nothing of the layers behind one with this matrix: `blind`, `skew`; or `None`.
+    """Return why two tokens show nothing of the layers behind one with this matrix: `blind`, `skew`; or `None`.
 
     Behind a *blind* layer no tokens do (`docs/softmax-fibers.md`, Theorem 1). Skew for three tokens or more, the layers
     behind are determined, but two distinct tokens become equal; for another normalization than softmax, skew says only
@@ -167,12 +167,12 @@ class Found:
         )
 
     def none(self, *reasons: str) -> SoftmaxRecovery:
-        """No network of the shape has this function; what was found on the way is of no network."""
+        """Return that no network of the shape has this function; what was found on the way is of no network."""
         self.attention, self.value, self.radius = [], None, None
         return self._answer(Membership.NONE, reasons=reasons)
 
     def weights(self, checked: str) -> SoftmaxRecovery:
-        """Weights of the shape with these virtual weights, zeros behind a blind layer; or that they do not fit."""
+        """Return weights of the shape with these virtual weights, zeros behind a blind layer; or that none fit."""
         shape = self.architecture
         assert self.value is not None  # noqa: S101 - for the type checker
         d = shape.input_width
@@ -191,7 +191,7 @@ class Found:
 
 
 def _plainly(attention: Sequence[ObjectArray], value: ObjectArray, shape: Architecture) -> dict[str, list[list[str]]]:
-    """`Q_i` = the virtual attention matrix, `K_i` and all `V_i` but the last one with ones on the diagonal; padded."""
+    """Return weights: `Q_i` the virtual attention matrix, `K_i` and all `V_i` but the last the identity; padded."""
     d = shape.input_width
     one = np.eye(d, dtype=int).astype(object)
     found = {}

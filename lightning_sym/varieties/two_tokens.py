@@ -26,7 +26,7 @@ Vector = tuple[Fraction, ...]
 
 
 def last_degree(layer: int) -> int:
-    """The degree in which the matrix of a layer occurs first: $2 \\cdot 3^{i-1} + 1$.
+    r"""Return the degree in which the matrix of a layer occurs first: $2 \cdot 3^{i-1} + 1$.
 
     Example:
         >>> [last_degree(i) for i in (1, 2, 3)]
@@ -36,7 +36,7 @@ def last_degree(layer: int) -> int:
 
 
 def slope(normalization: Normalization) -> Fraction:
-    """$c = S'(0) / S(0)$.
+    """Return $c = S'(0) / S(0)$.
 
     Raises:
         BadInput: it is zero: the first term in which a layer occurs is another one then.
@@ -53,19 +53,19 @@ def slope(normalization: Normalization) -> Fraction:
 
 
 def two_token_form(normalization: Normalization, tokens: int) -> Form:
-    """The form of a layer on two tokens, the second one standing for `tokens - 1` equal ones."""
+    """Return the form of a layer on two tokens, the second one standing for `tokens - 1` equal ones."""
     copies = np.array([[1, 1], [tokens - 1, tokens - 1]], dtype=object)
     return Form(partial(normalized, normalization=normalization, mask=copies))
 
 
 def attended(stream: Any, attention: Any, form: Form) -> Any:
-    r"""The stream $Z_{i-1}$ behind a layer with this virtual attention matrix, over any ring: $Z_i = Z_{i-1} S_i$."""
+    r"""Return the stream $Z_{i-1}$ behind a layer with this virtual attention matrix, over any ring."""
     one = stream.like(np.eye(stream.shape[0], dtype=int).astype(object))
     return attention_layer(stream, Layer(query=stream.like(attention), key=one, value=one), form)
 
 
 def both_tokens(mean: Sequence[Fraction], difference: Sequence[Fraction], tokens: int) -> ObjectArray:
-    """The two tokens with this weighted mean and difference, one column each.
+    """Return the two tokens with this weighted mean and difference, one column each.
 
     Example:
         >>> both_tokens([Fraction(1)], [Fraction(3)], tokens=3).tolist()     # (3 + 0 + 0) / 3 = 1
@@ -97,19 +97,19 @@ class Line:
         self.stream = attended(self.stream, attention, form)
 
     def mean_coefficient(self, degree: int) -> Any:
-        """The coefficient of the weighted mean of the stream, a vector."""
+        """Return the coefficient of the weighted mean of the stream, a vector."""
         shares = np.array([[self.share], [1 - self.share]], dtype=object)
         return (self.stream @ self.stream.like(shares)).coefficient(degree)[:, 0]
 
     def sigma(self, degree: int) -> Any:
-        r"""A coefficient of $\sigma_i$, degrees above 0: the stream has the mean $\varepsilon (m + \sigma_i y)$."""
+        r"""Return a coefficient of $\sigma_i$, degrees above 0: the stream's mean is $\varepsilon (m + \sigma_i y)$."""
         if self._seen is None:
             return Fraction(0)
         at = self.mean_coefficient(degree + 1)[self._seen]
         return at / self.stream.number(self.difference[self._seen])
 
     def leading(self, layers: int) -> Any:
-        """$R_i$, `i` the layers so far: the tokens differ by $R_i y$ in degree $3^i$, and not before."""
+        """Return $R_i$, `i` the layers so far: the tokens differ by $R_i y$ in degree $3^i$, and not before."""
         if self._seen is None:
             return Fraction(0)
         one, other = self.stream.coefficient(3**layers)[self._seen]
@@ -117,7 +117,9 @@ class Line:
 
 
 def small_vectors(width: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """Integer vectors with entries of at most this size, not zero, one of each pair of opposite ones, short ones first.
+    """Yield integer vectors with entries of at most this size, not zero, short ones first.
+
+    Of each pair of opposite ones there is one.
 
     Example:
         >>> list(small_vectors(2, 1))
@@ -142,7 +144,7 @@ def small_vectors(width: int, largest: int) -> Iterator[tuple[int, ...]]:
 
 
 def basis_of(vectors: Iterable[tuple[int, ...]], width: int) -> list[tuple[int, ...]]:
-    """The first of some vectors that are independent of those before, at most `width`; no more are asked for."""
+    """Return the first of some vectors that are independent of those before, at most `width`; no more are asked for."""
     found: list[tuple[int, ...]] = []
     for vector in vectors:
         if rank([*found, vector]) > len(found):
@@ -153,7 +155,7 @@ def basis_of(vectors: Iterable[tuple[int, ...]], width: int) -> list[tuple[int, 
 
 
 def basis_of_directions(width: int, largest: int, fits: Callable[[tuple[int, ...]], bool]) -> list[tuple[int, ...]]:
-    """Independent small vectors that fit, as many as are found, at most `width`.
+    """Return independent small vectors that fit, as many as are found, at most `width`.
 
     Example:
         >>> basis_of_directions(2, 2, lambda y: y[0] != 0 and y[0] + y[1] != 0)
@@ -163,6 +165,6 @@ def basis_of_directions(width: int, largest: int, fits: Callable[[tuple[int, ...
 
 
 def quadratic(attention: ObjectArray, y: Iterable[Any]) -> Any:
-    """$q(y) = y^\\top A y$."""
+    r"""Return $q(y) = y^\top A y$."""
     vector = np.array(list(y), dtype=object)
     return vector @ attention @ vector

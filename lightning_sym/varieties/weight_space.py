@@ -83,7 +83,7 @@ class Expansion:
         self._term = 16 + 2 * system.forms[0].context().nvars()
 
     def product(self, monomial: tuple[int, ...]) -> Any:
-        """The product of some coordinates; shorter ones are kept."""
+        """Return the product of some coordinates; shorter ones are kept."""
         if len(monomial) == 1:
             return self.forms[monomial[0]]
         known = self._products.get(monomial)
@@ -103,7 +103,7 @@ class Expansion:
         return known
 
     def vanishes(self, terms: Terms) -> bool:
-        """Whether the equation holds identically."""
+        """Return whether the equation holds identically."""
         total = None
         for monomial, coefficient in terms.items():
             part = self.product(monomial) * coefficient
@@ -113,21 +113,21 @@ class Expansion:
 
 
 def modulo(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.float64]:
-    """Centred residues of integers of any size."""
+    """Return centred residues of integers of any size."""
     if matrix.dtype == object:
         matrix = np.mod(matrix, p).astype(np.int64)
     return reduce_mod(np.mod(matrix, p).astype(np.float64), p)
 
 
 def others(some: Indices, count: int) -> Indices:
-    """The places below `count` that are not among these, in order."""
+    """Return the places below `count` that are not among these, in order."""
     chosen = np.ones(count, dtype=np.bool_)
     chosen[some] = False
     return np.flatnonzero(chosen)
 
 
 def kernel_of(form: npt.NDArray[np.float64], pivots: Indices) -> npt.NDArray[np.float64]:
-    """The vectors that a reduced echelon form takes to zero: a 1 in a free column, for each of these."""
+    """Return the vectors that a reduced echelon form takes to zero: a 1 in a free column, for each of these."""
     free = others(pivots, form.shape[1])
     result = np.zeros((len(free), form.shape[1]))
     result[np.arange(len(free)), free] = 1
@@ -136,17 +136,17 @@ def kernel_of(form: npt.NDArray[np.float64], pivots: Indices) -> npt.NDArray[np.
 
 
 def evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: int) -> npt.NDArray[np.float64]:
-    """Values of monomials, one a column, at the first points."""
+    """Return values of monomials, one a column, at the first points."""
     return multiplied(factors_of(values, rows, points, p)).entries
 
 
 def terms_of(vector: tuple[int, ...], rows: Indices) -> Terms:
-    """An equation from its coefficients in all monomials of a weight."""
+    """Return an equation from its coefficients in all monomials of a weight."""
     return {tuple(map(int, rows[j])): c for j, c in enumerate(vector) if c}
 
 
 def dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[Any]:
-    """An equation by its coefficients in all monomials of a weight."""
+    """Return an equation by its coefficients in all monomials of a weight."""
     large = max(map(abs, terms.values())) >= _INTEGERS
     result = np.zeros(len(rows), dtype=object if large else np.int64)
     names = grading.keys(np.array(list(terms), dtype=np.int64))
@@ -159,7 +159,7 @@ ECHELONS = "echelons"
 
 
 def values_over_sizes(count: int, degree: int, price: Price) -> Sizes:
-    """The size of the values of so many monomials of a degree at as many points and some more, entered in the price."""
+    """Return the size of the values of so many monomials of a degree at as many points and some more, and pay."""
     return multiplied([Sizes((count + SPARE_POINTS, count), price)] * degree)
 
 

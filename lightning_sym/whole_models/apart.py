@@ -49,7 +49,7 @@ def apart_by_theorem(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> ApartByTheorem | None:
-    """Why two models are different functions, by the theorem; `None` where it does not show it.
+    """Return why two models are different functions, by the theorem; `None` where it does not show it.
 
     Args:
         first, second: checkpoints; of one form, whether tied or not.
@@ -86,7 +86,7 @@ def told_by_theorem(
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> CheckpointComparison:
-    """A comparison in which *undecided* becomes *different* if the theorem shows it.
+    """Return a comparison in which *undecided* becomes *different* if the theorem shows it.
 
     Of models of a few million numbers it is told beside logits that are apart. It is about prompts of real combinations
     of token embeddings; who asks about some token ids asks nothing here.

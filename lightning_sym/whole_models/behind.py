@@ -45,7 +45,7 @@ class Wall(NamedTuple):
 
 
 def behind_conditions(checkpoint: Checkpoint, images: Sequence[LayerImage], work: Work) -> tuple[ModelCondition, ...]:
-    """(P1) to (P3), and of (P4) what is about gains and gates; the rest is tested as (C3) to (C5) are."""
+    """Return (P1) to (P3), and of (P4) what is about gains and gates; the rest is tested as (C3) to (C5) are."""
     form = checkpoint.form
     seconds = 1e-5 * (form.layers + TRIES) * form.layers * form.inner * form.width * (1 + form.width / 64)
     if not work.begins(seconds, "norms behind halves"):
@@ -82,18 +82,18 @@ def _coordinates(blocks: Sequence[Block], images: Sequence[LayerImage]) -> Model
 
 
 def all_apart(rows: Integers) -> bool:
-    """Whether rows are shown to be no multiples of each other."""
+    """Return whether rows are shown to be no multiples of each other."""
     ratios = {tuple(int(x) * pow(int(row[0]), -1, P) % P for x in row[1:]) for row in rows if row[0]}
     return len(ratios) == len(rows)
 
 
 def exact_gates(block: Block) -> ObjectArray:
-    """The gates of a layer with the gain in front, as fractions."""
+    """Return the gates of a layer with the gain in front, as fractions."""
     return to_objects(np.asarray(block.gate)) * to_objects(np.asarray(block.norm2_gain))
 
 
 def open_neurons(gates: ObjectArray, wall: Wall, activation: str) -> Integers:
-    """1 for neurons that are open far out along a wall, -1 for those that are shut, 0 for those between."""
+    """Return 1 for neurons that are open far out along a wall, -1 for those that are shut, 0 for those between."""
     x, y = wall.sides.T
     along, across = gates @ x, gates @ y
     if activation == "gelu_new":  # the sign of the real part of the cube, where y is made as long as x
@@ -102,12 +102,12 @@ def open_neurons(gates: ObjectArray, wall: Wall, activation: str) -> Integers:
 
 
 def open_columns(neurons: Neurons, vectors: Residues, opened: Integers) -> Residues:
-    """What open neurons write of isotropic vectors."""
+    """Return what open neurons write of isotropic vectors."""
     return product(neurons.columns, np.where(opened[:, None] > 0, neurons.without_gates(vectors), 0.0))
 
 
 def walls_of(block: Block, form: CheckpointForm, source: np.random.Generator) -> list[Wall]:
-    """Two walls of a layer that show (P2) for its MLP, or nothing."""
+    """Return two walls of a layer that show (P2) for its MLP, or nothing."""
     neurons, gates, found = Neurons.of(block), exact_gates(block), list[Wall]()
     for _ in range(TRIES):
         wall = _wall(gates, source.permutation(form.inner)[: form.width - 1], source)
@@ -137,7 +137,7 @@ def _wall(gates: ObjectArray, on: Integers, source: np.random.Generator) -> Wall
 
 
 def shows(neurons: Neurons, opened: Integers, wall: Wall) -> bool:
-    """Whether no form in what the MLP writes is a square but that of what is orthogonal to the wall's columns.
+    """Return whether no form in what the MLP writes is a square but that of what is orthogonal to the wall's columns.
 
     In the basis of what open neurons write and the wall's columns, no functional that sees one column alone may see
     nothing of the others, nor nothing if that neuron is open.
@@ -227,7 +227,7 @@ def _forms(block: Block, form: CheckpointForm, vectors: Residues) -> Iterator[tu
 
 
 def commuting_halves(blocks: Sequence[Block], form: CheckpointForm) -> tuple[int, int] | None:
-    """Two halves, from 0, whose brackets at one point of the sphere are not shown to differ, in balls; or `None`.
+    """Return two halves, from 0, whose brackets at a point of the sphere are not shown to differ, in balls; or `None`.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -248,7 +248,7 @@ def commuting_halves(blocks: Sequence[Block], form: CheckpointForm) -> tuple[int
 
 
 def halves(block: Block, form: CheckpointForm, point: DualBalls) -> Iterator[DualBalls]:
-    """What both halves of a layer add at one token, behind norms."""
+    """Yield what both halves of a layer add at one token, behind norms."""
     values = np.repeat(block.value, form.heads // form.groups, axis=0).reshape(-1, form.width)
     outputs = np.moveaxis(block.output, 0, 1).reshape(form.width, -1)
     attention = Affine(outputs) @ (Affine(values) @ (point * spread(block.norm1_gain, point)))

@@ -60,7 +60,7 @@ class Components:
     constants: Integers
 
     def keys(self, *, signs: bool) -> Iterator[tuple[str, int, bytes]]:
-        """Neurons and heads by what tells them apart; without signs a gate is its opposite too."""
+        """Yield neurons and heads by what tells them apart; without signs a gate is its opposite too."""
         for number, row in enumerate(self.neurons):
             gate, rest = row[: self.gates], row[self.gates :]
             opposite = -gate % P
@@ -71,7 +71,7 @@ class Components:
 
 
 def components(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) -> Components:
-    """The components of a layer."""
+    """Return the components of a layer."""
     neurons = Neurons.of(block)
     second = times(read.vectors, neurons.gain[:, None])
     gated = block.gate is not None

@@ -49,10 +49,10 @@ MUST = {
 
 
 def shown(name: str, evidence: str) -> ModelCondition:
-    """A condition that holds."""
+    """Return a condition that holds."""
     return ModelCondition(name, MUST[name], True, f"{evidence}, modulo {P}")
 
 
 def unknown(name: str, why: str) -> ModelCondition:
-    """A condition that is not known to hold."""
+    """Return a condition that is not known to hold."""
     return ModelCondition(name, MUST[name], None, why)

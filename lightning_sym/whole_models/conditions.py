@@ -46,7 +46,7 @@ CANDIDATES = 8
 
 
 def ends_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
-    """(C1)."""
+    """Return whether (C1) is shown: embedding and unembedding have full rank on what norms show."""
     need = seen_width(form)
     last = unembedding(ends)
     for called, matrix, gain in (("embedding", ends.embedding, None), ("unembedding", last, ends.final_gain)):
@@ -68,7 +68,7 @@ def _rank_of_rows(matrix: object, gain: object, form: CheckpointForm, need: int)
 
 
 def tied_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
-    """(T): final gains and embedding leave nothing but orders, all signs at once, and turns inside of equal gains."""
+    """Return (T): final gains and embedding leave only orders, all signs at once, and turns inside of equal gains."""
     rank = rank_mod_p(of(np.asarray(ends.embedding)[: 2 * form.width]), P)
     if rank < form.width:
         rank = rank_mod_p(of(ends.embedding), P)
@@ -80,7 +80,7 @@ def tied_condition(ends: Ends, form: CheckpointForm) -> ModelCondition:
 
 
 def hold_the_stream(gains: Integers) -> bool:
-    """Whether the number of Proposition 7 is not 0, by sums of powers of what final gains, residues, vary by.
+    """Return whether the number of Proposition 7 is not 0, by sums of powers of what final gains, residues, vary by.
 
     Example:
         >>> hold_the_stream(np.array([1, 4, 9, 16, 25])), hold_the_stream(np.array([1, 1, 1, 1, 2]))
@@ -94,7 +94,7 @@ def hold_the_stream(gains: Integers) -> bool:
 
 
 def neurons_condition(layers: Sequence[LayerImage]) -> ModelCondition:
-    """(C2): on vectors that a gate does not see all others are pairwise independent."""
+    """Return whether (C2) is shown: on vectors that a gate does not see all others are pairwise independent."""
     for number, layer in enumerate(layers):
         if not layer.alive.all():
             return unknown(
@@ -138,7 +138,10 @@ def _inverses(numbers: Integers) -> Integers:
 
 
 def heads_in_balls(values: list[Ball], form: CheckpointForm) -> ModelCondition:
-    """(C4), where frequencies are not shown to be algebraic numbers: the forms of distance 1 differ at one pair."""
+    """Return whether (C4) is shown: the forms of distance 1 differ at one pair, in balls.
+
+    This is for frequencies that are not shown to be algebraic numbers.
+    """
     if (alike := all_differ(values)) is None:
         return ModelCondition(
             "(C4)", MUST["(C4)"], True, f"values of {len(values):,} forms lie in balls that are apart"
@@ -148,7 +151,7 @@ def heads_in_balls(values: list[Ball], form: CheckpointForm) -> ModelCondition:
 
 
 def heads_condition(layers: Sequence[LayerImage], *, inside: bool | None = False) -> ModelCondition:
-    """(C4): the forms of any two heads, or of those inside of a layer, differ on a few vectors."""
+    """Return (C4): the forms of any two heads, or of those inside of a layer, differ on a few vectors."""
     seen_before: dict[bytes, tuple[int, int]] = {}
     for number, layer in enumerate(layers):
         if inside:
@@ -167,14 +170,14 @@ def heads_condition(layers: Sequence[LayerImage], *, inside: bool | None = False
 def everywhere(
     name: str, layers: Iterable[LayerImage], wrong: Callable[[LayerImage], str], evidence: str
 ) -> ModelCondition:
-    """That nothing is wrong in any layer: `wrong` says what, or nothing."""
+    """Return that nothing is wrong in any layer: `wrong` says what, or nothing."""
     reasons = (f"layer {number}: {why}" for number, layer in enumerate(layers) if (why := wrong(layer)))
     first = next(reasons, None)
     return shown(name, evidence) if first is None else unknown(name, first)
 
 
 def capped_condition(layers: Sequence[LayerImage], form: CheckpointForm) -> ModelCondition:
-    """(P5) with caps: the forms of the largest frequency are not proportional, as complex ones, inside of a layer."""
+    """Return (P5) with caps: forms of the largest frequency are not proportional, as complex ones, inside a layer."""
     first, root = int(np.argmax([float(each.mid()) for each in frequencies(form)])), pow(2, (P - 1) // 4, P)
 
     def wrong(layer: LayerImage) -> str:
@@ -186,7 +189,7 @@ def capped_condition(layers: Sequence[LayerImage], form: CheckpointForm) -> Mode
 
 
 def ranks_condition(layers: Sequence[LayerImage]) -> ModelCondition:
-    """(C5), of the maps of each head."""
+    """Return whether (C5) is shown for the ranks of the maps of each head."""
     said = f"below the head's width, modulo {P}"
     return everywhere(
         "(C5), ranks",
@@ -197,7 +200,7 @@ def ranks_condition(layers: Sequence[LayerImage]) -> ModelCondition:
 
 
 def groups_condition(layers: Sequence[LayerImage]) -> ModelCondition:
-    """(C5), of groups."""
+    """Return whether (C5) is shown for groups: any two of them differ."""
     return everywhere(
         "(C5), groups",
         layers,
@@ -207,7 +210,7 @@ def groups_condition(layers: Sequence[LayerImage]) -> ModelCondition:
 
 
 def norms_condition(ends: Ends, layers: Sequence[str | None], form: CheckpointForm) -> ModelCondition:
-    """(N): what the dimension of gains and biases needs where they are not folded.
+    """Return whether (N) is shown: what the dimension of gains and biases needs where they are not folded.
 
     Args:
         ends: before and behind the layers.
@@ -225,7 +228,7 @@ def norms_condition(ends: Ends, layers: Sequence[str | None], form: CheckpointFo
 
 
 def norms_of(block: Block, form: CheckpointForm) -> str | None:
-    """What keeps gains and biases of a layer from being counted, if anything."""
+    """Return what keeps gains and biases of a layer from being counted, if anything."""
     for name in ("norm1_gain", "norm2_gain", "behind1_gain", "behind2_gain"):
         if (gain := getattr(block, name)) is not None and not (np.asarray(gain) != 0).all():
             return f"an entry of {name} is 0"
@@ -266,7 +269,7 @@ class ConditionsHere(NamedTuple):
 
 
 def at_weights(checkpoint: Checkpoint, work: Work, memory: int, progress: Progress | None = None) -> ConditionsHere:
-    """All conditions, and all that is special, at the weights of a checkpoint; one layer is in memory at a time.
+    """Return all conditions, and all that is special, at the weights of a checkpoint; one layer is in memory at a time.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint

@@ -16,7 +16,7 @@ from lightning_sym.rings.turned_forms import Ball
 
 
 def seen_width(form: CheckpointForm) -> int:
-    """The dimension `D` of what a norm shows of the stream: with LayerNorm one less than the width.
+    """Return the dimension `D` of what a norm shows of the stream: with LayerNorm one less than the width.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -34,14 +34,14 @@ def _multiples(form: CheckpointForm) -> Sequence[Multiple]:
 
 
 def frequencies(form: CheckpointForm) -> list[Ball]:
-    """The rotary frequencies of a form that has some, in balls."""
+    """Return the rotary frequencies of a form that has some, in balls."""
     theta = form.theta or Fraction(1)
     with precision(BITS):
         return [rotary_frequency(theta, form.head_width, k) * as_ball(each) for k, each in enumerate(_multiples(form))]
 
 
 def frequencies_differ(form: CheckpointForm) -> bool:
-    """Whether the rotary frequencies of each layer, if it has any, are shown to be different and between 0 and 3."""
+    """Return whether the rotary frequencies of each layer, if any, are shown to be different and between 0 and 3."""
     bases = {form.rotation_of(layer) for layer in range(form.layers)} - {None}
     return all(_differ(replace(form, theta=base[0], scaling=base[1])) for base in bases if base is not None)
 
@@ -54,7 +54,7 @@ def _differ(form: CheckpointForm) -> bool:
 
 
 def has_algebraic_frequencies(form: CheckpointForm) -> bool:
-    """Whether the rotary frequencies, which are multiples of powers of `theta`, are shown to be algebraic numbers."""
+    """Return whether the rotary frequencies, multiples of powers of `theta`, are shown to be algebraic numbers."""
     return all(isinstance(each, Fraction) for each in _multiples(form))
 
 
@@ -70,7 +70,7 @@ BEHIND = frozenset(("score_cap", "local_theta"))
 
 
 def unproved(form: CheckpointForm) -> str | None:
-    """What the network has and the theorem does not know, in words."""
+    """Return what the network has and the theorem does not know, in words."""
     known = PROVED | BEHIND if form.norms_behind else PROVED
     if form.head_norms and form.score_cap is not None:
         return f"{FEATURES['score_cap'][0]} beside {FEATURES['head_norms'][0]}"
@@ -78,7 +78,7 @@ def unproved(form: CheckpointForm) -> str | None:
 
 
 def read_at_one_token(form: CheckpointForm) -> int:
-    """The rank that the map of the attention of a layer to one token has at almost all weights."""
+    """Return the rank that the map of the attention of a layer to one token has at almost all weights."""
     return min(form.width, form.groups * form.head_width)
 
 
@@ -150,12 +150,12 @@ NEEDS = (
 
 
 def theorem_of(form: CheckpointForm) -> str:
-    """Which theorem of the page is about such networks, with norms behind, with gains on queries and keys, or else."""
+    """Return which theorem of the page is about such networks: norms behind, gains on queries and keys, or else."""
     return "Theorem 3" if form.norms_behind else "Theorem 2" if form.head_norms else "Theorem 1"
 
 
 def not_covered(form: CheckpointForm, parts: Collection[str] = ()) -> str | None:
-    """The first thing that the theorem needs of a form and that is not so; `None` where it is about these networks.
+    """Return the first thing that the theorem needs of a form and that is not so; `None` where it applies.
 
     Args:
         form: of the network.

@@ -18,7 +18,7 @@ UNIT, TINY = 2.0**-53, 2.0**-900
 
 
 def first_forms(block: Block, form: CheckpointForm) -> list[Ball]:
-    """Of each head of a layer, its form of distance 1 on one pair of vectors that norms can show, in a ball."""
+    """Return of each head its form of distance 1 on one pair of vectors that norms can show, in a ball."""
     source = np.random.default_rng(SEED)
     left, right = (source.integers(-3, 4, form.width).astype(np.float64) for _ in range(2))
     if form.norm == "layer":

@@ -47,7 +47,7 @@ class ModelGroup:
 
 
 def model_groups(checkpoint: Checkpoint) -> tuple[ModelGroup, ...]:
-    """The rows of a checkpoint: the linear ones, then shifts.
+    """Return the rows of a checkpoint: the linear ones, then shifts.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
@@ -75,13 +75,13 @@ def model_groups(checkpoint: Checkpoint) -> tuple[ModelGroup, ...]:
 
 
 def equal_pairs(block: Block) -> Integers:
-    """The frequencies of a layer whose two rows have gains of one size, on queries and on keys."""
+    """Return the frequencies of a layer whose two rows have gains of one size, on queries and on keys."""
     gains = np.stack([np.abs(np.asarray(gain)) for gain in (block.query_norm_gain, block.key_norm_gain)])
     return np.nonzero(np.equal(*np.split(gains, 2, axis=1)).all(axis=0))[0]
 
 
 def groups_of_form(form: CheckpointForm, parts: Collection[str], rules: SymmetryTable) -> tuple[ModelGroup, ...]:
-    """The rows that almost all weights of a form have.
+    """Return the rows that almost all weights of a form have.
 
     Args:
         form: of the network.
@@ -126,7 +126,7 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def equal_gains(checkpoint: Checkpoint) -> tuple[int, ...]:
-    """How often each gain of the final norm stands there, of those that stand there twice or more."""
+    """Return how often each gain of the final norm stands there, of those that stand there twice or more."""
     counts = Counter(np.asarray(ends_of(checkpoint, Walker.GROUPS).final_gain).tolist())
     return tuple(sorted((count for count in counts.values() if count > 1), reverse=True))
 
@@ -231,7 +231,7 @@ def _most_seen_of_values(form: CheckpointForm) -> int:
 
 
 def fixed_biases(block: Block, form: CheckpointForm) -> int | None:
-    """How many dimensions of the biases of values are seen where outputs have none; `None` where it is not known."""
+    """Return how many dimensions of the biases of values are seen where outputs have none; `None` if unknown."""
     share = form.heads // form.groups
     outputs = of(block.output)
     summed = reduce_mod(outputs.reshape(form.groups, share, *outputs.shape[1:]).sum(axis=1), P)
@@ -241,7 +241,7 @@ def fixed_biases(block: Block, form: CheckpointForm) -> int | None:
 
 
 def parameters(form: CheckpointForm, parts: Iterable[str]) -> int:
-    """How many numbers a model has, all pieces of all layers and of the ends.
+    """Return how many numbers a model has, all pieces of all layers and of the ends.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint

@@ -27,27 +27,30 @@ GATES, PAIRS = 4, 2
 
 
 def of(array: Any) -> Residues:
-    """The residues of an array of exact numbers."""
+    """Return the residues of an array of exact numbers."""
     return reduce_mod(residues(array, P).astype(np.float64), P)
 
 
 def product(first: Residues, second: Residues) -> Residues:
-    """The matrix product."""
+    """Return the matrix product."""
     return matmul_mod(first, second, P)
 
 
 def times(first: Residues, second: Residues) -> Residues:
-    """The product entry by entry."""
+    """Return the product entry by entry."""
     return reduce_mod(first * second, P)
 
 
 def integers(array: Residues) -> Integers:
-    """The residues as integers from 0 on."""
+    """Return the residues as integers from 0 on."""
     return np.mod(array.astype(np.int64), P)
 
 
 def seen(maps: Residues, form: CheckpointForm) -> Residues:
-    """Maps restricted to what norms show, columns being the stream: with LayerNorm times the width, less their mean."""
+    """Return maps restricted to what norms show, columns being the stream.
+
+    With LayerNorm they are times the width, less their mean.
+    """
     if form.norm == "rms":
         return maps
     return reduce_mod(reduce_mod(maps * form.width, P) - reduce_mod(maps.sum(axis=-1, keepdims=True), P), P)
@@ -72,7 +75,7 @@ class Vectors:
 
     @classmethod
     def draw(cls, form: CheckpointForm, seed: int) -> Vectors:
-        """Vectors from a seed; with LayerNorm their sums are 0."""
+        """Return random vectors from a seed; with LayerNorm their sums are 0."""
         source = np.random.default_rng(seed)
         drawn = [shown_vectors(source, form, count) for count in (GATES, PAIRS, PAIRS, PAIRS)]
         constants = random_residues(source, (1, PAIRS), P).entries
@@ -80,7 +83,7 @@ class Vectors:
 
 
 def shown_vectors(source: np.random.Generator, form: CheckpointForm, count: int) -> Residues:
-    """Random vectors `(d, count)`; with LayerNorm of sum 0."""
+    """Return random vectors `(d, count)`; with LayerNorm of sum 0."""
     found = random_residues(source, (form.width, count), P).entries
     if form.norm == "layer":
         found[-1] = reduce_mod(-found[:-1].sum(axis=0), P)
@@ -108,7 +111,7 @@ class LayerImage:
 
 
 def image(block: Block, form: CheckpointForm, vectors: Vectors, *, rotary: bool) -> LayerImage:
-    """What the conditions see of a layer."""
+    """Return what the conditions see of a layer."""
     neurons = Neurons.of(block)
     heads = {name: of(getattr(block, name)) for name in ("query", "key", "value", "output")}
     gain, bias = of(block.norm1_gain), residues_or_zero(block.norm1_bias, form.width)
@@ -150,7 +153,7 @@ class Neurons:
 
     @classmethod
     def of(cls, block: Block) -> Neurons:
-        """Of a layer; without gates `up` takes their place, and nothing is multiplied with."""
+        """Return the neurons of a layer; without gates `up` takes their place, and nothing is multiplied with."""
         gated = block.gate is not None
         factors = of(block.up) if gated else None
         constants = None
@@ -160,13 +163,13 @@ class Neurons:
         return cls(of(block.norm2_gain), gates, factors, constants, of(block.down))
 
     def without_gates(self, vectors: Residues) -> Residues:
-        """What gates and factors are on vectors, multiplied, without activation and constants: `(m, n)`."""
+        """Return what gates and factors are on vectors, multiplied, without activation and constants: `(m, n)`."""
         inputs = times(vectors, self.gain[:, None])
         opened = product(self.gates, inputs)
         return opened if self.factors is None else times(opened, product(self.factors, inputs))
 
     def alive(self, vectors: Vectors) -> npt.NDArray[np.bool_]:
-        """Which have a column and a factor that are shown not to be 0."""
+        """Return which have a column and a factor that are shown not to be 0."""
         found = (product(vectors.columns.T, self.columns) != 0).any(axis=0)
         if self.factors is None or self.constants is None:
             return np.asarray(found)
@@ -176,18 +179,21 @@ class Neurons:
 
 
 def residues_or_zero(bias: Any, width: int) -> Residues:
-    """Those of a vector; zeros where there is none."""
+    """Return those of a vector; zeros where there is none."""
     return np.zeros(width) if bias is None else of(bias)
 
 
 def constants_of(maps: Residues, norm_bias: Residues, bias: Any) -> Residues:
-    """What maps add to everything: their bias, and what they make of that of the norm."""
+    """Return what maps add to everything: their bias, and what they make of that of the norm."""
     found = product(maps, norm_bias[:, None])[..., 0]
     return found if bias is None else reduce_mod(found + of(bias), P)
 
 
 def behind_head_norms(block: Block, queries: Residues, keys: Residues) -> tuple[Residues, Residues, Integers]:
-    """Queries and keys times the gains of their norms, and of each head the squares of lengths that these divide by."""
+    """Return queries and keys times the gains of their norms, and of each head squares of lengths.
+
+    The norms divide by these lengths.
+    """
     if block.query_norm_gain is None or block.key_norm_gain is None:
         return queries, keys, np.zeros((len(queries), 0), dtype=np.int64)
     of_heads = queries, np.repeat(keys, len(queries) // len(keys), axis=0)
@@ -199,7 +205,7 @@ def behind_head_norms(block: Block, queries: Residues, keys: Residues) -> tuple[
 
 
 def rotary_forms(queries: Residues, keys: Residues, *, rotary: bool) -> Integers:
-    """A row a head, its form on each pair; with rotary positions both forms of each frequency."""
+    """Return a row a head, its form on each pair; with rotary positions both forms of each frequency."""
     if not rotary:
         return integers(reduce_mod(times(queries, keys).sum(axis=1), P))
     half = queries.shape[1] // 2

@@ -117,7 +117,7 @@ class ModelSymmetries(Result):
         return f"a list of symmetries; that there are no others is not proved: {self.first_unknown}"
 
     def lines(self) -> Lines:
-        """The group, what is special, the conditions and what follows."""
+        """Return the group, what is special, the conditions and what follows."""
         lines = [("checkpoint", self.name), ("network", form_line(self.form)), ("parameters", f"{self.parameters:,}")]
         lines += [(row.space, f"{row.dimension:,}: {row.group}; {row.proof}") for row in self.groups]
         lines.append(("group", f"dimension {self.dimension:,}"))
@@ -136,7 +136,7 @@ class ModelSymmetries(Result):
 def one_form(
     made: CanonicalCheckpoint, original: Checkpoint, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
 ) -> tuple[bool, str]:
-    """Whether a canonical form is one for each function, up to rounding, and what proves it or stands in the way.
+    """Return whether a canonical form is one for each function, up to rounding, by which proof, or what prevents it.
 
     Args:
         made: the form.
@@ -179,7 +179,7 @@ def symmetries_of(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> ModelSymmetries:
-    """What may be done to a model without changing its function, and whether that is all.
+    """Return what may be done to a model without changing its function, and whether that is all.
 
     Args:
         model: a checkpoint, or where one lies.

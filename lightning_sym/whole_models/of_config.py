@@ -56,7 +56,7 @@ class WholeModel(Result):
         return f"known symmetries; that there are no others is not proved: {self.reason}"
 
     def lines(self) -> Lines:
-        """As `dimension --config` prints it."""
+        """Return the lines as `dimension --config` prints them."""
         said = f"{self.upper:,}" if self.reason is None else f"at most {self.upper:,}"
         whole = f"{self.parameters:,} parameters, a group of dimension {self.group:,}, functions of dimension {said}"
         lines = [("whole model", form_line(self.form)), ("", whole), ("", self.proof)]
@@ -70,7 +70,7 @@ class WholeModel(Result):
 
 
 def whole_model(config: str | os.PathLike[str]) -> WholeModel:
-    """What is known of the dimension of the functions of a model, all its parts together.
+    """Return what is known of the dimension of the functions of a model, all its parts together.
 
     Args:
         config: a `config.json`, or a folder with one.
@@ -98,7 +98,7 @@ def whole_model(config: str | os.PathLike[str]) -> WholeModel:
 
 
 def at_almost_all(form: CheckpointForm, parts: Collection[str]) -> str | None:
-    """What keeps the known symmetries from being all at almost all weights of a form; `None` where they are.
+    """Return what keeps the known symmetries from being all at almost all weights of a form; `None` where they are.
 
     Args:
         form: of the network.
@@ -108,7 +108,7 @@ def at_almost_all(form: CheckpointForm, parts: Collection[str]) -> str | None:
 
 
 def _biases_are_known(form: CheckpointForm, parts: Collection[str]) -> bool:
-    """Whether Proposition 6 counts biases: with LayerNorm all maps have them."""
+    """Return whether Proposition 6 counts biases: with LayerNorm all maps have them."""
     maps = {"query", "key", "value", "output", "up", "down"} | ({"gate"} if form.has_gate else set())
     return form.norm == "rms" or all(f"{name}_bias" in parts for name in maps)
 

@@ -20,7 +20,7 @@ SEED = 20261125
 
 
 def signs_condition(checkpoint: Checkpoint, form: CheckpointForm, work: Work, memory: int) -> ModelCondition:
-    """(C3): what the neurons write without their gates is independent, on isotropic vectors.
+    """Return (C3): what the neurons write without their gates is independent, on isotropic vectors.
 
     With norms behind halves each layer is asked by itself.
     """

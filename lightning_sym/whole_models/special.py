@@ -57,7 +57,7 @@ def _named(what: str, layer: int | None, places: Iterable[int], allows: str) -> 
 
 
 def special_ends(checkpoint: Checkpoint, ends: Ends) -> Iterator[SpecialWeights]:
-    """What is special before and behind the layers."""
+    """Yield what is special before and behind the layers."""
     form = checkpoint.form
     yield from _named(
         "final gains of 0", None, np.nonzero(np.asarray(ends.final_gain) == 0)[0], "the unembedding does not read these"
@@ -75,7 +75,7 @@ def special_ends(checkpoint: Checkpoint, ends: Ends) -> Iterator[SpecialWeights]
 
 
 def special_layer(layer: int, block: Block, form: CheckpointForm, image: LayerImage) -> Iterator[SpecialWeights]:
-    """What is special in a layer."""
+    """Yield what is special in a layer."""
     read = "columns of what reads it are free"
     free = {"norm1_gain": read, "norm2_gain": read} | dict.fromkeys(
         ("query_norm_gain", "key_norm_gain"), "the scores do not see this row of queries and keys but by their lengths"

@@ -37,14 +37,14 @@ _BOARD = "what stands on the board"
 
 
 def _matrices(weights: Weights) -> Step:
-    """What was brought along."""
+    """Return what was brought along."""
     network = weights.architecture(TOKENS)
     shown = [show(_name(name), matrix) for name, matrix in weights.numbers().items()]
     return Step("Your matrices", f"The network: {network}.", tuple(shown))
 
 
 def _name(name: str) -> str:
-    """`Q1.2` in LaTeX."""
+    """Return a name such as `Q1.2` in LaTeX."""
     return f"{name[0]}_{{{name[1:]}}}" if len(name) > 1 else name
 
 
@@ -56,20 +56,20 @@ def _one_layer(weights: Weights, claim: str) -> Layer:
 
 
 def _answer(heading: str, prose: str, result: Result) -> Step:
-    """An answer of the program, line by line."""
+    """Return an answer of the program, line by line."""
     lines = tuple((label, str(words)) for label, words in result.lines())
     return Step(heading, prose, answer=lines)
 
 
 def _random_basis(size: int) -> ObjectArray:
-    """A matrix with determinant one and some numbers in it."""
+    """Return a matrix with determinant one and some numbers in it."""
     below = rational(np.eye(size, dtype=int) + np.eye(size, k=-1, dtype=int))
     result: ObjectArray = below @ rational(np.eye(size, dtype=int) + np.eye(size, k=1, dtype=int))
     return result
 
 
 def the_layer(weights: Weights) -> Iterator[Step]:
-    """Definition 1."""
+    """Yield the steps of Definition 1 for these weights."""
     layer = _one_layer(weights, "definition-1")
     attention = layer.key.T @ layer.query
     yield _matrices(weights)
@@ -101,7 +101,7 @@ def the_layer(weights: Weights) -> Iterator[Step]:
 
 
 def query_and_key(weights: Weights) -> Iterator[Step]:
-    """Lemma 3.1."""
+    """Yield the steps of Lemma 3.1 for these weights."""
     layer = _one_layer(weights, "lemma-3.1")
     key, query = layer.key, layer.query
     attention, (a, d) = key.T @ query, key.shape
@@ -129,7 +129,7 @@ def query_and_key(weights: Weights) -> Iterator[Step]:
 
 
 def swap(weights: Weights) -> Iterator[Step]:
-    """Theorem 3.2 and its corollaries: all weights with this function."""
+    """Yield the steps of Theorem 3.2 and its corollaries: all weights with this function."""
     layer = _one_layer(weights, "theorem-3.2")
     attention = layer.key.T @ layer.query
     yield _matrices(weights)
@@ -157,7 +157,7 @@ def swap(weights: Weights) -> Iterator[Step]:
 
 
 def count_dimensions(weights: Weights) -> Iterator[Step]:
-    """Corollaries 3.3 and 3.8: the rank at this point, and the dimension."""
+    """Yield the steps of Corollaries 3.3 and 3.8: the rank at this point, and the dimension."""
     network = weights.architecture(TOKENS)
     if network.options or network.degree > 9:
         raise BadInput(f"this claim must be given a plain lightning network of at most two layers, got {network}")
@@ -186,7 +186,7 @@ def count_dimensions(weights: Weights) -> Iterator[Step]:
 
 
 def kind_of_point(weights: Weights) -> Iterator[Step]:
-    """Theorem 3.4: regular, singular or boundary."""
+    """Yield the steps of Theorem 3.4: whether the point is regular, singular or on the boundary."""
     layer = _one_layer(weights, "theorem-3.4")
     attention = layer.key.T @ layer.query
     yield _matrices(weights)
@@ -199,7 +199,7 @@ def kind_of_point(weights: Weights) -> Iterator[Step]:
 
 
 def between_layers(weights: Weights) -> Iterator[Step]:
-    """Equation 9 and Theorem 3.7: bases between the layers, and virtual weights."""
+    """Yield the steps of Equation 9 and Theorem 3.7: bases between the layers, and virtual weights."""
     weights.require_numbers(_BOARD)
     network = weights.architecture(TOKENS)
     if not network.is_plain or network.depth < 2:
@@ -232,7 +232,7 @@ def between_layers(weights: Weights) -> Iterator[Step]:
 
 
 def peeled(weights: Weights) -> Iterator[Step]:
-    """Conjecture 3.10: softmax, one head a layer."""
+    """Yield the steps of Conjecture 3.10: softmax, one head a layer."""
     weights.require_numbers(_BOARD)
     network = weights.architecture(TOKENS)
     if not network.is_bare or network.normalization is None:
@@ -267,7 +267,7 @@ def peeled(weights: Weights) -> Iterator[Step]:
 
 
 def conditions(weights: Weights) -> Iterator[Step]:
-    """Transformers: the conditions of the theorems, for these weights."""
+    """Yield the steps for transformers: the conditions of the theorems, for these weights."""
     yield _matrices(weights)
     yield _answer(
         "The conditions", "Which hold for your weights, and why.", lightning_sym.transformer_conditions(weights, 3)

@@ -21,7 +21,7 @@ Taylor = Callable[[int], Fraction]
 def network(
     x: ObjectArray, attention: Sequence[ObjectArray], value: ObjectArray, taylor: Taylor, degree: int
 ) -> ObjectArray:
-    """The outputs for `eps x` of layers with these attention matrices, inner values 1, and `S` in place of exp.
+    """Return the outputs for `eps x` of layers with these attention matrices, inner values 1, and `S` in place of exp.
 
     Returns:
         For each entry of the output its coefficients from degree 0 on, a tuple.
@@ -51,14 +51,17 @@ def network(
 def mean_output(
     m: ObjectArray, y: ObjectArray, attention: Sequence[ObjectArray], value: ObjectArray, taylor: Taylor, degree: int
 ) -> tuple[Fraction, ...]:
-    """Of two tokens with mean `eps m` and difference `eps y`: the coefficients of the mean of the two outputs."""
+    """Return the coefficients of the mean of the outputs of two tokens.
+
+    The tokens have mean `eps m` and difference `eps y`.
+    """
     x = np.array([m + y / Fraction(2), m - y / Fraction(2)], dtype=object).T
     first, second = network(x, attention, value, taylor, degree)[0]
     return tuple((a + b) / 2 for a, b in zip(first, second, strict=True))
 
 
 def spelled(terms: Sequence[Fraction]) -> str:
-    r"""The terms that are not zero, as a formula.
+    r"""Return the terms that are not zero, as a formula.
 
     Example:
         >>> print(spelled([Fraction(0), Fraction(1), Fraction(-1, 2)]))
@@ -81,5 +84,5 @@ UNITS = rational([[1, 0], [0, 1]])
 
 
 def exponents(attention: ObjectArray, x1: ObjectArray, x2: ObjectArray) -> list[Fraction]:
-    """By query, how much higher token one scores than token two."""
+    """Return by query how much higher token one scores than token two."""
     return [x1 @ attention @ x - x2 @ attention @ x for x in (x1, x2)]

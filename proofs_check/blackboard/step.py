@@ -33,7 +33,7 @@ class Polynomial:
 
     @classmethod
     def of(cls, ring: PolynomialRing, polynomial: Any) -> Polynomial:
-        """From an element of `ring`."""
+        """Return the polynomial of an element of `ring`, as data."""
         terms = ((tuple(map(int, exponents)), as_fraction(c)) for exponents, c in polynomial.to_dict().items())
         return cls(ring.names, tuple(terms))
 
@@ -72,7 +72,7 @@ class Step:
 
 
 def tokens_of(ring: PolynomialRing, tokens: int = 2) -> ObjectArray:
-    """The variables of a ring as an input: the first ones are token one, and so on."""
+    """Return the variables of a ring as an input: the first ones are token one, and so on."""
     variables = ring.generators
     width = len(variables) // tokens
     return array_of([[variables[j * width + k] for j in range(tokens)] for k in range(width)])
@@ -93,7 +93,7 @@ def show(label: str, value: Any, ring: PolynomialRing = BOARD) -> Shown:
 
 
 def number(label: str, value: int) -> Shown:
-    """A number with words before it."""
+    """Return a number with words before it."""
     return show(rf"\text{{{label}}}", value)
 
 
@@ -104,12 +104,12 @@ def _exact(ring: PolynomialRing, value: Any) -> Number:
 
 
 def table(label: str, matrix: ObjectArray, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Shown:
-    """A matrix of numbers with labels on its rows and columns."""
+    """Return a matrix of numbers with labels on its rows and columns."""
     return Shown(label, ShownMatrix(tuple(map(tuple, to_fractions(matrix))), tuple(rows), tuple(columns)))
 
 
 def must(true: object, what: str) -> None:
-    """Every sentence that says "the same" or "different" stands behind one of these.
+    """Refuse what is not so: every sentence that says "the same" or "different" stands behind one of these.
 
     Raises:
         ProgramError: it is not so; nothing false is ever put on the board.
@@ -119,33 +119,33 @@ def must(true: object, what: str) -> None:
 
 
 def rational(rows: Any) -> ObjectArray:
-    """A matrix of fractions from integers or fractions."""
+    """Return a matrix of fractions from integers or fractions."""
     return map_entries(lambda x: Fraction(x), np.array(rows, dtype=object))
 
 
 def identity(size: int) -> ObjectArray:
-    """The identity matrix, in fractions."""
+    """Return the identity matrix, in fractions."""
     return rational(np.eye(size, dtype=int).tolist())
 
 
 def entry_labels(letter: str, rows: int, columns: int) -> list[str]:
-    """`a_{11}, a_{12}, ...`"""
+    """Return the labels of the entries of a matrix: `a_{11}, a_{12}, ...`."""
     return [f"{letter}_{{{i}{j}}}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
 
 
 def layer_of(attention: ObjectArray, value: ObjectArray) -> Layer:
-    """The layer with attention matrix `A`: queries `A`, keys the identity."""
+    """Return the layer with attention matrix `A`: queries `A`, keys the identity."""
     return Layer(query=attention, key=identity(len(attention)), value=value)
 
 
 def function_of(*layers: Layer, x: ObjectArray = INPUT, ring: PolynomialRing = BOARD) -> ObjectArray:
-    """The forward pass with these weights on symbolic tokens: a matrix of polynomials, one column a token."""
+    """Return the forward pass with these weights on symbolic tokens: a matrix of polynomials, one column a token."""
     result: ObjectArray = forward(x, [Layer(*map(ring.constants, layer)) for layer in layers])
     return result
 
 
 def coefficients(entries: ObjectArray) -> dict[tuple[int, int, tuple[int, ...]], Fraction]:
-    """Non-zero coefficients of a matrix of polynomials by row, column and monomial."""
+    """Return the non-zero coefficients of a matrix of polynomials by row, column and monomial."""
     return {
         (k, j, tuple(map(int, exponents))): as_fraction(c)
         for (k, j), entry in np.ndenumerate(entries)
@@ -154,7 +154,7 @@ def coefficients(entries: ObjectArray) -> dict[tuple[int, int, tuple[int, ...]],
 
 
 def unit_directions(shape: tuple[int, ...]) -> Iterator[ObjectArray]:
-    """The matrices with a single 1."""
+    """Yield the matrices with a single 1."""
     for index in np.ndindex(*shape):
         direction = rational(np.zeros(shape, dtype=int).tolist())
         direction[index] = Fraction(1)
@@ -164,7 +164,7 @@ def unit_directions(shape: tuple[int, ...]) -> Iterator[ObjectArray]:
 def jacobian(
     layers: Sequence[Layer], vary: Sequence[tuple[int, str]], x: ObjectArray = INPUT, ring: PolynomialRing = BOARD
 ) -> tuple[ObjectArray, list[tuple[int, int, tuple[int, ...]]]]:
-    r"""The exact Jacobian of weights $\mapsto$ coefficients, by the forward pass over dual numbers.
+    r"""Return the exact Jacobian of weights $\mapsto$ coefficients, by the forward pass over dual numbers.
 
     Args:
         layers: the point.
@@ -192,7 +192,7 @@ def jacobian(
 
 
 def normalized_network(x: ObjectArray, *layers: tuple[ObjectArray, ObjectArray], constant: int = 1) -> ObjectArray:
-    """The network of normalized layers $(A, V)$, S(y) = constant + y, at a rational input."""
+    """Return the network of normalized layers $(A, V)$, S(y) = constant + y, at a rational input."""
 
     def pattern(scores: ObjectArray) -> ObjectArray:
         weights = scores + Fraction(constant)
@@ -208,26 +208,26 @@ X, Y, R, S = BOARD.generators
 
 
 def sylvester(six: Any, zero: Any = 0) -> ObjectArray:
-    """The Sylvester matrix of two binary quadratic forms, given by their coefficients."""
+    """Return the Sylvester matrix of two binary quadratic forms, given by their coefficients."""
     f, g = list(six[:3]), list(six[3:])
     rows = [[*f, zero], [zero, *f], [*g, zero], [zero, *g]]
     return array_of(rows)
 
 
 def discriminant(form: Any) -> Fraction:
-    """`b^2 - 4 a c` of a binary quadratic form: negative if it has no real line, zero if it is a double one."""
+    """Return `b^2 - 4 a c` of a binary quadratic form: negative without real lines, zero with a double one."""
     a, b, c = six_coefficients([form])
     return b * b - 4 * a * c
 
 
 def general_coefficients(a: ObjectArray, v: ObjectArray) -> ObjectArray:
-    """Row `k`: the coefficients of the product of column `k` of `A` and `V`, as linear forms."""
+    """Return by row `k` the coefficients of the product of column `k` of `A` and `V`, as linear forms."""
     rows = [[a[0, k] * v[0, 0], a[0, k] * v[0, 1] + a[1, k] * v[0, 0], a[1, k] * v[0, 1]] for k in range(2)]
     return array_of(rows)
 
 
 def quadratic_forms(phi: ObjectArray) -> ObjectArray:
-    """What token two contributes to output token one: the coefficient of each coordinate of token one.
+    """Return what token two contributes to output token one: the coefficient of each coordinate of token one.
 
     For one layer and two tokens of width two; `d' x 2` quadratic forms in (r, s). The coefficient of coordinate `k` in
     output `m` is the product of two linear forms, column `k` of `A` and row `m` of `V` (Proposition A.5).
@@ -244,7 +244,7 @@ def quadratic_forms(phi: ObjectArray) -> ObjectArray:
 
 
 def six_coefficients(form_pair: Sequence[Any]) -> list[Fraction]:
-    """The coefficients of r^2, r s, s^2 in each form of a pair."""
+    """Return the coefficients of r^2, r s, s^2 in each form of a pair."""
     known = [{tuple(map(int, e))[2:]: c for e, c in form.to_dict().items()} for form in form_pair]
     return [as_fraction(terms.get(monomial, 0)) for terms in known for monomial in ((2, 0), (1, 1), (0, 2))]
 
@@ -253,7 +253,9 @@ SIX = ("x r^2", "x r s", "x s^2", "y r^2", "y r s", "y s^2")
 
 
 def one_layer_jacobian(attention: ObjectArray, value: ObjectArray) -> ObjectArray:
-    r"""Jacobian of $(A, V) \mapsto$ the six coefficients that decide a layer with `d = 2, d' = 1`: 6 x 6.
+    r"""Return the Jacobian, 6 x 6, of $(A, V) \mapsto$ the six coefficients that decide a layer.
+
+    The layer has `d = 2, d' = 1`.
 
     All other coefficients of both outputs are copies or sums of these, so the rank is the same; that is checked.
     """

@@ -74,7 +74,10 @@ def values(model: Model, i: int, rng: Any) -> None:
 
 
 def queries(model: Model, i: int, rng: Any) -> None:
-    """With positions of their own any basis; with rotary ones a turn and a scale of each frequency."""
+    """Change the basis of queries and keys: any one with positions of their own.
+
+    With rotary ones it is a turn and a scale of each frequency.
+    """
     groups = len(model[f"{i}.k"])
     if "positions" in model:
         given, inverse = _gauge(rng, groups)

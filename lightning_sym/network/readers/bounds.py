@@ -38,7 +38,7 @@ class Contents(NamedTuple):
 
 
 def read_whole(path: Path, largest: int | None = None) -> bytes:
-    """The bytes of a regular file that is not too large: `LARGEST_FILE` unless said.
+    """Return the bytes of a regular file that is not too large: `LARGEST_FILE` unless said.
 
     It is read, not mapped into memory: a file that somebody shortens meanwhile would end the process.
 
@@ -75,7 +75,7 @@ def require_names(names: Iterable[str]) -> None:
 
 
 def require_form(value: Any) -> Any:
-    """The form that a file states: `null` states none, and would mean what a file without a form means.
+    """Return the form that a file states: `null` states none, and would mean what a file without a form means.
 
     Raises:
         FileFormatError: it is null.
@@ -103,7 +103,7 @@ class Allowance:
 
 
 def shown(value: object, *, integer: bool = False) -> str:
-    """A value from a file as it stands in a message, in the words of JSON: one short line.
+    """Return a value from a file as it stands in a message, in the words of JSON: one short line.
 
     Args:
         value: the value.

@@ -32,7 +32,7 @@ class ExactNumbers:
         self.left = MOST_DIGITS
 
     def number(self, text: str) -> Fraction | int:
-        """The rational that an integer, a fraction or a decimal stands for.
+        """Return the rational that an integer, a fraction or a decimal stands for.
 
         Raises:
             FileFormatError: it stands for none, or for one that is too long.
@@ -85,7 +85,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse(content: bytes, numbers: ExactNumbers) -> Any:
-    """The value of a JSON text in UTF-8, with or without a byte order mark; decimals become `Fraction`.
+    """Return the value of a JSON text in UTF-8, with or without a byte order mark; decimals become `Fraction`.
 
     Raises:
         FileFormatError: it is no JSON, a key repeats, or it holds too much.

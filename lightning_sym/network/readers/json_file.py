@@ -14,7 +14,7 @@ _KEYS = ("schema", "weights", "form")
 
 
 def read_json(content: bytes) -> Contents:
-    """The matrices of a JSON file, in an object of their own or under `"weights"`.
+    """Return the matrices of a JSON file, in an object of their own or under `"weights"`.
 
     Raises:
         FileFormatError: it is not of its documented form.
@@ -25,7 +25,7 @@ def read_json(content: bytes) -> Contents:
 
 
 def contents_of(document: object, numbers: ExactNumbers) -> Contents:
-    """The matrices of a value of JSON whose numbers are read already, as `read_json` has them of a file.
+    """Return the matrices of a value of JSON whose numbers are read already, as `read_json` has them of a file.
 
     Raises:
         FileFormatError, TooLarge: as there.

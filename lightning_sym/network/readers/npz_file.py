@@ -42,7 +42,7 @@ _TEXT_TYPES = re.compile(r"[<>=|]?[US][0-9]{1,6}")
 
 
 def read_npz(content: bytes) -> Contents:
-    """The matrices of an archive; an entry `form` is a string of JSON.
+    """Return the matrices of an archive; an entry `form` is a string of JSON.
 
     Raises:
         FileFormatError: it is not of its documented form.

@@ -22,7 +22,7 @@ _TYPES = {
 
 
 def read_safetensors(content: bytes) -> Contents:
-    """The matrices of a safetensors file; `form` among its metadata is a string of JSON.
+    """Return the matrices of a safetensors file; `form` among its metadata is a string of JSON.
 
     Raises:
         FileFormatError: it is not of its documented form.

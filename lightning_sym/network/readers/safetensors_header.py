@@ -26,7 +26,7 @@ class TensorEntry(NamedTuple):
 
 
 def header_length(first: bytes, size: int) -> int:
-    """How long the header is.
+    """Return how long the header is.
 
     Args:
         first: the first eight bytes.
@@ -42,7 +42,7 @@ def header_length(first: bytes, size: int) -> int:
 
 
 def read_entries(text: bytes, size: int) -> tuple[dict[str, TensorEntry], Any]:
-    """The tensors by name, and the metadata, `None` where there are none.
+    """Return the tensors by name, and the metadata, `None` where there are none.
 
     Args:
         text: the header.

@@ -23,7 +23,7 @@ def table(value: Any) -> Matrix:
 
 
 def zero(m: Matrix) -> bool:
-    """Whether all entries are 0."""
+    """Return whether all entries are 0."""
     return not any(map(any, m))
 
 

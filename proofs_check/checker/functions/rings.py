@@ -72,7 +72,7 @@ RATIONALS = Rationals()
 
 
 def is_multiple(m: Matrix, x: Any, n: Matrix) -> bool:
-    """Whether m = x n: first the shapes, then the entries."""
+    """Return whether m = x n: first the shapes, then the entries."""
     spend(10 * len(m) * len(m[0]))
     good = (len(m), len(m[0])) == (len(n), len(n[0]))
     return good and all(a == x * b for pair in zip(m, n, strict=True) for a, b in zip(*pair, strict=True))

@@ -40,7 +40,7 @@ def _visible(form: Form, t: int, w: Weights) -> Iterator[tuple[Any, Matrix]]:
 
 
 def visible(form: Form, t: int, first: Weights, second: Weights) -> tuple[bool, str]:
-    """Whether functions of one softmax head a layer, without skip connections, are the same, and by what."""
+    """Return whether functions of one softmax head a layer, without skip connections, are the same, and by what."""
     good = form.softmax and not form.skip and all(len(layer) == 1 for w in (first, second) for layer in w.layers)
     need(good, "visible weights are those of softmax networks with one head a layer and without skip connections")
     one, other = (list(_visible(form, t, w)) for w in (first, second))
@@ -75,7 +75,7 @@ def _classes(form: Form, t: int, w: Weights) -> tuple[dict[Any, Matrix], Matrix,
 
 
 def one_layer(form: Form, t: int, first: Weights, second: Weights) -> tuple[bool, str]:
-    """Whether functions of one softmax layer with any heads are the same, and by what."""
+    """Return whether functions of one softmax layer with any heads are the same, and by what."""
     good = form.softmax and t > 1 and all(len(w.layers) == 1 for w in (first, second))
     need(good, "the theorem on one layer is about one softmax layer and two tokens or more")
     (one, *sums), (other, *others) = (_classes(form, t, w) for w in (first, second))

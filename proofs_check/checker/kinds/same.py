@@ -36,7 +36,7 @@ times = RATIONALS.times
 
 
 def _thin(m: Matrix) -> bool:
-    """Whether the rank is at most one: all rows are multiples of one."""
+    """Return whether the rank is at most one: all rows are multiples of one."""
     top, c = next(((row, c) for row in m for c, x in enumerate(row) if x), (m[0], 0))
     return all(row[c] * y == top[c] * x for row in m for x, y in zip(row, top, strict=True))
 

@@ -44,14 +44,14 @@ BY_COUNT = Kind("a rank meets the count of virtual weights, which contains the f
 
 
 def rank_pattern(network: Architecture) -> tuple[list[int], list[int], list[bool]]:
-    """`r_0, ..., r_l`; `alpha_1, ..., alpha_l`; for each layer whether it enters by its symmetric part."""
+    """Return `r_0, ..., r_l`; `alpha_1, ..., alpha_l`; by layer whether it enters by its symmetric part."""
     r = list(accumulate(network.widths, min))
     alpha = [min(a, size) for a, size in zip(network.attention_ranks, r, strict=False)]
     return r, alpha, [network.tokens == 1 or 1 in alpha[:i] for i in range(len(alpha))]
 
 
 def variety_dimension(network: Architecture, *, symmetric_parts: bool = True, unused_parts: bool = True) -> int:
-    """Flags and the matrices on them, minus the flags that share the same matrices."""
+    """Return the dimension of flags and the matrices on them, minus the flags that share the same matrices."""
     r, alpha, symmetric = rank_pattern(network)
     drops = [before - after for before, after in pairwise(r)]
     flags = sum(r[i] * drops[i - 1] for i in range(1, network.depth))
@@ -78,7 +78,7 @@ def formula(
 
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
-    """1,000 different networks at the quick size, 3,060 in full: up to four layers, sizes up to six, or eight."""
+    """Yield 1,000 random networks at the quick size, 3,060 in full: up to four layers, sizes up to six, or eight."""
 
     def draw(dice: Dice) -> Architecture:
         depth = dice.number((1, 4))
@@ -90,13 +90,13 @@ def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]
 
 
 def small_networks(*, quick: bool) -> Iterator[Architecture]:
-    """All networks with sizes up to two (quick) or three, up to three layers."""
+    """Return all networks with sizes up to two (quick) or three, up to three layers."""
     sizes = range(1, 3 if quick else 4)
     return every_network((1, 2) if quick else (1, 2, 3), sizes, sizes, (1, 2))
 
 
 def orbit_meets(network: Architecture) -> bool:
-    """Where the symmetries are all that the function does not see."""
+    """Return whether the symmetries are all that the function does not see."""
     d, a, r = network.widths, network.attention_ranks, list(accumulate(network.widths, min))
     seen = all(d[i] == r[i] or d[i] >= 2 * a[i] + d[i + 1] for i in range(1, network.depth))  # a[i] is a_{i+1}
     counted = formula(network)
@@ -104,7 +104,7 @@ def orbit_meets(network: Architecture) -> bool:
 
 
 def expect_by_orbit(network: Architecture, stated: int) -> Kind:
-    """The dimension, with an orbit as upper bound where one must meet; which bound it was."""
+    """Return the dimension, with an orbit as upper bound where one must meet; which bound it was."""
     by_orbit = orbit_meets(network)
     found = certified_dimension(network, all_bounds=by_orbit)
     expect_dimension(found, stated)
@@ -170,7 +170,7 @@ def walk() -> Iterator[Step]:
 
 
 def _counts(pieces: Sequence[Piece], total: int | None) -> Shown:
-    """A dimension count as a column with names."""
+    """Return a dimension count as a column with names."""
     counted = [piece for piece in pieces if piece.dimension]
     must(sum(piece.dimension for piece in counted) == total, "the pieces add up")
 

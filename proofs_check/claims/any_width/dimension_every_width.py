@@ -48,12 +48,12 @@ from proofs_check.claims.deep.equation_9 import A1, A2
 
 
 def all_virtual_weights(network: Architecture) -> int:
-    """The `A~_i` and `V~` without any condition."""
+    """Return the `A~_i` and `V~` without any condition."""
     return network.depth * network.widths[0] ** 2 + network.widths[-1] * network.widths[0]
 
 
 def patterns(quick: bool, tokens: int) -> Iterator[Architecture]:
-    """Every `(r_i)` and `(alpha_i)` at `d_0 = 2`, `d_l = 1`, one to five layers, at the quick size too."""
+    """Yield every `(r_i)` and `(alpha_i)` at `d_0 = 2`, `d_l = 1`, one to five layers, at the quick size too."""
     for depth in range(1, 6):
         for wide in range(1, depth + 1):  # r_i = 2 for i < wide, and 1 from there on
             widths = (2,) * wide + (1,) * (depth + 1 - wide)
@@ -79,7 +79,7 @@ def random_networks(quick: bool, seed: int = 48) -> Iterator[Architecture]:
 
 
 def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) -> int:
-    """Rank modulo `p`, or a lower bound of it, of the differential, at one point, of weights to virtual weights.
+    """Return the rank modulo `p`, or a lower bound, of the differential, at a point, of weights to virtual weights.
 
     Rows are gradients of random functionals `sum_i u_i^T A~_i w_i + u^T V~ w`; with `w_i = u_i` where only the
     symmetric part counts.

@@ -33,13 +33,13 @@ class Symbols(NamedTuple):
     zero: ObjectArray
 
     def layers(self, value: ObjectArray) -> list[Layer]:
-        """The network $V = 1, \\dots, 1, \\tilde V$, whose function is that of the virtual weights."""
+        r"""Return the network $V = 1, \dots, 1, \tilde V$, whose function is that of the virtual weights."""
         values = [self.one] * (len(self.attention) - 1) + [value]
         return [Layer(a, self.one, v) for a, v in zip(self.attention, values, strict=True)]
 
 
 def symbols(depth: int, d: int) -> Symbols:
-    """Variables `A1, ..., Al` (`d x d`), `v` (`1 x d`), and columns `x`, `y`, `f`."""
+    """Return variables `A1, ..., Al` (`d x d`), `v` (`1 x d`), and columns `x`, `y`, `f`."""
     shapes = {f"A{i}": (d, d) for i in range(1, depth + 1)} | {"v": (1, d), "x": (d, 1), "y": (d, 1), "f": (d, 1)}
     ring = PolynomialRing([name for prefix, shape in shapes.items() for name in entry_names(prefix, *shape)])
     *attention, v, x, y, f = (ring.matrix(prefix, *shape) for prefix, shape in shapes.items())
@@ -48,7 +48,7 @@ def symbols(depth: int, d: int) -> Symbols:
 
 
 def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = None) -> Dual:
-    """The network over dual numbers; weights do not move but for the layers in `moved`."""
+    """Return the network over dual numbers; weights do not move but for the layers in `moved`."""
     still = [Layer(*map(Dual, layer)) for layer in layers]
     for i, tangent in (moved or {}).items():
         still[i] = Layer(*(Dual(w, dw) for w, dw in zip(layers[i], tangent, strict=True)))
@@ -56,14 +56,17 @@ def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = No
 
 
 def depths_and_widths(*, quick: bool) -> Iterator[tuple[int, int]]:
-    """Pairs `(l, d_0)` that Lemma 4 is shown for symbolically."""
+    """Yield the pairs `(l, d_0)` that Lemma 4 is shown for symbolically."""
     yield from [(1, 2), (1, 3), (2, 2), (2, 3)]
     if not quick:
         yield from [(1, 4), (3, 2)]
 
 
 def second_token(instance: tuple[int, int], transpose: bool = False) -> None:
-    r"""Lemma 4: at $(x, \varepsilon y)$ the second output is $\varepsilon \phi(x)\, x^\top A_1 y / x^\top A_1 x$."""
+    r"""Check Lemma 4 on the second output at $(x, \varepsilon y)$.
+
+    It is $\varepsilon \phi(x)\, x^\top A_1 y / x^\top A_1 x$.
+    """
     s = symbols(*instance)
     a = s.attention[0].T if transpose else s.attention[0]
     layers = s.layers(s.value)
@@ -76,7 +79,10 @@ def second_token(instance: tuple[int, int], transpose: bool = False) -> None:
 
 
 def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
-    r"""Lemma 5: the Jacobian determinant of the layer $X \mapsto X X^\top A X$ on $2 \times 2$ inputs."""
+    r"""Return the finding of Lemma 5: the Jacobian determinant of a layer on $2 \times 2$ inputs.
+
+    The layer is $X \mapsto X X^\top A X$.
+    """
     s = symbols(1, 2)
     tokens = np.hstack([s.x, s.y])
     x = Recorded(tokens)
@@ -97,12 +103,17 @@ def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
 
 
 def positive(p: Any, q: Any, r: Any, t: Any) -> Any:
-    """Positive on real matrices `[[p, q], [r, t]]` other than zero: `p^2 + p t + t^2` is a definite form."""
+    """Return a form that is positive on real matrices `[[p, q], [r, t]]` other than zero.
+
+    `p^2 + p t + t^2` is a definite form.
+    """
     return 3 * (p * p + p * t + t * t) + q * q + q * r + r * r
 
 
 def larger_kernel(sign: int) -> str:
-    r"""Where $\tilde A_2 = f f^\top$, $\tilde V = f^\top$, moving by $(u f^\top, -u^\top)$ is in the kernel.
+    r"""Return the finding that moving by $(u f^\top, -u^\top)$ is in the kernel.
+
+    Here $\tilde A_2 = f f^\top$, $\tilde V = f^\top$.
 
     It leaves the variety of width one, where the three vectors stay proportional (`docs/every-width.md`, Section 4).
     """
@@ -121,7 +132,7 @@ def larger_kernel(sign: int) -> str:
 
 
 def kernel_on_all_virtual_weights(first: npt.NDArray[np.int64], f: npt.NDArray[np.int64]) -> int:
-    r"""Dimension of the kernel where $\tilde A_2 = f f^\top$, $\tilde V = f^\top$, by two bounds that meet.
+    r"""Return the dimension of the kernel where $\tilde A_2 = f f^\top$, $\tilde V = f^\top$, by two bounds that meet.
 
     From below: the rescalings and the motions by `u`. From above: an exact rank at these weights, on some inputs.
     """

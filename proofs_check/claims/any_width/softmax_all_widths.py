@@ -26,7 +26,7 @@ from proofs_check.samples import random_networks as random_shapes
 def formula(
     network: Architecture, *, rescalings: bool = False, symmetric_parts: bool = False, one_token: bool = True
 ) -> int:
-    """The count for lightning networks, with no rescalings and no layer by its symmetric part."""
+    """Return the count for lightning networks, with no rescalings and no layer by its symmetric part."""
     if network.tokens == 1 and one_token:
         r = min(network.widths)
         return r * (network.widths[0] + network.widths[-1] - r)
@@ -38,7 +38,7 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
-    """300 different architectures at the quick size, 560 in full, up to three layers; half of them causal."""
+    """Yield 300 random networks at the quick size, 560 in full, up to three layers; half of them causal."""
 
     def draw(dice: Dice) -> Architecture:
         depth, sizes = dice.one_of((0.55, 0.43, 0.02) if quick else (0.3, 0.4, 0.3)), (1, 3 if quick else 5)
@@ -56,7 +56,7 @@ def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]
 
 
 def small_networks(*, quick: bool) -> Iterator[Architecture]:
-    """All networks with sizes up to two (quick) or three, one and two layers, masked and not."""
+    """Yield all networks with sizes up to two (quick) or three, one and two layers, masked and not."""
     sizes = range(1, 3 if quick else 4)
     for causal in (False,) if quick else (False, True):
         yield from every_network((1, 2), sizes, sizes, (1, 2), normalization=SOFTMAX, causal=causal)

@@ -53,18 +53,18 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 
 def holds_at_two_tokens(network: Architecture) -> bool:
-    """The sharp condition for `t >= 2`: no attention matrix of rank two or more behind one of rank one."""
+    """Return the sharp condition for `t >= 2`: no attention matrix of rank two or more behind one of rank one."""
     alpha = [min(r, w) for r, w in zip(network.attention_ranks, network.widths, strict=False)]
     return 1 not in alpha or max(alpha[alpha.index(1) :]) == 1
 
 
 def holds_at_one_token(network: Architecture) -> bool:
-    """The sharp condition for `t = 1`: every attention matrix has rank one."""
+    """Return the sharp condition for `t = 1`: every attention matrix has rank one."""
     return all(min(r, w) == 1 for r, w in zip(network.attention_ranks, network.widths, strict=False))
 
 
 def small_networks(*, quick: bool) -> Iterator[Architecture]:
-    """Networks with equal inner widths, whether or not the other hypotheses hold."""
+    """Yield networks with equal inner widths, whether or not the other hypotheses hold."""
     sizes = (2, 3) if quick else (2, 3, 4)
     for depth in (2, 3) if quick else (2, 3, 4):
         for delta, extra_in, extra_out in product(sizes, (0, 1), (0, 2)):
@@ -74,14 +74,17 @@ def small_networks(*, quick: bool) -> Iterator[Architecture]:
 
 
 def instances(*, quick: bool) -> Iterator[Architecture]:
-    """At the full size also random shapes with inner widths from five to eight."""
+    """Yield networks where the hypotheses hold.
+
+    At the full size also random shapes with inner widths from five to eight.
+    """
     yield from filter(hypotheses_hold, small_networks(quick=quick))
     if not quick:
         yield from random_bottlenecks(30, 20261121, inner=(5, 8), parameters=(1, 400), fits=hypotheses_hold)
 
 
 def some_rank_one(*, quick: bool) -> Iterator[Architecture]:
-    """Bottleneck widths and two tokens: only the hypothesis on the ranks fails."""
+    """Yield networks with bottleneck widths and two tokens: only the hypothesis on the ranks fails."""
     yield Architecture((4, 3, 3, 5), (2, 1, 1), 2)
     yield Architecture((2, 1, 1, 2), (2, 2, 1), 2)  # inner width one
     for network in small_networks(quick=quick):
@@ -91,7 +94,7 @@ def some_rank_one(*, quick: bool) -> Iterator[Architecture]:
 
 
 def one_token(*, quick: bool) -> Iterator[Architecture]:
-    """Only the hypothesis on the tokens fails, or that on the ranks as well."""
+    """Yield networks where only the hypothesis on the tokens fails, or that on the ranks as well."""
     for depth, delta in product((2, 3), (2, 3)):
         for ranks in product((1, 2, 3), repeat=depth):
             if depth == 2 or not quick or len(set(ranks)) == 1:
@@ -104,7 +107,7 @@ def sharp(
     finding: str,
     formula: Formula = printed_formula,
 ) -> str | None:
-    """Eq. 14 gives the certified dimension exactly where the condition holds, and too much elsewhere."""
+    """Check that Eq. 14 gives the certified dimension exactly where the condition holds, and too much elsewhere."""
     found = certified_dimension(network, all_bounds=True)
     value, stated = meeting_bounds(found.lower, found.upper, network), formula(network)
     if condition(network):
@@ -189,7 +192,7 @@ def walk() -> Iterator[Step]:
 
 
 def _symmetry_directions(layers: list[Layer]) -> ObjectArray:
-    """Tangent directions of the symmetries of a two-layer network at its weights, one a row, exact."""
+    """Return tangent directions of the symmetries of a two-layer network at its weights, one a row, exact."""
     (q1, k1, v1), (q2, k2, v2) = layers
     zero = Layer(0 * q1, 0 * k1, 0 * v1), Layer(0 * q2, 0 * k2, 0 * v2)
     rows = []

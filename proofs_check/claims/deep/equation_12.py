@@ -24,7 +24,7 @@ ClosedForm = Callable[[Any, VirtualWeights], Any]
 
 
 def without_transposes(x: Any, weights: VirtualWeights) -> Any:
-    """The mutant: B_i = B_{i-1} B_{i-1} S_i B_{i-1}."""
+    """Return the mutant: B_i = B_{i-1} B_{i-1} S_i B_{i-1}."""
     b: Any = None
     for attention in weights.attention:
         s = x.mT @ attention @ x
@@ -33,12 +33,12 @@ def without_transposes(x: Any, weights: VirtualWeights) -> Any:
 
 
 def order_reversed(x: Any, weights: VirtualWeights) -> Any:
-    """The mutant: virtual attention matrices numbered from the last layer."""
+    """Return the mutant: virtual attention matrices numbered from the last layer."""
     return closed_form(x, VirtualWeights(weights.attention[::-1], weights.value))
 
 
 def every_shape(depth: int, closed: ClosedForm = closed_form) -> None:
-    """Formal words: holds for matrices of every shape over every commutative ring."""
+    """Check the closed form in formal words: for matrices of every shape over every commutative ring."""
     layers, x = word_layers(depth), Words.letter("X")
     composed = forward(x, layers)
     weights = virtual_weights(layers)

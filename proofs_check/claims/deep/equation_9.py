@@ -29,17 +29,20 @@ Change = Callable[[Layer, Pair, Pair], Layer]
 
 
 def change_basis(layer: Layer, before: Pair, after: Pair) -> Layer:
-    """Eq. 9; `A = K^T Q` changes as stated when `Q` and `K` are multiplied by the inverse of `before`."""
+    """Return the layer in other bases (Eq. 9).
+
+    `A = K^T Q` changes as stated when `Q` and `K` are multiplied by the inverse of `before`.
+    """
     return Layer(layer.query @ before[1], layer.key @ before[1], after[0] @ layer.value @ before[1])
 
 
 def not_inverted(layer: Layer, before: Pair, after: Pair) -> Layer:
-    """The mutant: A -> C^T A C."""
+    """Return the mutant: A -> C^T A C."""
     return change_basis(layer, before, after)._replace(query=layer.query @ before[0], key=layer.key @ before[0])
 
 
 def value_forgotten(layer: Layer, before: Pair, after: Pair) -> Layer:
-    """The mutant: V -> C V."""
+    """Return the mutant: V -> C V."""
     return change_basis(layer, before, after)._replace(value=after[0] @ layer.value)
 
 
@@ -48,7 +51,10 @@ def changed_network(layers: Sequence[Layer], pairs: Sequence[Pair], change: Chan
 
 
 def every_shape(depth: int, change: Change = change_basis, last_free: bool = False) -> None:
-    """Formal words, with `A` itself as query weights and the identity as key weights on the side that is compared."""
+    """Check Eq. 9 in formal words.
+
+    The side that is compared has `A` itself as query weights and the identity as key weights.
+    """
     one = Words.identity()
     letters = [Words.letter(f"C{i}") for i in range(1, depth + last_free)]
     pairs = [(one, one), *((c, c.inverse) for c in letters), (one, one)][: depth + 1]
@@ -60,7 +66,7 @@ def every_shape(depth: int, change: Change = change_basis, last_free: bool = Fal
 
 
 def attention_matrix_alone(depth: int, change: Change = change_basis) -> None:
-    """The same in $A_i$, as printed: the product of the changed `K^T` and `Q` is $C^{-T} A C^{-1}$."""
+    """Check the same in $A_i$, as printed: the product of the changed `K^T` and `Q` is $C^{-T} A C^{-1}$."""
     c, a = Words.letter("C"), Words.letter("A")
     layer = Layer(query=a, key=Words.identity(), value=Words.letter("V"))
     new = change(layer, (c, c.inverse), (Words.identity(), Words.identity()))
@@ -78,7 +84,7 @@ def rational_instances(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
 
 
 def random_basis_changes(widths: Sequence[int], seed: int) -> list[Pair]:
-    """Invertible rational matrices for the inner widths, the identity at both ends."""
+    """Return invertible rational matrices for the inner widths, the identity at both ends."""
     generator = np.random.default_rng(seed)
     pairs: list[Pair] = []
     for i, d in enumerate(widths):
@@ -119,7 +125,7 @@ C, C_INVERSE = rational([[2, 1], [1, 1]]), rational([[1, -1], [-1, 2]])
 
 
 def shown_virtual(weights: VirtualWeights) -> list[Shown]:
-    """All virtual weights, by name."""
+    """Return all virtual weights, by name."""
     shown = [show(rf"\tilde A_{i}", m) for i, m in enumerate(weights.attention, start=1)]
     return [*shown, show(r"\tilde V", weights.value)]
 

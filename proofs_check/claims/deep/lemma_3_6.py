@@ -33,17 +33,17 @@ Recursion = Callable[[M, M], M]
 
 
 def step(b: M, s: M) -> M:
-    """Eq. 10: B_i from B_(i-1) and S_i."""
+    """Return B_i from B_(i-1) and S_i, by Eq. 10."""
     return b @ b.mT @ s @ b
 
 
 def transpose_left_out(b: M, s: M) -> M:
-    """The mutant."""
+    """Return the mutant."""
     return b @ b @ s @ b
 
 
 def transpose_last(b: M, s: M) -> M:
-    """The mutant."""
+    """Return the mutant."""
     return b @ b.mT @ s @ b.mT
 
 
@@ -97,7 +97,7 @@ def rational_instances(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
 
 
 def exact_weights(shape: Architecture, seed: int) -> tuple[list[Layer], ObjectArray]:
-    """Random layers, and an input."""
+    """Return random layers, and an input."""
     weights = Weights.random(shape, seed=seed, bound=3, denominator=2)
     x = np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens))
     return [Layer(*map(rational_matrix, layer)) for layer in weights.layers], rational_matrix(x)
@@ -180,7 +180,7 @@ def _scores(depth: int) -> str:
 
 
 def _words(text: str) -> str:
-    """A formal word in LaTeX: `K1^T` becomes `K_1^\\top`."""
+    r"""Return a formal word in LaTeX: `K1^T` becomes `K_1^\top`."""
     spelled = []
     for letter in text.split():
         name, _, mark = letter.partition("^")

@@ -52,7 +52,10 @@ from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 
 
 def bihomogeneous(value_degree: int) -> None:
-    """phi(lambda A, mu V) = lambda mu phi(A, V), matrices of every shape; in Q and K separately as well."""
+    """Check phi(lambda A, mu V) = lambda mu phi(A, V), for matrices of every shape.
+
+    In Q and K it is checked separately as well.
+    """
     x, scale, other = Words.letter("X"), Words.scalar("lambda"), Words.scalar("mu")
     query, key, value = (Words.letter(name) for name in "QKV")
     plain = forward(x, [Layer(query, key, value)])
@@ -69,7 +72,7 @@ def norm_shapes(*, quick: bool) -> Iterator[tuple[int, int]]:
 
 
 def norm_identity(shape: tuple[int, int], extra: int = 1) -> None:
-    """Twice the squared norm of the coefficients is |A|^2 |V|^2 + |V A|^2, symbolic weights."""
+    """Check with symbolic weights that twice the squared norm of coefficients is |A|^2 |V|^2 + |V A|^2."""
     d, d_out = shape
     phi, ring, a, v = symbolic_layer(d, d_out)
 
@@ -106,7 +109,7 @@ class WeightSequence(NamedTuple):
 
 
 def sequences(*, quick: bool) -> Iterator[WeightSequence]:
-    """Limits of every rank, zero included, of weights that stay, diverge or vanish."""
+    """Yield sequences of weights that stay, diverge or vanish, with limits of every rank, zero included."""
     for d, d_out, a in [(1, 1, 1), (2, 1, 1), (2, 2, 2)] if quick else [(2, 1, 1), (2, 2, 2), (3, 2, 2), (3, 1, 3)]:
         shape = Architecture((d, d_out), (a,), 2)
         for r in range(min(a, d) + 1):
@@ -117,7 +120,7 @@ def sequences(*, quick: bool) -> Iterator[WeightSequence]:
 
 
 def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: int = 0, extra_power: int = 0) -> None:
-    """The limit of the functions, from members of the sequence, and all weights that have it as their function.
+    """Check the limit of the functions, from members of the sequence, and all weights that have it as function.
 
     Coefficients of the members are polynomials of degree at most three in `e = 1/n`: four members give them, a fifth
     and a sixth confirm, and the limit is the value at `e = 0`.
@@ -126,7 +129,7 @@ def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: i
     members = [polynomial_map(shape, sequence.member(n, extra_power)) for n in range(1, 7)]
 
     def at_parameter(e: Fraction) -> ObjectArray:
-        """Lagrange's interpolation of the first four members."""
+        """Return Lagrange's interpolation of the first four members, at a parameter."""
         nodes = [Fraction(1, n) for n in range(1, 5)]
         weights = [prod((e - other) / (node - other) for other in nodes if other != node) for node in nodes]
         parts = [

@@ -52,7 +52,7 @@ def projective(field: LayerOverField, a: int) -> Projective:
 
 
 def two_points(pairs: AllWeights, also_proportional: bool = False) -> Truths:
-    """Where the corollary, by Theorem 3.2, sees two points."""
+    """Return where the corollary, by Theorem 3.2, sees two points."""
     p, result = pairs.p, np.zeros(len(pairs.attention), dtype=np.bool_)
     chosen = np.flatnonzero(finite.is_rank_one(pairs.attention, p) & finite.is_rank_one(pairs.value, p))
     left, _ = finite.rank_one_factors(pairs.attention[chosen], p)
@@ -87,7 +87,7 @@ def pencils(*, quick: bool) -> Iterator[tuple[int, int, str]]:
 
 
 def rational_inverse(instance: tuple[int, int, str], sign: int = -1) -> None:
-    r"""The common factor of two products is a rational function of their coefficients: so is the inverse map.
+    r"""Check that the common factor of two products is rational in their coefficients: so is the inverse map.
 
     Let $f = a_1 v_1$, $g = a_2 v_1$, in the coordinates $(y_1, y_j)$ alone, with coefficients of
     $y_1^2, y_1 y_j, y_j^2$. Then $f_0 g - g_0 f$ is $y_1$ times a multiple of the common factor $v_1$, which gives
@@ -120,7 +120,7 @@ def rank_one_fields(*, quick: bool) -> Iterator[LayerOverField]:
 
 
 def two_to_one(field: LayerOverField, d_out: int = 1) -> str:
-    """Every point off the closed set `p`, `w` proportional has one other with the same function, those on it none."""
+    """Check that points off the closed set `p`, `w` proportional have one other with their function, others none."""
     name, pairs, sizes = projective(field._replace(d_out=d_out), 1)
     left, _ = finite.rank_one_factors(pairs.attention, field.p)
     off = ~finite.is_rank_one(np.stack([left, pairs.value[:, 0]], axis=1), field.p)

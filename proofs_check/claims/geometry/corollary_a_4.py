@@ -48,7 +48,7 @@ Locus = Callable[[int, int], bool]
 
 
 def hypotheses_hold(point: OrbitPoint) -> bool:
-    """`d >= 2`, `a > 1` or `d' > 1`, and `phi` is not zero."""
+    """Return whether `d >= 2`, `a > 1` or `d' > 1`, and `phi` is not zero."""
     return theorem.hypotheses_hold(point.shape) and not theorem.vanishes(point.form)
 
 
@@ -57,7 +57,7 @@ def as_stated(rank_a: int, rank_v: int) -> bool:
 
 
 def finite_fields(*, quick: bool) -> Iterator[tuple[int, int, int]]:
-    """Fields and widths `p, d, d'`, with `a >= d`; not characteristic two, where values do not determine forms."""
+    """Yield fields and widths `p, d, d'`, `a >= d`; not characteristic two, where values do not determine forms."""
     yield from ((3, 2, 1), (3, 2, 2))
     if not quick:
         yield 5, 2, 1
@@ -95,7 +95,7 @@ def every_function(
 
 
 def gradient_of_the_resultant(_: object, power: int = 1) -> None:
-    """The Sylvester determinant, its gradient at the pairs of quadratic forms that the layer gives."""
+    """Check the gradient of the Sylvester determinant at the pairs of quadratic forms that the layer gives."""
     names = [f"{letter}{i}" for letter in "fg" for i in range(3)]
     ring = PolynomialRing(names)
     resultant = determinant(sylvester(ring.generators, ring.constant(0)))
@@ -119,7 +119,7 @@ def shapes(*, quick: bool) -> Iterator[LayerShape]:
 
 
 def points(quick: bool, of: Callable[[LayerShape], bool]) -> Iterator[OrbitPoint]:
-    """One from each orbit, where phi is not zero; an error of the program if a kind of point is not seen."""
+    """Return one from each orbit, where phi is not zero; an error of the program if a kind of point is not seen."""
     return filter(hypotheses_hold, theorem.points(filter(of, shapes(quick=quick))))
 
 

@@ -48,7 +48,7 @@ from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
 
 
 def batch(points: Any, rows: int, axis: int) -> ObjectArray:
-    """Many matrices in one: an entry is the array of its values, along the given one of two axes."""
+    """Return many matrices in one: an entry is the array of its values, along the given one of two axes."""
     result = np.empty((rows, points.shape[1] // rows), dtype=object)
     for index, column in zip(np.ndindex(*result.shape), points.T, strict=True):
         result[index] = np.expand_dims(column, 1 - axis)
@@ -60,7 +60,7 @@ def all_points(p: int, size: int) -> Any:
 
 
 def arrays_in_the_subfield(p: int, d_out: int) -> set[tuple[int, ...]]:
-    """Arrays of all weights over GF(p)[i], i^2 = -1, d = 2, that have all their entries in GF(p)."""
+    """Return arrays of all weights over GF(p)[i], i^2 = -1, d = 2, that have all their entries in GF(p)."""
     both = all_points(p, 4 * d_out)
     v_real, v_imaginary = both[:, : 2 * d_out], both[:, 2 * d_out :]
     # (A, V) and (s A, V / s) have the same array: the first entry of V over GF(p^2) that is not zero is 1
@@ -79,14 +79,17 @@ def arrays_in_the_subfield(p: int, d_out: int) -> set[tuple[int, ...]]:
 
 
 def arrays_over(p: int, d_out: int) -> set[tuple[int, ...]]:
-    """Arrays of all weights over GF(p), d = 2."""
+    """Return arrays of all weights over GF(p), d = 2."""
     a, v = batch(all_points(p, 4), 2, 0), batch(all_points(p, 2 * d_out), d_out, 1)
     values = [(entry % p).ravel() for entry in products_of_linear_forms(a, v).ravel()]
     return set(map(tuple, np.unique(np.stack(values, axis=1), axis=0).tolist()))
 
 
 def closure_outside(instance: tuple[int, int], irreducible: bool = True) -> str:
-    """Over GF(p^2): in GF(p), and not from weights over GF(p), are exactly the `q_k e_m f`, f without zeros."""
+    """Return a tally of functions over GF(p) that have weights over GF(p^2), and none over GF(p).
+
+    They are exactly the `q_k e_m f`, f without zeros.
+    """
     p, d_out = instance
     outside = arrays_in_the_subfield(p, d_out) - arrays_over(p, d_out)
     line = [(1, y) for y in range(p)] + [(0, 1)]
@@ -127,7 +130,7 @@ class LayerPoint(NamedTuple):
 
 
 def hypotheses_hold(d: int, a: int, rank_a: int) -> bool:
-    """`d >= 2`, and the matrices of rank at most `a` are smooth at A."""
+    """Return whether `d >= 2`, and the matrices of rank at most `a` are smooth at A."""
     return d >= 2 and (a >= d or rank_a == a)
 
 
@@ -137,7 +140,7 @@ def point_of(shape: Architecture, rank_a: int, rank_v: int, seed: int) -> LayerP
 
 
 def points(*, quick: bool) -> Iterator[LayerPoint]:
-    """Weights of every pair of ranks, zero included, and some with A and V parallel."""
+    """Yield weights of every pair of ranks, zero included, and some with A and V parallel."""
     sizes = [(2, 1, 1), (2, 2, 1), (2, 1, 2), (2, 2, 2), (3, 2, 2)]
     for d, d_out, a in sizes if quick else [*sizes, (3, 1, 1), (3, 1, 3), (3, 2, 3), (4, 2, 2)]:
         shape = Architecture((d, d_out), (a,), 2)
@@ -182,7 +185,7 @@ def boundary_iff_critical(point: LayerPoint, boundary: Stated = is_limit) -> str
 
 
 def width_one(d_out: int, stated: bool = False) -> str:
-    """d = 1: weights that are not critical, though A = h q^T, V = v h^T for all weights."""
+    """Return the finding at d = 1: weights are not critical, though A = h q^T, V = v h^T for all."""
     kernel, _ = kernel_and_rank(point_of(Architecture((1, d_out), (1,), 2), 1, 1, d_out))
     if (kernel > 1) != stated:
         raise Refutation(f"d = 1, d' = {d_out}, A and V not zero: kernel of dimension {kernel}")
@@ -190,13 +193,16 @@ def width_one(d_out: int, stated: bool = False) -> str:
 
 
 def both_identities(shape: tuple[int, int], sign: int = -1) -> None:
-    """What a limit in M satisfies: minus squares outside M, squares on M."""
+    """Check what a limit in M satisfies: minus squares outside M, squares on M."""
     conjugate_pairs(shape)
     squares_on_m(shape, sign)
 
 
 def critical_all_the_same(rank_a: int) -> str:
-    """Just outside, d = 3, a = 2: the differential in Q, K, V drops rank, and the function is not on the boundary."""
+    """Return the finding just outside, at d = 3, a = 2.
+
+    The differential in Q, K, V drops rank, and the function is not on the boundary.
+    """
     point = point_of(Architecture((3, 2), (2,), 2), rank_a, 2, 0)
     found, dimension = (
         classify(Weights.of(dict(zip(("Q1", "K1", "V1"), point.layer, strict=True)))).weight_rank_upper,

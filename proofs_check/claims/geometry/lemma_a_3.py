@@ -38,12 +38,12 @@ Stated = Callable[[int, int, int], bool]
 
 
 def hypotheses_hold(d: int, alpha: int, rank_a: int, rank_v: int) -> bool:
-    """`d >= 2`, both matrices non-zero, and `A` where the matrices of rank at most `alpha` are smooth."""
+    """Return whether `d >= 2`, no matrix is zero, and matrices of rank at most `alpha` are smooth at `A`."""
     return d >= 2 and rank_a > 0 and rank_v > 0 and (alpha >= d or rank_a == alpha)
 
 
 def kernel_vector(_: None, sign: int = -1) -> None:
-    """The derivative along `(u q^T, -v u^T)` is `v (s - s^T) q^T X` with `s = h^T X X^T u`, a number: `s = s^T`."""
+    """Check that the derivative along `(u q^T, -v u^T)` is `v (s - s^T) q^T X`, `s = h^T X X^T u`: `s = s^T`."""
     h, q, u, v, x = map(Words.letter, "hquvX")
     zero, one, minus = Words(frozenset()), Words.identity(), Words(frozenset({(((), ()), sign)}))
     attention, value = Dual(h @ q.mT, u @ q.mT), Dual(v @ h.mT, minus @ v @ u.mT)
@@ -54,12 +54,15 @@ def kernel_vector(_: None, sign: int = -1) -> None:
 
 
 def as_stated(rank_a: int, rank_v: int, rank_both: int) -> bool:
-    """`A = h q^T`, `V = v h^T`: both of rank one, and the columns of `A` with the rows of `V` span a line."""
+    """Return whether `A = h q^T`, `V = v h^T`.
+
+    Both are of rank one, and the columns of `A` with the rows of `V` span a line.
+    """
     return (rank_a, rank_v, rank_both) == (1, 1, 1)
 
 
 def finite_fields(*, quick: bool) -> Iterator[Shape]:
-    """Fields and widths `p, d, d'`; the characteristic must not be two, where squares do not span quadratic forms."""
+    """Yield fields and widths `p, d, d'`; not of characteristic two, where squares do not span quadratic forms."""
     yield from ((3, 2, 1), (3, 2, 2), (5, 2, 1))
     if not quick:
         yield 3, 2, 3
@@ -102,7 +105,7 @@ def point_at(form: NormalForm, alpha: int) -> KernelPoint:
 
 
 def points(*, quick: bool) -> Iterator[KernelPoint]:
-    """One from each orbit; all of the matrices, and those of rank `alpha < d`.
+    """Yield one from each orbit; all of the matrices, and those of rank `alpha < d`.
 
     Raises:
         ProgramError: for some widths no point was critical, or none of rank one was not.
@@ -137,7 +140,7 @@ def critical_as_stated(
 
 
 def not_critical_at_width_one(d_out: int, stated: Stated = lambda *ranks: False) -> str:
-    """Just outside the hypotheses."""
+    """Return the finding just outside the hypotheses, at d = 1."""
     for form in normal_forms(1, d_out, 1):
         if form.is_square:
             critical_as_stated(point_at(form, 1), stated)

@@ -55,7 +55,7 @@ class MeasuredPoint:
 
 @cache
 def linear_span(d: int, d_out: int) -> int:
-    """Dimension of the linear span of $M$, from the functions of elementary matrices, which have rank one."""
+    """Return the dimension of the linear span of $M$, from functions of elementary matrices, which have rank one."""
     a = np.eye(d * d, dtype=np.int64).reshape(-1, 1, d, d)
     v = np.eye(d, dtype=np.int64).reshape(1, -1, 1, d)
     functions = layer_function(a, v)
@@ -64,14 +64,14 @@ def linear_span(d: int, d_out: int) -> int:
 
 
 def restricted_differential(attention: Integers, value: Integers, along: ObjectArray) -> RationalMatrix:
-    """The differential at a pair: one row for each direction of `A`, then one for each entry of `V`."""
+    """Return the differential at a pair: one row for each direction of `A`, then one for each entry of `V`."""
     jacobian = differential(attention, value).T
     by_attention, by_value = map(RationalMatrix.of, np.split(jacobian, [attention.size]))
     return (RationalMatrix.of(along) @ by_attention).above(by_value)
 
 
 def limits_at_square(attention: Integers, value: Integers, alpha: int) -> RationalMatrix:
-    """Functions `F(A', v u^T)` and `F(u q^T, V')`, which are limits of tangent vectors; see above."""
+    """Return functions `F(A', v u^T)` and `F(u q^T, V')`, which are limits of tangent vectors; see above."""
     d, d_out = len(attention), len(value)
     (_, q), (v, _) = (map(clear_denominators, rank_one_factors(matrix)) for matrix in (attention, value))
     one = np.eye(d, dtype=np.int64).astype(object)
@@ -84,7 +84,7 @@ def limits_at_square(attention: Integers, value: Integers, alpha: int) -> Ration
 
 
 def measured_ranks(attention: Integers, value: Integers, alpha: int) -> LayerRanks:
-    """All ranks at a pair of integer matrices, over the rationals."""
+    """Return all ranks at a pair of integer matrices, over the rationals."""
     d, d_out = len(attention), len(value)
     rank_a, rank_v = rank(attention), rank(value)
     common = rank_a + rank_v - rank(np.concatenate([attention.T, value]))

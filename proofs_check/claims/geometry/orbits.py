@@ -22,7 +22,7 @@ Forms = Callable[[int, int, int], Iterable[NormalForm]]
 
 
 def pairs(p: int, d: int, d_out: int, block: int = 2**18) -> Iterator[tuple[Integers, Integers]]:
-    """All `(A, V)` over GF(p), in blocks and in the order of their numbers."""
+    """Yield all `(A, V)` over GF(p), in blocks and in the order of their numbers."""
     attention, value = every_matrix(d, d, p), every_matrix(d_out, d, p)
     for start in range(0, len(attention) * len(value), block):
         v, a = np.divmod(np.arange(start, min(start + block, len(attention) * len(value))), len(attention))
@@ -30,7 +30,9 @@ def pairs(p: int, d: int, d_out: int, block: int = 2**18) -> Iterator[tuple[Inte
 
 
 def triples(attention: Integers, value: Integers, p: int) -> Integers:
-    """`rk A`, `rk V` and the dimension of the intersection of the columns of `A` and the rows of `V`, one row a pair.
+    """Return `rk A`, `rk V` and the dimension of the intersection, one row a pair.
+
+    It is that of the columns of `A` and the rows of `V`.
 
     Example:
         >>> triples(np.array([[[1, 0], [0, 0]]]), np.array([[[2, 0]]]), 3).tolist()
@@ -42,7 +44,7 @@ def triples(attention: Integers, value: Integers, p: int) -> Integers:
 
 
 def generators(p: int, n: int) -> Iterator[Integers]:
-    """Elementary matrices, which generate GL_n over GF(p)."""
+    """Yield elementary matrices, which generate GL_n over GF(p)."""
     one = np.eye(n, dtype=np.int64)
     for i, j in np.ndindex(n, n):
         for c in range(1, p):
@@ -51,7 +53,7 @@ def generators(p: int, n: int) -> Iterator[Integers]:
 
 
 def orbits(p: int, d: int, d_out: int) -> Integers:
-    """For the number of each pair, the least number in its orbit under `(g A h, k V g^T)`."""
+    """Return for the number of each pair the least number in its orbit under `(g A h, k V g^T)`."""
     attention, value = every_matrix(d, d, p), every_matrix(d_out, d, p)
     unmoved = np.arange(len(attention)), np.arange(len(value))
     moves = [(numbers([g @ attention], p), numbers([value @ g.T], p)) for g in generators(p, d)]
@@ -69,20 +71,23 @@ def orbits(p: int, d: int, d_out: int) -> Integers:
 
 @cache
 def triples_and_orbits(p: int, d: int, d_out: int) -> tuple[Integers, Integers]:
-    """By the number of a pair: its triple of dimensions, and the least number in its orbit."""
+    """Return by the number of a pair its triple of dimensions, and the least number in its orbit."""
     ((attention, value),) = pairs(p, d, d_out, block=p ** (d * d + d_out * d))
     return triples(attention, value, p), orbits(p, d, d_out)
 
 
 def fields(*, quick: bool) -> Iterator[Instance]:
-    """Fields and widths `p, d, d'`."""
+    """Yield fields and widths `p, d, d'`."""
     yield from ((2, 1, 1), (2, 2, 1), (2, 2, 2), (3, 2, 1), (2, 3, 1))
     if not quick:
         yield from ((2, 2, 3), (3, 2, 2), (2, 3, 2), (2, 3, 3))
 
 
 def one_form_in_each_orbit(instance: Instance, forms: Forms = normal_forms) -> None:
-    """For every rank allowed of A; the three dimensions of a form tell its orbit from all others."""
+    """Check that every orbit has one normal form, for every rank allowed of A.
+
+    The three dimensions of a form tell its orbit from all others.
+    """
     p, d, d_out = instance
     found, orbit = triples_and_orbits(*instance)
     for alpha in range(1, d + 1):
@@ -108,7 +113,7 @@ def one_form_in_each_orbit(instance: Instance, forms: Forms = normal_forms) -> N
 
 
 def some_forms(keep: Callable[[NormalForm, list[NormalForm]], bool]) -> Callable[[Instance], None]:
-    """The check with normal forms left out."""
+    """Return the check with normal forms left out."""
 
     def forms(d: int, d_out: int, alpha: int) -> Iterator[NormalForm]:
         every = list(normal_forms(d, d_out, alpha))

@@ -33,7 +33,10 @@ Shape = tuple[int, int, int]
 
 
 def hypotheses_hold(shape: Shape) -> bool:
-    """At `t = 1` only `x^T A x` is seen: skew-symmetric matrices are lost, which exist unless `d = 1`."""
+    """Return whether there are two tokens or more: at `t = 1` only `x^T A x` is seen.
+
+    Skew-symmetric matrices are lost then, which exist unless `d = 1`.
+    """
     _, _, tokens = shape
     return tokens >= 2
 
@@ -47,7 +50,7 @@ def symbolic_shapes(*, quick: bool) -> Iterator[Shape]:
 
 
 def squares_in_the_ideal(shape: Shape, power: int = 2, correction: int = 1) -> None:
-    """The cofactors: each product of an entry of A and one of V, squared, is a combination of the coefficients."""
+    """Check the cofactors: each product of an entry of A and one of V, squared, combines the coefficients."""
     d, d_out, _ = shape
     phi, _, a, v = symbolic_layer(*shape)
     b = product_coefficients(phi)
@@ -65,7 +68,10 @@ def squares_in_the_ideal(shape: Shape, power: int = 2, correction: int = 1) -> N
 
 
 def bilinear_in_weights(phi: PolynomialMap, shape: Shape) -> None:
-    """Conversely A = 0 or V = 0 makes phi vanish: every coefficient has degree one in A and degree one in V."""
+    """Check the converse, that A = 0 or V = 0 makes phi vanish.
+
+    Every coefficient has degree one in A and degree one in V.
+    """
     entries_of_a = shape[0] ** 2
     for coefficient in phi.ring_coefficients().values():
         for exponents in coefficient.monoms():
@@ -80,7 +86,10 @@ def ideal_shapes(*, quick: bool) -> Iterator[Shape]:
 
 
 def base_locus(shape: Shape) -> None:
-    """Another road to the same: radical membership, decided both ways by Groebner bases over Q of all coefficients."""
+    """Check the same on another road: radical membership, by Groebner bases over Q of all coefficients.
+
+    It is decided both ways.
+    """
     d, d_out, _ = shape
     phi, ring, a, v = symbolic_layer(*shape)
     ideal = list({str(c): c for c in phi.ring_coefficients().values()}.values())
@@ -96,7 +105,10 @@ def one_token(*, quick: bool) -> Iterator[Shape]:
 
 
 def skew_matrices_are_base_points(shape: Shape, sign: int = -1) -> str | None:
-    """Just outside the hypotheses: at t = 1 a non-zero A with phi = 0 for symbolic V; phi is not zero at t = 2."""
+    """Return the finding just outside: at t = 1 a non-zero A with phi = 0 for symbolic V.
+
+    At t = 2 phi is not zero.
+    """
     d, d_out, _ = shape
     if d == 1:
         base_locus(shape)

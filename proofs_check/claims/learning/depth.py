@@ -40,7 +40,7 @@ class AtDepth:
         return Weights.of({**drawn.matrices, **self.others}, drawn.form)
 
     def stated(self) -> tuple[Fraction, int | None]:
-        """The number and the multiplicity, by this statement."""
+        """Return the number and the multiplicity, by this statement."""
         found = learning_coefficient(self.weights, self.shape.tokens)
         if found.value is None or self.statement not in found.proof:
             raise Undecided(f"{self.shape}: {found.lower} to {found.upper} by {found.proof}, not by {self.statement}")
@@ -51,24 +51,24 @@ class AtDepth:
 
 
 def nothing(case: AtDepth) -> Fraction:
-    """What is proved."""
+    """Return what is proved."""
     return Fraction(0)
 
 
 def bases_of_the_stream(case: AtDepth) -> Fraction:
-    """As if bases of the stream were seen."""
+    """Return the number as if bases of the stream were seen."""
     shape = case.shape
     both = shape.embed is not None and shape.unembed is not None
     return Fraction(shape.widths[0] ** 2 * both, 2)
 
 
 def bases_of_each_layer(case: AtDepth) -> Fraction:
-    """As if each layer behind the first one could choose its basis, in spite of skip connections."""
+    """Return the number as if each layer behind the first could choose its basis, in spite of skip connections."""
     return -Fraction(sum(width**2 for width in case.shape.widths[1:-1]) * case.shape.skip, 2)
 
 
 def scales_of_layers(case: AtDepth) -> Fraction:
-    """As if the scale between values and scores of a layer were seen."""
+    """Return the number as if the scale between values and scores of a layer were seen."""
     return Fraction(case.shape.depth, 2)
 
 
@@ -91,7 +91,7 @@ def networks(theorem: str, *, quick: bool) -> Iterator[AtDepth]:
 
 
 def between_rank_and_fiber(case: AtDepth, added: Added = nothing, order: int = 1) -> None:
-    """Half of the rank and half of what is left beside the fiber are the stated number."""
+    """Check that half of the rank, and half of what is left beside the fiber, are the stated number."""
     value, multiplicity = case.stated()
     question = AtWeights(case.weights, case.weights.architecture(case.shape.tokens), Work(), 0)
     expect_between(two_bounds(question, counted=False), value + added(case), str(case))
@@ -111,7 +111,7 @@ def zero_functions(*, quick: bool) -> Iterator[AtDepth]:
 
 
 def by_the_ideal(case: AtDepth, added: Added = nothing) -> None:
-    """Both bounds of the ideal of all coefficients are the stated number."""
+    """Check that both bounds of the ideal of all coefficients are the stated number."""
     phi = polynomial_map(case.shape)
     values = (x for matrix in case.weights.matrices.values() for x in matrix.ravel().tolist())
     bounds = polynomial_coefficient(phi, dict(zip(phi.weight_names, values, strict=True)))
@@ -119,12 +119,12 @@ def by_the_ideal(case: AtDepth, added: Added = nothing) -> None:
 
 
 def not_cubed(case: AtDepth) -> Fraction:
-    """As if a layer did not cube what it reads."""
+    """Return the number as if a layer did not cube what it reads."""
     return case.stated()[0] * 2
 
 
 def walk() -> Iterator[Step]:
-    """Two softmax layers, two lightning layers, and a function that is zero."""
+    """Yield two softmax layers, two lightning layers, and a function that is zero."""
     shape = Architecture((2, 2, 2), (1, 1), 3, SOFTMAX, skip=True, embed=2, unembed=2)
     weights = Weights.random(shape, seed=1, bound=20)
     found = learning_coefficient(weights, 3)

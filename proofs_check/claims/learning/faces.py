@@ -23,7 +23,7 @@ Answer = Callable[[Case], Fraction]
 
 
 def polynomial(case: Case) -> sympy.Expr:
-    """The sum, multiplied out."""
+    """Return the sum, multiplied out."""
     exponents, changes, power = case
     signs = [-1 if changes and not i else 1 for i in range(len(exponents))]
     letters = sympy.symbols(f"x1:{len(exponents) + 1}")
@@ -32,7 +32,7 @@ def polynomial(case: Case) -> sympy.Expr:
 
 
 def by_rules(case: Case) -> Fraction:
-    """The sum of the inverse exponents, at most 1 where both signs are met, by the power; half of it."""
+    """Return the sum of the inverse exponents, at most 1 where both signs are met, by the power; half of it."""
     exponents, changes, power = case
     total = sum((Fraction(1, a) for a in exponents), Fraction(0))
     definite = not changes and not any(a % 2 for a in exponents)
@@ -40,18 +40,18 @@ def by_rules(case: Case) -> Fraction:
 
 
 def of_polyhedron(case: Case) -> Fraction:
-    """The mutant: the number of the polyhedron, as if zeros off the coordinate planes did not count."""
+    """Return the mutant: the number of the polyhedron, as if zeros off the coordinate planes did not count."""
     exponents, _, power = case
     return sum((Fraction(1, a) for a in exponents), Fraction(0)) / (2 * power)
 
 
 def at_most_half(case: Case) -> Fraction:
-    """The mutant: as if every polynomial had both signs."""
+    """Return the mutant: as if every polynomial had both signs."""
     return min(of_polyhedron(case), Fraction(1, 2 * case[2]))
 
 
 def bounded(case: Case, answer: Answer = by_rules) -> None:
-    """Both bounds are the number."""
+    """Check that both bounds are the number."""
     expect_between(polynomial_coefficient([polynomial(case)]), answer(case), str(polynomial(case)))
 
 
@@ -72,7 +72,7 @@ def cases(quick: bool) -> Iterator[Case]:
 
 
 def walk() -> Iterator[Step]:
-    """A cusp, a cone and a square."""
+    """Yield a cusp, a cone and a square."""
     cusp, cone = polynomial_coefficient("x^2 + y^3"), polynomial_coefficient("x^2 + y^2 - z^2")
     must(cusp.value == Fraction(5, 12), "half of 1/2 + 1/3")
     must(cone.value == Fraction(1, 2), "a surface")

@@ -25,33 +25,33 @@ Answer = Callable[[Case], Fraction]
 
 
 def widths(case: Case) -> list[int]:
-    """How many lines there are at each place."""
+    """Return how many lines there are at each place."""
     return [sum(a <= s <= b for a, b in case[1]) for s in range(case[0] + 1)]
 
 
 def factors(case: Case) -> list[list[list[int]]]:
-    """Matrices that map lines as the intervals say."""
+    """Return matrices that map lines as the intervals say."""
     here = [[n for n, (a, b) in enumerate(case[1]) if a <= s <= b] for s in range(case[0] + 1)]
     return [[[int(m == n) for n in before] for m in after] for before, after in pairwise(here)]
 
 
 def stated(case: Case) -> Fraction:
-    """The coefficient that the program gives at these matrices."""
+    """Return the coefficient that the program gives at these matrices."""
     return factorization_coefficient(factors(case)).lower
 
 
 def at_zero(case: Case) -> Fraction:
-    """The mutant: the least value of all factors of the zero map."""
+    """Return the mutant: the least value of all factors of the zero map."""
     return deep_linear_coefficient(widths(case)).lower
 
 
 def smallest_product(case: Case) -> Fraction:
-    """The mutant: one whole matrix is zero."""
+    """Return the mutant: one whole matrix is zero."""
     return min(Fraction(a * b, 2) for a, b in pairwise(widths(case)))
 
 
 def half_more(case: Case) -> Fraction:
-    """The mutant: another number."""
+    """Return the mutant: another number."""
     return stated(case) + Fraction(1, 2)
 
 
@@ -67,13 +67,13 @@ def orbits(sizes: list[int]) -> Iterator[dict[tuple[int, int], int]]:
 
 
 def ranks(lines: dict[tuple[int, int], int], size: int) -> list[int]:
-    """The ranks of all partial products."""
+    """Return the ranks of all partial products."""
     places = [(i, k) for i in range(size) for k in range(i + 1, size)]
     return [sum(m for (a, b), m in lines.items() if a <= i and k <= b) for i, k in places]
 
 
 def near(case: Case, answer: Answer = stated) -> None:
-    """Half the smallest codimension of an orbit of which all ranks are at least those of the matrices."""
+    """Check the answer: half the least codimension of an orbit with ranks at least those of the matrices."""
     sizes = widths(case)
     own = ranks({each: case[1].count(each) for each in case[1]}, len(sizes))
     whole, codimensions = sum(a * b for a, b in pairwise(sizes)), []
@@ -85,7 +85,7 @@ def near(case: Case, answer: Answer = stated) -> None:
 
 
 def by_polynomials(case: Case, answer: Answer = stated) -> None:
-    """Both bounds of the entries of the product, at these matrices."""
+    """Check both bounds of the entries of the product, at these matrices."""
     given = factors(case)
     entries: list[list[str]] = [[str(int(i == j)) for j in range(len(given[0][0]))] for i in range(len(given[0][0]))]
     point: dict[str, int] = {}
@@ -128,7 +128,7 @@ def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
 
 
 def walk() -> Iterator[Step]:
-    """Two by two matrices: three at zero, three with two invertible ones, two of rank one."""
+    """Yield two by two matrices: three at zero, three with two invertible ones, two of rank one."""
     zero, unit = [[0, 0], [0, 0]], [[1, 0], [0, 1]]
     found = factorization_coefficient([zero, zero, zero])
     must((found.value, found.multiplicity) == (Fraction(3, 2), 3), "three, one of codimension three each")

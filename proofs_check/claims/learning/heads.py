@@ -82,12 +82,15 @@ class Heads:
 
 
 def seen_apart(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int) -> bool:
-    """What Theorem 9 says."""
+    """Return what Theorem 9 says."""
     return isinstance(seen_heads(names, heads, tokens), Proved)
 
 
 def independent_values(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int) -> bool:
-    """As if it were enough that the values of heads that attend alike are linearly independent."""
+    """Return whether heads are seen apart, as if independent values were enough.
+
+    These are values of heads that attend alike, and linearly independent.
+    """
     if tokens == 2:
         return seen_apart(names, heads, tokens)
     for group in softmax_groups(names, heads):
@@ -98,12 +101,12 @@ def independent_values(names: Sequence[str], heads: Sequence[HeadCircuits], toke
 
 
 def two_like_three(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int) -> bool:
-    """As if two tokens told opposite scores apart."""
+    """Return whether heads are seen apart, as if two tokens told opposite scores apart."""
     return seen_apart(names, heads, max(tokens, 3))
 
 
 def never(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int) -> bool:
-    """As if heads that attend alike were never seen."""
+    """Return whether heads are seen apart, as if those that attend alike were never seen."""
     alike = any(len(group.heads) > 1 for group in softmax_groups(names, heads))
     return not alike and seen_apart(names, heads, tokens)
 
@@ -114,7 +117,7 @@ def layers(*, quick: bool) -> Iterator[Heads]:
 
 
 def whole(weights: Weights, tokens: int) -> tuple[list[HeadCircuits], list[str], int]:
-    """The heads, their names, and the rank of the Jacobian by all circuits, from below."""
+    """Return the heads, their names, and the rank of the Jacobian by all circuits, from below."""
     shape, net = weights.architecture(tokens), NetworkCircuits.of(weights).in_memory()
     circuits = whole_circuits(weights, shape, net)
     near = local_dimension(circuits, tokens)
@@ -125,7 +128,7 @@ def whole(weights: Weights, tokens: int) -> tuple[list[HeadCircuits], list[str],
 
 
 def hidden(heads: Sequence[HeadCircuits], names: Sequence[str], tokens: int) -> int:
-    """Dimension of directions in which the function does not change, from below: exact ranks, by hand.
+    """Return the dimension of directions in which the function does not change, from below: exact ranks, by hand.
 
     Changes $b_h q^\\top$ of scores, $b$ in the kernel of the map of heads that attend alike; with two tokens also of
     heads with opposite scores, and changes of values by the same matrix in two such groups, or a group without scores.
@@ -149,7 +152,7 @@ def hidden(heads: Sequence[HeadCircuits], names: Sequence[str], tokens: int) -> 
 
 
 def agrees(layer: Heads, apart: Apart = seen_apart) -> str:
-    """The rank of the Jacobian lies between what residues show and what is hidden."""
+    """Check that the rank of the Jacobian lies between what residues show and what is hidden."""
     heads, names, found = whole(layer.weights, layer.tokens)
     count = sum(group.numbers_seen for group in softmax_groups(names, heads))
     bounds, at = (

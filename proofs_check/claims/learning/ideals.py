@@ -15,7 +15,7 @@ from proofs_check.claim import ProvedBounds, expect_value
 
 
 def bounds_of_linear_attention(v: int, e: int) -> LearningCoefficient:
-    """Both bounds of the ideal of E Q E^T times E U at zero, by the program for polynomials."""
+    """Return both bounds of the ideal of E Q E^T times E U at zero, by the program for polynomials."""
     shapes = {"E": (v, e), "Q": (e, e), "U": (e, v)}
     ring = PolynomialRing([name for letter, shape in shapes.items() for name in entry_names(letter, *shape)])
     embed, form, unembed = (ring.matrix(letter, *shape) for letter, shape in shapes.items())
@@ -24,7 +24,7 @@ def bounds_of_linear_attention(v: int, e: int) -> LearningCoefficient:
 
 
 def bounds_of_rest(v: int, e: int, teacher: int) -> LearningCoefficient:
-    """Both bounds of what is left of the ideal of one head at a generic teacher."""
+    """Return both bounds of what is left of the ideal of one head at a generic teacher."""
     p, h = v - teacher, e - teacher
     shapes = {"F": (p, h), "V": (h, v - 1), "B": (h, teacher), "S": (h, h)}
     ring = PolynomialRing([name for letter, shape in shapes.items() for name in entry_names(letter, *shape)])
@@ -34,7 +34,7 @@ def bounds_of_rest(v: int, e: int, teacher: int) -> LearningCoefficient:
 
 
 def program_of_pivots(v: int, e: int) -> Fraction:
-    """The smallest cost of exponents of pivots for v <= e, by the simplex method."""
+    """Return the smallest cost of exponents of pivots for v <= e, by the simplex method."""
     size, limits = v * v + 2 * v, [v + e - 2 * j - 1 for j in range(v)] + [v] * v + [1] * (v * v)
     columns, worth = [], []
     for i, j in product(range(v), repeat=2):  # x_i + q_ij + 2 x_j + u_j >= 1
@@ -50,7 +50,7 @@ def program_of_pivots(v: int, e: int) -> Fraction:
 
 
 def program_of_chains(v: int, e: int, teacher: int) -> Fraction:
-    """The smallest exponent over chains of quarters from 0 to 5/4, of what is left of one head."""
+    """Return the smallest exponent over chains of quarters from 0 to 5/4, of what is left of one head."""
     p, h = v - teacher, e - teacher
     first, second = min(p, h), min(p - 1, h)
     grid = [Fraction(k, 4) for k in range(6)]

@@ -41,7 +41,7 @@ AT_ONCE = 1_000_000
 
 
 def coefficients(weights: Integers, sizes: tuple[int, int, int], tokens: int) -> Integers:
-    """The coefficients of one lightning layer, two tokens or one, for many weights, one a row.
+    """Return the coefficients of one lightning layer, two tokens or one, for many weights, one a row.
 
     Args:
         weights: entries of queries, keys and values.
@@ -61,7 +61,7 @@ def coefficients(weights: Integers, sizes: tuple[int, int, int], tokens: int) ->
 
 
 def levels(weights: Weights, tokens: int, p: int, most: int) -> Iterator[int]:
-    """$N_1, N_2, \\dots$ of a lightning layer with integer weights.
+    r"""Yield $N_1, N_2, \dots$ of a lightning layer with integer weights.
 
     Args:
         weights: one layer, one head, nothing added.
@@ -126,7 +126,7 @@ def layers(*, quick: bool) -> Iterator[DrawnLayer]:
 
 
 def stated(weights: Weights, tokens: int) -> Pair:
-    """What the program says.
+    """Return what the program says.
 
     Raises:
         Refutation: it says nothing.
@@ -138,7 +138,7 @@ def stated(weights: Weights, tokens: int) -> Pair:
 
 
 def grows(layer: DrawnLayer, say: Stated = stated) -> None:
-    """With the power that is stated taken off, the numbers of a period are the same, or they grow like a polynomial."""
+    """Check that, with the stated power taken off, numbers of a period are equal or grow as a polynomial."""
     weights = layer.weights
     coefficient, order = say(weights, layer.tokens)
     parameters = weights.architecture(1).parameter_count
@@ -156,7 +156,7 @@ def grows(layer: DrawnLayer, say: Stated = stated) -> None:
 
 
 def not_parallel(weights: Weights, tokens: int) -> Pair:
-    """As if a row of values that is a multiple of the scores were like any other."""
+    """Return the pair as if a row of values that is a multiple of the scores were like any other."""
     coefficient, order = stated(weights, tokens)
     d, d_out = weights.layers[0].key.shape[1], len(weights.layers[0].value)
     same = learning_coefficient(weights, tokens).proof.endswith("case 2") and tokens > 1
@@ -164,7 +164,7 @@ def not_parallel(weights: Weights, tokens: int) -> Pair:
 
 
 def changed(by: Fraction = Fraction(0), order: int = 0) -> Stated:
-    """The statement with another number."""
+    """Return the statement with another number."""
 
     def say(weights: Weights, tokens: int) -> Pair:
         coefficient, m = stated(weights, tokens)
@@ -178,7 +178,7 @@ def degenerate(*, quick: bool) -> Iterator[int]:
 
 
 def layer_of(seed: int) -> tuple[Weights, int]:
-    """A small layer whose matrices are of all ranks, or whose values and scores are multiples of one form."""
+    """Return a small layer whose matrices are of all ranks, or whose values and scores are multiples of one form."""
     source = random.Random(seed)
     d, d_out, a = (source.choice([1, 2, 2, 3]) for _ in range(3))
 
@@ -201,7 +201,7 @@ def layer_of(seed: int) -> tuple[Weights, int]:
 
 
 def within_bounds(seed: int, say: Stated | None = None) -> None:
-    """No exact number is outside of the two bounds."""
+    """Check that no exact number is outside of the two bounds."""
     weights, tokens = layer_of(seed)
     found: LearningCoefficient = learning_coefficient(weights, tokens)
     if found.value is None:

@@ -30,36 +30,36 @@ Formula = Callable[[int, int], Fraction]
 
 
 def stated(v: int, e: int) -> Fraction:
-    """The formula of the claim, typed from its statement."""
+    """Return the formula of the claim, typed from its statement."""
     if v >= e:
         return min(Fraction(v * e, 6), Fraction(e * e, 2))
     return min(Fraction(v * e - r * (e - 2 * v) + r * r, 6) for r in range(v + 1))
 
 
 def naive(v: int, e: int) -> Fraction:
-    """The mutant: all pivots are small, however wide the embedding."""
+    """Return the mutant: all pivots are small, however wide the embedding."""
     return Fraction(v * e, 6)
 
 
 def no_small_pivot(v: int, e: int) -> Fraction:
-    """The mutant: no pivot is small."""
+    """Return the mutant: no pivot is small."""
     return Fraction(min(v, e) ** 2, 2)
 
 
 def pivots(instance: Sizes, formula: Formula = stated) -> None:
-    """The program, solved, has twice the stated value."""
+    """Check that the program, solved, has twice the stated value."""
     v, e = instance
     expect_equal(program_of_pivots(v, e), 2 * formula(v, e), f"{v} words, width {e}, exponents of pivots")
 
 
 def ideal(instance: Sizes, formula: Formula = stated) -> None:
-    """Two bounds of the ideal itself meet at the stated value."""
+    """Check that two bounds of the ideal itself meet at the stated value."""
     v, e = instance
     expect_between(bounds_of_linear_attention(v, e), formula(v, e), f"{v} words, width {e}")
 
 
 def certificate(instance: Sizes, formula: Formula = stated) -> None:
-    """The checker accepts weights and multipliers, and their sums are twice the stated value."""
+    """Check that the checker accepts weights and multipliers, and that their sums are twice the stated value."""
     document = json.loads(json.dumps(linear_attention_coefficient(*instance).certificate))
     said = verify.check(document)
     if not said.startswith(f"lambda = {formula(*instance)}, for"):
@@ -74,7 +74,7 @@ def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
 
 
 def walk() -> Iterator[Step]:
-    """Why one pivot stays at two words and width six."""
+    """Yield why one pivot stays at two words and width six."""
     weights = rational([[Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), 0]])
     pivot, output = [Fraction(0), Fraction(1, 3)], [Fraction(1, 3), Fraction(0)]
     terms = rational([[pivot[i] + weights[i][j] + 2 * pivot[j] + output[j] for j in range(2)] for i in range(2)])

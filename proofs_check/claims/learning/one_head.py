@@ -24,34 +24,34 @@ Answer = Callable[[int, int, int, int], Fraction]
 
 
 def stated(v: int, tokens: int, e: int, teacher: int) -> Fraction:
-    """The coefficient that the program gives."""
+    """Return the coefficient that the program gives."""
     return one_head_coefficient(v, tokens, e, teacher).lower
 
 
 def with_tokens(v: int, tokens: int, e: int, teacher: int) -> Fraction:
-    """The mutant: more tokens show more."""
+    """Return the mutant: more tokens show more."""
     return stated(v, tokens, e, teacher) + Fraction(tokens - 1, 2)
 
 
 def as_regular(v: int, tokens: int, e: int, teacher: int) -> Fraction:
-    """The mutant: half the number of weights beside a change of basis, as if no weight were unseen."""
+    """Return the mutant: half the number of weights beside a change of basis, as if no weight were unseen."""
     return Fraction(v * e + e * (v - 1), 2)
 
 
 def uniform(v: int, tokens: int, e: int, teacher: int) -> Fraction:
-    """The mutant: the value of the uniform distribution, at zero weights."""
+    """Return the mutant: the value of the uniform distribution, at zero weights."""
     return one_head_coefficient(v, tokens, e).lower
 
 
 def rest(instance: Sizes, answer: Answer = stated) -> None:
-    """Two bounds of what is left meet, and with the coordinates that were taken out they are the stated value."""
+    """Check that bounds of what is left meet, and that with the coordinates taken out they are the stated value."""
     v, tokens, e, teacher = instance
     left = answer(v, tokens, e, teacher) - Fraction(teacher * (2 * v - 1), 2)
     expect_between(bounds_of_rest(v, e, teacher), left, f"{v} words, {tokens} tokens, width {e}, teacher {teacher}")
 
 
 def chains(instance: Sizes, answer: Answer = stated) -> None:
-    """The smallest exponent on a grid of quarters is twice the stated value."""
+    """Check that the smallest exponent on a grid of quarters is twice the stated value."""
     v, tokens, e, teacher = instance
     found = teacher * (2 * v - 1) + program_of_chains(v, e, teacher)
     expect_equal(found, 2 * answer(v, tokens, e, teacher), f"{v} words, {tokens} tokens, width {e}, teacher {teacher}")
@@ -79,7 +79,7 @@ def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
 
 
 def walk() -> Iterator[Step]:
-    """Two words, width two, a teacher of width one."""
+    """Yield two words, width two, a teacher of width one."""
     embed, form = rational([[1, 0], [2, 0]]), rational([[3, 0], [0, 0]])
     scores = embed @ form @ embed.T
     must((scores == rational([[3, 6], [6, 12]])).all(), "the scores")

@@ -47,7 +47,7 @@ class Decoder:
     cap: int | None = None
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of all weights, by name: `layer.piece`."""
+        """Return the shapes of all weights, by name: `layer.piece`."""
         found: dict[str, tuple[int, ...]] = {"E": (self.d, self.n)}
         if "positions" in self.biases:
             found["positions"] = (self.d, self.tokens)
@@ -81,7 +81,7 @@ class Decoder:
         return sum(int(np.prod(shape)) for shape in self.shapes().values())
 
     def draw(self, random: np.random.Generator) -> DecoderWeights:
-        """Random weights, none of which is 0."""
+        """Return random weights, none of which is 0."""
         return {name: random.integers(1, P, shape) for name, shape in self.shapes().items()}
 
 
@@ -110,7 +110,7 @@ def _exponential(order: int) -> list[int]:
 
 
 def cap_series(cap: int, order: int) -> list[int]:
-    """The coefficients of $t \\tanh(z / t)$ at 0, by its differential equation."""
+    r"""Return the coefficients of $t \tanh(z / t)$ at 0, by its differential equation."""
     found = [0] * order
     for k in range(1, order):
         square = _in_one_letter(found, found)[k - 1]
@@ -123,7 +123,7 @@ GELU_SLOPE = 1234567
 
 
 def activation_series(name: str, order: int) -> list[int]:
-    """The coefficients at 0 of SiLU, of GELU, whose density at 0 is transcendental too, or of the latter with tanh."""
+    """Return the coefficients at 0 of SiLU, of GELU, whose density at 0 is transcendental too, or that with tanh."""
     if name == "gelu":
         whole = [0, _over(1, 2)] + [0] * order
         for k in range(order // 2):
@@ -294,7 +294,7 @@ class _Pass:
 
 
 def logits(one: Decoder, weights: DecoderWeights, inputs: Residues, order: int = 9, circle: int = 3) -> Residues:
-    """Taylor coefficients of logits modulo the prime: `(prompts, order, n, tokens)`.
+    """Return the Taylor coefficients of logits modulo the prime: `(prompts, order, n, tokens)`.
 
     Example:
         >>> one, random = Decoder(), np.random.default_rng(1)
@@ -305,7 +305,7 @@ def logits(one: Decoder, weights: DecoderWeights, inputs: Residues, order: int =
 
 
 def jacobian_rank(one: Decoder, order: int = 8, seed: int = 1, weights: DecoderWeights | None = None) -> int:
-    """A rank of the map from weights to functions, modulo the prime: at most the dimension of the set of functions.
+    """Return a rank of the map from weights to functions, modulo the prime: at most the functions' dimension.
 
     Example:
         >>> jacobian_rank(Decoder(d=2, n=2, m=1), order=5) <= Decoder(d=2, n=2, m=1).parameters

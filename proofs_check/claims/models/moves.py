@@ -182,8 +182,10 @@ def head_gains_scaled(one: Decoder, weights: DecoderWeights, random: np.random.G
 
 
 def components(one: Decoder, weights: DecoderWeights) -> list[frozenset[bytes]]:
-    """Of each layer what neurons and heads are, whatever their order and inner bases: gates with what is multiplied by
-    them, products of outputs and values with the forms of two distances (without rotary positions, one form).
+    """Return of each layer what neurons and heads are, whatever their order and inner bases.
+
+    These are gates with what is multiplied by them, and products of outputs and values with the forms of two distances
+    (without rotary positions, one form).
 
     Where E and U are the same and of full rank, weights that are equivalent have the same.
     """

@@ -75,7 +75,7 @@ OF_A_MOVE = {
 
 
 def pair(moved: Moved, move: Move) -> tuple[DecoderWeights, DecoderWeights, np.random.Generator]:
-    """The weights before and after, and what draws the prompts."""
+    """Return the weights before and after, and what draws the prompts."""
     random = np.random.default_rng(moved.seed)
     weights = moved.at.draw(random)
     return weights, move(moved.at, weights, random), random
@@ -84,7 +84,7 @@ def pair(moved: Moved, move: Move) -> tuple[DecoderWeights, DecoderWeights, np.r
 def differs_at(
     one: Decoder, first: DecoderWeights, second: DecoderWeights, random: np.random.Generator
 ) -> tuple[int, ...] | None:
-    """The place of a Taylor coefficient that differs modulo the prime, the power of t first; `None` if all agree."""
+    """Return the place of a Taylor coefficient that differs modulo the prime, the power of t first; or `None`."""
     inputs = random.integers(0, P, (2, one.n, one.tokens))
     apart = np.argwhere(np.moveaxis(logits(one, first, inputs, ORDER) != logits(one, second, inputs, ORDER), 1, 0))
     return tuple(map(int, apart[0])) if len(apart) else None
@@ -99,12 +99,12 @@ def expect_same(
 
 
 def check_equal(moved: Moved, move: Move | None = None) -> None:
-    """No coefficient is changed by what is a symmetry."""
+    """Check that no coefficient is changed by what is a symmetry."""
     expect_same(moved.at, *pair(moved, move or EVERY[moved.move]), at=moved.at)
 
 
 def check_other(moved: Moved, move: Move | None = None) -> None:
-    """Some coefficient is changed by what is none."""
+    """Check that some coefficient is changed by what is no symmetry."""
     if differs_at(moved.at, *pair(moved, move or EVERY[moved.move])) is None:
         raise Refutation(f"{moved.at}: no coefficient up to t^{ORDER - 1} differs")
 
@@ -126,7 +126,7 @@ def others(quick: bool) -> Iterator[Moved]:
 
 
 def as_if_listed(name: str) -> Callable[[Moved], None]:
-    """The check of a statement that lists this too."""
+    """Return the check of a statement that lists this too."""
     return lambda moved: check_equal(Moved(OF_A_MOVE.get(name, SHAPES[0]), name, moved.seed))
 
 

@@ -43,7 +43,7 @@ class Breaking(NamedTuple):
 
 
 def put(weights: DecoderWeights, **rows: Iterable[tuple[Any, Any]]) -> DecoderWeights:
-    """The weights with other numbers at some places of pieces of the first layer."""
+    """Return the weights with other numbers at some places of pieces of the first layer."""
     found = dict(weights)
     for name, places in rows.items():
         array = found[f"0.{name}"] = weights[f"0.{name}"].copy()
@@ -132,7 +132,7 @@ def cases(quick: bool) -> Iterator[Broken]:
 
 
 def differing(one: Decoder, weights: DecoderWeights) -> list[frozenset[bytes]]:
-    """What tells weights apart; without gates the rows of `up` stand in their place."""
+    """Return what tells weights apart; without gates the rows of `up` stand in their place."""
     if one.gated:
         return components(one, weights)
     pairs = zip(weights["0.up"], weights["0.down"].T, strict=True)
@@ -140,7 +140,7 @@ def differing(one: Decoder, weights: DecoderWeights) -> list[frozenset[bytes]]:
 
 
 def check(case: Broken, *, broken: bool = True, tokens: int | None = None) -> None:
-    """Two decoders with one function that are not equivalent."""
+    """Check that two decoders with one function are not equivalent."""
     one, special, move = BREAKING[case.condition]
     random = np.random.default_rng(case.seed)
     weights = one.draw(random)
@@ -153,26 +153,26 @@ def check(case: Broken, *, broken: bool = True, tokens: int | None = None) -> No
 
 
 def check_keys(one: Decoder) -> None:
-    """Biases of keys are not seen without rotary positions."""
+    """Check that biases of keys are not seen without rotary positions."""
     random = np.random.default_rng(1)
     weights = one.draw(random)
     expect_same(one, weights, key_biases_moved(one, weights, random), random, at=one)
 
 
 def root(number: int) -> int:
-    """A square root modulo the prime, 0 where there is none."""
+    """Return a square root modulo the prime, 0 where there is none."""
     found = pow(number, (P + 3) // 8, P)
     found = found if found * found % P == number else found * pow(2, (P - 1) // 4, P) % P
     return found if found * found % P == number else 0
 
 
 def below(column: Residues) -> int:
-    """What a norm divides a vector by."""
+    """Return what a norm divides a vector by."""
     return root((int(column @ column % P) * pow(len(column), -1, P) + 1) % P)
 
 
 def token(d: int, added: Residues, random: np.random.Generator) -> tuple[Residues, Residues]:
-    """What a norm makes of a random vector, and of it less what is added: both have rational roots."""
+    """Return what a norm makes of a random vector, and of it less what is added: both have rational roots."""
     while True:
         x = random.integers(0, P, d)
         columns = x, (x - added) % P
@@ -182,7 +182,7 @@ def token(d: int, added: Residues, random: np.random.Generator) -> tuple[Residue
 
 
 def check_few_tokens(one: Decoder) -> None:
-    """Values of the first layer may change off the vectors that tokens show, and embeddings take it up."""
+    """Check that values of the first layer may change off the vectors that tokens show, and embeddings take it up."""
     random = np.random.default_rng(one.d)
     weights = one.draw(random)
     free = random.integers(1, P, one.a)

@@ -27,7 +27,7 @@ Count = Callable[[Decoder], int]
 
 
 def of_heads(one: Decoder) -> int:
-    """What is free inside of the heads of a layer."""
+    """Return what is free inside of the heads of a layer."""
     free, a = one.groups, one.a
     found = a // 2 + free * a * a if one.head_norms else free * (a * a + (a if one.rotary else a * a))
     if "key" in one.biases and not one.rotary:
@@ -36,7 +36,7 @@ def of_heads(one: Decoder) -> int:
 
 
 def of_norms(one: Decoder) -> int:
-    """What is free in gains, biases, and along the vector of ones."""
+    """Return what is free in gains, biases, and along the vector of ones."""
     rows = [(one.heads + 2 * one.groups) * one.a, (1 + one.gated) * one.m]
     both = 2 if "norm" in one.biases else 1
     found = sum(one.gains * both * one.d + one.layer_norm * count for count in rows) * one.layers
@@ -49,7 +49,7 @@ def of_norms(one: Decoder) -> int:
 
 
 def group(one: Decoder) -> int:
-    """The dimension of the group."""
+    """Return the dimension of the group."""
     seen = one.d - one.layer_norm
     turns = 0 if one.tied or one.behind else seen * (seen - 1) // 2
     return turns + one.layers * (of_heads(one) + one.gated * one.m) + of_norms(one)
@@ -68,7 +68,7 @@ def check(one: Decoder, count: Count = stated) -> None:
 
 
 def drawn(quick: bool, family: Callable[[Dice], Decoder], seed: int, most: int = 110) -> Iterator[Decoder]:
-    """Random shapes of a family, small ones."""
+    """Return random shapes of a family, small ones."""
 
     def draw(dice: Dice) -> Decoder | None:
         one = family(dice)
@@ -78,7 +78,7 @@ def drawn(quick: bool, family: Callable[[Dice], Decoder], seed: int, most: int =
 
 
 def sizes(dice: Dice, widths: tuple[int, int] = (4, 6)) -> Decoder:
-    """Numbers of everything, and no options."""
+    """Return sizes of everything, and no options."""
     groups, d = dice.number((1, 2)), dice.number(widths)
     n, layers, heads = d + dice.number((0, 1)), dice.number((1, 2)), groups * dice.number((1, 2))
     return Decoder(d, n, layers, heads, groups, 2 * dice.one_of((0.8, 0.2)), dice.number((1, 4)))
@@ -117,7 +117,7 @@ def norms_behind(dice: Dice) -> Decoder:
 
 
 def more(count: Callable[[Decoder], int]) -> partial[None]:
-    """The check of a group that is larger by so much."""
+    """Return the check of a group that is larger by so much."""
     return partial(check, count=lambda one: stated(one) - count(one))
 
 

@@ -48,7 +48,7 @@ def boxes(*normalizations: Normalization, sizes: Sequence[tuple[int, int]], quic
 
 
 def compared(box: VirtualBox, keys: Keys, within: Truths | None = None, last: int = 0) -> str:
-    """Taylor series agree where keys do, and only there: up to `last`, or six degrees beyond where layers appear."""
+    """Check that Taylor series agree where keys do, and only there: up to `last`, or six degrees further."""
     virtual = box.virtual()
     within = np.ones(len(virtual[-1]), dtype=bool) if within is None else within
     prints = fingerprints(box.stack(virtual), last or degree(box.normalization, box.depth) + 6)
@@ -61,14 +61,14 @@ def up_to_signs(virtual: Virtual) -> list[Hashable]:
 
 
 def determined(box: VirtualBox, keys: Keys = up_to_signs, other: Normalization | None = None) -> str:
-    """Theorem 1, where no form is zero."""
+    """Check Theorem 1, where no form is zero."""
     box = box._replace(normalization=other or box.normalization)
     virtual = box.virtual()
     return compared(box, keys, in_hypotheses(virtual) & ~is_skew(virtual[-2]))
 
 
 def collapse(box: VirtualBox, skew_hides: bool = False, behind: bool = True) -> str:
-    """Theorem 2 and Corollary 4.1."""
+    """Check Theorem 2 and Corollary 4.1."""
     tokens = 2 if skew_hides or (box.tokens == 2 and odd_exponent(box.normalization)) else 3
 
     def keys(virtual: Virtual) -> Sequence[Hashable]:
@@ -78,7 +78,7 @@ def collapse(box: VirtualBox, skew_hides: bool = False, behind: bool = True) -> 
 
 
 def collapsing(*, quick: bool) -> Iterator[VirtualBox]:
-    """Theorem 2, and for two layers and three tokens Corollary 4.1."""
+    """Yield networks of Theorem 2, and for two layers and three tokens of Corollary 4.1."""
     yield from boxes(LOGISTIC, FALLING, LINEAR, sizes=((1, 2), (2, 1), (2, 2), (1, 3)), quick=quick)
     yield from (box for box in boxes(SOFTMAX, CUBE, sizes=SIZES[:3], quick=quick) if box.tokens == 2)
     for normalization, tokens in product((SOFTMAX, LOGISTIC), (2, 3) if quick else (2, 3, 4)):
@@ -86,7 +86,7 @@ def collapsing(*, quick: bool) -> Iterator[VirtualBox]:
 
 
 def at_a_zero(box: VirtualBox, without: int = 0) -> str:
-    """Appendix E.1: the linear forms of the ideal, at networks with one zero or more and forms before it."""
+    """Check Appendix E.1: the linear forms of the ideal, at networks with one zero or more and forms before it."""
     virtual = box.virtual()
     *attention, value = virtual
     zero = np.stack([is_zero(m) for m in attention])
@@ -103,7 +103,7 @@ def at_a_zero(box: VirtualBox, without: int = 0) -> str:
 
 
 def flat(box: VirtualBox, other: Normalization | None = None, rows: int = 1) -> str:
-    """Jets show the value matrix alone."""
+    """Check that jets show the value matrix alone."""
     box = box._replace(normalization=other or box.normalization)
     return compared(box, lambda virtual: everything([virtual[-1][:, :rows]]), last=11)
 

@@ -39,22 +39,22 @@ Instance = tuple[Architecture, int]
 
 
 def figure_networks() -> list[Architecture]:
-    """One for each point of the curves, widths 3 to 10."""
+    """Return one for each point of the curves, widths 3 to 10."""
     return [Architecture((d, d, d), (2, 2), 3, normalization=SOFTMAX) for d in range(3, 11)]
 
 
 def published_networks() -> list[Architecture]:
-    """Those of the published program."""
+    """Return those of the published program."""
     return [Architecture((4, 4, 4, 4), (a, a, a), 3, normalization=SOFTMAX) for a in range(1, 5)]
 
 
 def estimated(network: Architecture) -> CertifiedDimension:
-    """The first curve: from the network alone."""
+    """Return the first curve: from the network alone."""
     return dimension_by_orbit(network)
 
 
 def expected(network: Architecture) -> int:
-    """The second curve: Eq. 16 alone."""
+    """Return the second curve: Eq. 16 alone."""
     return equation_16(network)
 
 
@@ -66,23 +66,26 @@ def curves_agree(network: Architecture, formula: Formula = expected) -> str:
 
 
 def most_with(network: Architecture, inputs: int) -> int:
-    """What the rank of the Jacobian of all outputs of so many inputs cannot exceed."""
+    """Return what the rank of the Jacobian of all outputs of so many inputs cannot exceed."""
     return network.widths[0] * network.widths[-1] + inputs * network.tokens * (network.tokens - 1)
 
 
 def ten_inputs(*, quick: bool) -> Iterator[Instance]:
-    """The points of Figure 3 where the bound is below the dimension."""
+    """Return the points of Figure 3 where the bound is below the dimension."""
     return ((n, 10) for n in figure_networks() if n.widths[0] >= 9)
 
 
 def rank_of_outputs(network: Architecture, inputs: int) -> ProvedBounds:
-    """For S(y) = 1 + y: from below modulo a prime, from above by the bound for so many inputs and by an orbit."""
+    """Return bounds of the rank for S(y) = 1 + y: from below modulo a prime, from above by two bounds.
+
+    The latter are the bound for so many inputs, and an orbit.
+    """
     lower = rank_mod_p(jacobian_of_values(network, 1, inputs, all_outputs=True), PRIME)
     return ProvedBounds(lower, min(most_with(network, inputs), most_at_values(network, 1)))
 
 
 def too_few(instance: Instance, most: Callable[[Architecture, int], int] = most_with) -> str:
-    """Ten inputs miss the dimension; at S(y) = 1 + y they reach all that the bound leaves them."""
+    """Check that ten inputs miss the dimension; at S(y) = 1 + y they reach all that the bound leaves them."""
     network, inputs = instance
     bound, found = most(network, inputs), estimated(network)
     expect_more(ProvedBounds.of(found), bound, at=f"{network}, dimension")
@@ -93,7 +96,7 @@ def too_few(instance: Instance, most: Callable[[Architecture, int], int] = most_
 
 
 def enough(instance: Instance) -> str:
-    """For S(y) = 1 + y: the rank of all outputs of the inputs is what Eq. 16 expects."""
+    """Return the finding for S(y) = 1 + y: the rank of all outputs of the inputs is that of Eq. 16."""
     network, inputs = instance
     at = f"{network}, S(y) = 1 + y, all outputs of {inputs} inputs"
     expect_value(rank_of_outputs(network, inputs), expected(network), at)

@@ -35,7 +35,7 @@ LONGEST = 200
 
 
 def scores_at(network: Architecture, points: int) -> npt.NDArray[np.int64]:
-    """All scores that are not masked, one column each, at random weights, inputs and exponentials."""
+    """Return all scores that are not masked, one column each, at random weights, inputs and exponentials."""
     rng = np.random.default_rng(points)
     seen = attended(network)
     exponentials, columns = FreeExponentials(rng, seen, PRIME), list[npt.NDArray[np.int64]]()
@@ -52,7 +52,7 @@ def scores_at(network: Architecture, points: int) -> npt.NDArray[np.int64]:
 
 
 def written(network: Architecture) -> list[int]:
-    """For each layer the dimension of the space in which the columns lie that it reads, at generic weights."""
+    """Return for each layer the dimension of the space of the columns that it reads, at generic weights."""
     inside = network.value_ranks or network.widths
     return list(
         accumulate(
@@ -64,19 +64,19 @@ def written(network: Architecture) -> list[int]:
 
 
 def different_scores(network: Architecture, *, equal: bool = True) -> int:
-    """How many scores there are, equal ones counted once."""
+    """Return how many scores there are, equal ones counted once."""
     t = network.tokens
     half = t * (t + 1) // 2
     return sum(network.heads * (half if network.causal or (equal and f == 1) else t * t) for f in written(network))
 
 
 def half_of_them(network: Architecture) -> int:
-    """One score for each pair of tokens."""
+    """Return one score for each pair of tokens."""
     return network.depth * network.heads * network.tokens * (network.tokens + 1) // 2
 
 
 def networks(*, quick: bool) -> Iterator[Architecture]:
-    """All options mixed; streams of rank one, also such that later layers widen again."""
+    """Yield all options mixed; streams of rank one, also such that later layers widen again."""
     seen = set[Architecture]()
     for widths, heads, skip, causal, embed in product(
         ((2, 2), (3, 2, 2), (2, 1, 2), (1, 2, 2), (2, 2, 1, 2)), (1, 2), (False, True), (False, True), (None, 1, 2)
@@ -95,7 +95,10 @@ def networks(*, quick: bool) -> Iterator[Architecture]:
 
 
 def independent(network: Architecture, count: Formula = different_scores) -> str | None:
-    """As many linearly independent scores as there are different ones, which are no fewer than the rank."""
+    """Return a finding, if any: as many scores are linearly independent as there are different ones.
+
+    These are no fewer than the rank.
+    """
     stated, different = count(network), different_scores(network)
     found = rank_mod_p(scores_at(network, different + 16), PRIME)
     if found > stated:
@@ -109,7 +112,7 @@ def independent(network: Architecture, count: Formula = different_scores) -> str
 
 
 def rank_by_series(network: Architecture, enough: int) -> int:
-    """The rank of Taylor series of growing degree, until it is large enough or they are long."""
+    """Return the rank of Taylor series of growing degree, until it is large enough or they are long."""
     rank, order = 0, 2 * 3 ** (network.depth - 1) + 1
     while rank < enough and order <= LONGEST:
         jacobian = RandomJacobian(network, np.random.default_rng(order), PRIME, order=order)
@@ -119,7 +122,10 @@ def rank_by_series(network: Architecture, enough: int) -> int:
 
 
 def two_roads(network: Architecture, lost: int = 0) -> None:
-    """Taylor series reach the rank at free exponentials, where an upper bound says that no rank is larger."""
+    """Check that Taylor series reach the rank at free exponentials.
+
+    An upper bound says that no rank is larger there.
+    """
     certified = certified_dimension(network)
     found = meeting_bounds(certified.lower, certified.upper, network)
     by_series = rank_by_series(network, found)

@@ -50,7 +50,10 @@ def networks(*, quick: bool) -> Iterator[NearZero]:
 
 
 def jacobian(net: NearZero) -> Residues:
-    """Series of outputs, by output, weight and power of tau: what moves by a high power of tau shows its derivative."""
+    """Return series of outputs, by output, weight and power of tau.
+
+    What moves by a high power of tau shows its derivative.
+    """
     generator, d = np.random.default_rng([net.seed, net.width, net.tokens]), net.width
     shape = Architecture((d,) * (len(net.ranks) + 1), net.ranks, net.tokens, normalization=net.normalization)
     n = 2 * order(net.normalization) * 3 ** (shape.depth - 1) + 1
@@ -74,7 +77,7 @@ def jacobian(net: NearZero) -> Residues:
 
 
 def divisors(net: NearZero, step: int = 3, free: bool = True) -> str | None:
-    """The elementary divisors are those of the theorem."""
+    """Check that the elementary divisors are those of the theorem."""
     k, d = order(net.normalization), net.width
     stated = Counter({0: d * d})
     for i, r in enumerate(net.ranks):

@@ -66,7 +66,7 @@ ONE_PLUS_Y = Normalization("1 + y", _one_plus_y)
 
 
 def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
-    """Eq. 15 for S(y) = shift + y, at residues, with first derivatives."""
+    """Return the pattern of Eq. 15 for S(y) = shift + y, at residues, with first derivatives."""
 
     def pattern(scores: Recorded) -> Recorded:
         ones = np.ones(scores.value.entries.shape[-2:], dtype=object)
@@ -85,7 +85,7 @@ def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
 def values(
     network: Architecture, shift: int, inputs: int, all_outputs: bool = False
 ) -> tuple[list[PrimeFieldMatrix], Sample]:
-    """A point, and gradients there of a random functional of the output at each random input, or of all outputs."""
+    """Return a point, and gradients there of a random functional of the output at random inputs, or of all outputs."""
     generator = np.random.default_rng([0, inputs])
     point = random_weights(network, generator, PRIME)
     weights = [Recorded(w) for w in point]
@@ -108,12 +108,14 @@ def values(
 def jacobian_of_values(
     network: Architecture, shift: int, inputs: int, *, all_outputs: bool = False
 ) -> npt.NDArray[np.int64]:
-    """The gradients alone."""
+    """Return the gradients alone."""
     return values(network, shift, inputs, all_outputs)[1].rows
 
 
 def most_at_values(network: Architecture, shift: int) -> int:
-    """Parameters minus an orbit of what S(y) = shift + y does not see: basis changes; for S(y) = y also factors of A_i.
+    """Return the parameters minus an orbit of what S(y) = shift + y does not see.
+
+    It does not see basis changes; S(y) = y does not see factors of A_i either.
 
     In a single layer with `a = 1` and S(y) = y all of `q` and the length of `k` are not seen, A = k q^T.
     """
@@ -130,7 +132,7 @@ def most_at_values(network: Architecture, shift: int) -> int:
 
 
 def factors_of_queries(network: Architecture, weights: list[PrimeFieldMatrix]) -> npt.NDArray[np.int64]:
-    """The directions of A_i -> c A_i, one row each."""
+    """Return the directions of A_i -> c A_i, one row each."""
     directions = np.zeros((network.depth, network.parameter_count), dtype=np.int64)
     start = 0
     for (name, _), matrix in zip(network.weight_shapes(), weights, strict=True):
@@ -141,13 +143,16 @@ def factors_of_queries(network: Architecture, weights: list[PrimeFieldMatrix]) -
 
 
 def dimension_at_values(network: Architecture, shift: int, upper: int | None = None) -> ProvedBounds:
-    """For S(y) = shift + y: ranks at values from below; from above an orbit, or what is known already."""
+    """Return bounds for S(y) = shift + y: ranks at values from below, from above an orbit.
+
+    In place of the orbit, what is known already may be given.
+    """
     upper = most_at_values(network, shift) if upper is None else upper
     return ProvedBounds(rank_mod_p(jacobian_of_values(network, shift, upper + 16), PRIME), upper)
 
 
 def of_values(network: Architecture, shift: int, inputs: int | None = None, all_outputs: bool = False) -> Certifiable:
-    """The certificate of the dimension for S(y) = shift + y: values from below, an orbit from above."""
+    """Return the certificate of the dimension for S(y) = shift + y: values from below, an orbit from above."""
 
     def make() -> dict[str, Any]:
         upper = most_at_values(network, shift)
@@ -169,7 +174,7 @@ def of_values(network: Architecture, shift: int, inputs: int | None = None, all_
 
 
 def bottlenecks(*, quick: bool) -> Iterator[Architecture]:
-    """At the full size also random shapes with inner widths from three to five."""
+    """Yield bottlenecks; at the full size also random shapes with inner widths from three to five."""
     yield from (n for n in sized(quick, ONE_PLUS_Y) if hypotheses_hold(n))
     if not quick:
         yield from random_bottlenecks(
@@ -179,7 +184,7 @@ def bottlenecks(*, quick: bool) -> Iterator[Architecture]:
 
 
 def two_roads(network: Architecture, shift: int = 1) -> None:
-    """What the Taylor series at zero give, and what values at random inputs give."""
+    """Check that what the Taylor series at zero give is what values at random inputs give."""
     certified = dimension_by_orbit(network)
     by_series = meeting_bounds(certified.lower, certified.upper, network)
     found = dimension_at_values(network, shift, certified.upper if shift == 1 else None)
@@ -187,7 +192,10 @@ def two_roads(network: Architecture, shift: int = 1) -> None:
 
 
 def factors_on_columns(shift: int, tokens: int = 2) -> None:
-    """Scores times one factor a column: the normalized pattern is the same, as polynomials multiplied crosswise."""
+    """Check that one factor a column of the scores keeps the normalized pattern.
+
+    Both patterns are compared as polynomials multiplied crosswise.
+    """
     ring = PolynomialRing(entry_names("s", tokens, tokens) + entry_names("c", tokens, 1))
     scores, factor = ring.matrix("s", tokens, tokens), ring.matrix("c", tokens, 1)
     old, new = scores + shift, scores * factor.T + shift
@@ -197,7 +205,10 @@ def factors_on_columns(shift: int, tokens: int = 2) -> None:
 
 
 def without_constant(network: Architecture, formula: Formula | None = None, shift: int = 0) -> str:
-    """S(y) = y: basis changes and A_i -> c A_i bound the dimension from above, ranks at values from below."""
+    """Return the finding for S(y) = y: basis changes and A_i -> c A_i bound the dimension from above.
+
+    Ranks at values bound it from below.
+    """
     factors_on_columns(shift, network.tokens)
     stated = (formula or (lambda n: equation_16(n) - n.depth))(network)
     expect_value(dimension_at_values(network, shift), stated, at=f"{network}, S(y) = y")
@@ -210,7 +221,7 @@ def one_rank(shape: tuple[int, int, int]) -> Architecture:
 
 
 def rank_one(shape: tuple[int, int, int], stated: Callable[[int, int], int] | None = None) -> str:
-    """One layer, a = 1, S(y) = y: the scores (k x_j)(q x_i) have the factor q x_i on column i."""
+    """Check one layer, a = 1, S(y) = y: the scores (k x_j)(q x_i) have the factor q x_i on column i."""
     d, d_out, _ = shape
     expected = stated(d, d_out) if stated else d + d * d_out - 1
     expect_value(dimension_at_values(one_rank(shape), 0), expected, at=f"d, d', t = {shape}, a = 1, S(y) = y")

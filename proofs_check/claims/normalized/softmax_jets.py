@@ -33,7 +33,7 @@ SEVERAL = (SOFTMAX, LOGISTIC, FALLING, LINEAR, CUBE, ARCTANGENT, FLAT, FIFTH)
 
 
 def degree(normalization: Normalization, layer: int) -> int:
-    """In which a layer appears."""
+    """Return the degree in which a layer appears."""
     return int(2 * order(normalization) * 3 ** (layer - 1) + 1)
 
 
@@ -50,7 +50,7 @@ def boxes(*, quick: bool) -> Iterator[VirtualBox]:
 
 
 def determined(box: VirtualBox, keys: Keys = everything) -> str:
-    """Equal jets of this degree: equal weights, where one of the two is in the hypotheses."""
+    """Check that equal jets of this degree have equal weights, where one of the two is in the hypotheses."""
     virtual = box.virtual()
     within = in_hypotheses(virtual)
     if order(box.normalization) > 1 and box.depth > 1:
@@ -60,7 +60,7 @@ def determined(box: VirtualBox, keys: Keys = everything) -> str:
 
 
 def unseen(box: VirtualBox, fewer: int = 0, more: int = 0) -> str:
-    """Whatever a matrix and those behind it are, jets of the degree before its own are the same."""
+    """Check that jets of the degree before its own are the same, whatever a matrix and those behind it are."""
     virtual = box.virtual()
     for layer in range(1, box.depth + 1):
         before = [*virtual[: max(layer - 1 - fewer, 0)], virtual[-1]]
@@ -106,7 +106,7 @@ def _point(instance: DrawnTokens) -> JetPoint:
 
 
 def mean_residue(instance: DrawnTokens, attention: Sequence[Integers], point: JetPoint, last: int) -> int:
-    """The mean of all outputs at `eps (m, y)`: the residue of its coefficient of a degree."""
+    """Return the mean of all outputs at `eps (m, y)`: the residue of its coefficient of a degree."""
     box = VirtualBox(instance.width, instance.depth, instance.tokens, normalization=instance.normalization)
     stack = box.stack([*(a[None] for a in attention), point.value[None]])
     first, second = point.weights
@@ -119,7 +119,7 @@ def mean_residue(instance: DrawnTokens, attention: Sequence[Integers], point: Je
 
 
 def leading(instance: DrawnTokens, share: bool = True, power: int = 3) -> None:
-    """What layer `i` adds in degree `2 k 3^(i-1) + 1`."""
+    """Check what layer `i` adds in degree `2 k 3^(i-1) + 1`."""
     point, k, c = _point(instance), order(instance.normalization), slope(instance.normalization)
     omega = point.weights[0] * point.weights[1] if share else Fraction(1)
     r, vy = Fraction(1), int(point.value[0] @ point.difference)
@@ -136,7 +136,7 @@ def leading(instance: DrawnTokens, share: bool = True, power: int = 3) -> None:
 
 
 def _first_layer(a: Integers, point: JetPoint, k: int) -> tuple[Fraction, Fraction]:
-    """Phi and R: exact in the tokens."""
+    """Return Phi and R of the first layer, exact in the tokens."""
     (w1, w2), m, y = point.weights, point.mean, point.difference
     tokens = [[x + s * z for x, z in zip(m.tolist(), y.tolist(), strict=True)] for s in (w2, -w1)]
     rows = a.tolist()
@@ -150,7 +150,7 @@ def _first_layer(a: Integers, point: JetPoint, k: int) -> tuple[Fraction, Fracti
 
 
 def _later_layer(a: Integers, point: JetPoint, k: int) -> tuple[Fraction, Fraction]:
-    """Both to lowest order in the difference, which is of higher order than the mean."""
+    """Return both to lowest order in the difference, which is of higher order than the mean."""
     m, y = point.mean, point.difference
     q, ym, my, yy = (Fraction(int(u @ a @ v)) for u, v in ((m, m), (y, m), (m, y), (y, y)))
     mixed = k * (k - 1) * q ** (k - 2) * ym * my if k > 1 else Fraction(0)
@@ -178,7 +178,7 @@ def skew_layers(*, quick: bool) -> Iterator[Behind]:
 
 
 def behind(instance: Behind, later: int = 0) -> str:
-    """All matrices with entries -1, 0, 1 behind these layers."""
+    """Return all matrices with entries -1, 0, 1 behind these layers."""
     last = small_matrices(2, 2, (-1, 0, 1))
     box = VirtualBox(2, len(instance.layers) + 1, instance.tokens)
     before = [np.broadcast_to(np.array(m), last.shape) for m in instance.layers]

@@ -46,7 +46,7 @@ def printed_formula(network: Architecture, more: int = 0) -> int:
 
 
 def rank_not_cut(network: Architecture) -> int:
-    """The mutant: `a` in place of `min(a, d)`."""
+    """Return the mutant: `a` in place of `min(a, d)`."""
     (d, d_out), (a,) = network.widths, network.attention_ranks
     return 2 * a * d - a * a + d * d_out - 1
 
@@ -66,14 +66,14 @@ def two_tokens(*, quick: bool) -> Iterator[Architecture]:
 
 
 def instances(*, quick: bool) -> Iterator[Architecture]:
-    """At the full size also random shapes with a width of eight."""
+    """Yield networks where the hypotheses hold; at the full size also random shapes with a width of eight."""
     yield from filter(hypotheses_hold, two_tokens(quick=quick))
     if not quick:
         yield from random_networks(40, 20261121, rank=(1, 9), fits=lambda n: max(n.widths) == 8 and hypotheses_hold(n))
 
 
 def rank_one_one_output(*, quick: bool) -> Iterator[Architecture]:
-    """`a = d' = 1`: the one case with two tokens or more that the hypotheses leave out."""
+    """Return networks with `a = d' = 1`: the one case of two tokens or more that the hypotheses leave out."""
     return (network for network in two_tokens(quick=quick) if not hypotheses_hold(network))
 
 
@@ -88,7 +88,7 @@ def one_token(*, quick: bool) -> Iterator[Architecture]:
 
 
 def rank_one_one_token(*, quick: bool) -> Iterator[Architecture]:
-    """Attention matrices of rank one: `a = 1`, or `d = 1`."""
+    """Return networks of one token with attention matrices of rank one: `a = 1`, or `d = 1`."""
     shapes = [(d, d_out, 1) for d in (1, 2, 3) for d_out in (1, 2)] + [(1, 2, 2)]
     return (Architecture((d, d_out), (a,), 1) for d, d_out, a in shapes)
 
@@ -109,7 +109,7 @@ def fails(network: Architecture, formula: Formula = printed_formula) -> str | No
 
 
 def _one_token_formula(network: Architecture) -> int:
-    """Only the symmetric part of A, of rank at most 2a, is seen."""
+    """Return the dimension for one token: only the symmetric part of A, of rank at most 2a, is seen."""
     (d, d_out), (a,) = network.widths, network.attention_ranks
     r = min(2 * a, d)
     return r * d - r * (r - 1) // 2 + d * d_out - 1

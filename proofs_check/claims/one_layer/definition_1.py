@@ -26,7 +26,10 @@ from proofs_check.samples import every_network
 
 
 def sum_form(x: ObjectArray, layer: Layer, zero: Any, attend: tuple[int, int] = (0, 1)) -> ObjectArray:
-    """Eq. 1 as it stands: entry by entry, token by token. `attend` is the order of the two tokens in the score."""
+    """Return the output by Eq. 1 as it stands: entry by entry, token by token.
+
+    `attend` is the order of the two tokens in the score.
+    """
     attention = layer.key.T @ layer.query
     (d, t), d_out = x.shape, layer.value.shape[0]
     result = np.empty((d_out, t), dtype=object)
@@ -52,21 +55,21 @@ class SymbolicLayer(NamedTuple):
 
 
 def symbolic_layer(d: int, d_out: int, tokens: int = 2) -> SymbolicLayer:
-    """The layer with these widths."""
+    """Return the layer with these widths."""
     phi = one_layer_map(d, d_out, tokens)
     ring = PolynomialRing(phi.weight_names)
     return SymbolicLayer(phi, ring, ring.matrix("A", d, d), ring.matrix("V", d_out, d))
 
 
 def layers_in(ring: PolynomialRing, shape: Architecture) -> tuple[list[Layer], ObjectArray]:
-    """The layers of a network and its input, in the variables of a ring that has them all."""
+    """Return the layers of a network and its input, in the variables of a ring that has them all."""
     matrices = [ring.matrix(name, *size) for name, size in shape.weight_shapes()]
     layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
     return layers, ring.matrix("x", shape.widths[0], shape.tokens)
 
 
 def shapes(*, quick: bool) -> Iterator[Architecture]:
-    """All small shapes, those with `a > d`, `d = 1` and `t = 1` included."""
+    """Return all small shapes, those with `a > d`, `d = 1` and `t = 1` included."""
     top = 2 if quick else 3
     return every_network((1,), range(1, top + 1), range(1, top + 2), range(1, 4))
 
@@ -83,7 +86,7 @@ def three_roads(shape: Architecture, attend: tuple[int, int] = (0, 1)) -> None:
 
 
 def word_layers(depth: int) -> list[Layer]:
-    """Layers of formal matrices: what is shown for them holds for matrices of every shape."""
+    """Return layers of formal matrices: what is shown for them holds for matrices of every shape."""
     return [Layer(*(Words.letter(f"{letter}{i}") for letter in "QKV")) for i in range(1, depth + 1)]
 
 
@@ -95,7 +98,7 @@ def homogeneous(depth: int, degree: int = 3) -> None:
 
 
 def linear_in(slot: str, also_in_input: bool = False) -> None:
-    """phi(s M + M') = s phi(M) + phi(M') for the matrix M in the slot, the others fixed."""
+    """Check phi(s M + M') = s phi(M) + phi(M') for the matrix M in the slot, the others fixed."""
     (layer,), x = word_layers(1), Words.letter("X")
     s, other = Words.scalar("s"), Words.letter("M")
 

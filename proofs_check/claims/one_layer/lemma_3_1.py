@@ -38,7 +38,7 @@ from proofs_check.finite_matrices import Integers, every_matrix, general_linear,
 
 
 def hypotheses_hold(score: ObjectArray, a: int) -> bool:
-    """`K^T Q` has rank `a`, the number of rows of `K`, so that `a <= d`."""
+    """Return whether `K^T Q` has rank `a`, the number of rows of `K`, so that `a <= d`."""
     return rank(score) == a
 
 
@@ -59,7 +59,7 @@ class ProductFiber(NamedTuple):
 
 
 def fibers(*, quick: bool) -> Iterator[ProductFiber]:
-    """Fibers over products of rank `a`, every one of them."""
+    """Yield every fiber over a product of rank `a`."""
     sizes = [(3, 1, 1), (3, 2, 1), (2, 2, 2), (5, 2, 1)] + ([] if quick else [(3, 2, 2), (2, 3, 2)])
     for p, d, a in sizes:
         every = every_matrix(a, d, p)
@@ -90,7 +90,10 @@ def rational_pairs(*, quick: bool) -> Iterator[tuple[int, int, int]]:
 
 
 def rank_factorization(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
-    """`(L, R)` with `matrix = L R`: the pivot columns, and the non-zero rows of the reduced row echelon form."""
+    """Return `(L, R)` with `matrix = L R`.
+
+    `L` are the pivot columns, `R` the non-zero rows of the reduced row echelon form.
+    """
     pivots: list[int] = []
     for j in range(matrix.shape[1]):
         if rank(matrix[:, [*pivots, j]]) > len(pivots):
@@ -102,7 +105,10 @@ def rank_factorization(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
 
 
 def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, inverse: bool = True) -> None:
-    """Another pair with the same product, made from the product alone: one `C` leads to it, found by elimination."""
+    """Check another pair with the same product, made from it alone: one `C` leads to it.
+
+    `C` is found by elimination.
+    """
     d, a, seed = instance
     shape = Architecture((d, d), (a,), 2)
     (layer,) = Weights.random(shape, seed=seed, denominator=4, attention_matrix_ranks=[a - missing_rank]).layers
@@ -129,7 +135,7 @@ def variety_shapes(*, quick: bool) -> Iterator[tuple[int, int]]:
 
 
 def determinantal_dimension(instance: tuple[int, int], correction: int = 0) -> None:
-    """Rank of the Jacobian from below, parameters minus orbit from above; both at one integer point."""
+    """Check the rank of the Jacobian from below, parameters minus orbit from above; both at one integer point."""
     d, a = instance
     p = PRIMES[0]
     generator = np.random.default_rng([d, a])
@@ -146,7 +152,7 @@ def determinantal_dimension(instance: tuple[int, int], correction: int = 0) -> N
 
 
 def these_matrices(instance: tuple[int, int]) -> Iterator[Certifiable]:
-    """A normalized network is a linear map of one token: two layers of widths d, a, d give these matrices."""
+    """Yield the network of two layers of widths d, a, d: normalized, at one token, it is one of these matrices."""
     d, a = instance
     yield of_network(Architecture((d, a, d), (1, 1), 1, normalization=SOFTMAX))
 

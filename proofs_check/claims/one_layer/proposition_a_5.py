@@ -60,17 +60,17 @@ def shapes(*, quick: bool) -> Iterator[Shape]:
 
 
 def array_entries(d: int, d_out: int) -> list[Entry]:
-    """Coordinates of an array of quadratic forms; `d d' d(d+1)/2` of them."""
+    """Return coordinates of an array of quadratic forms; `d d' d(d+1)/2` of them."""
     return list(np.ndindex(d, d_out, len(quadratic_monomials(d))))
 
 
 def span_dimension(d: int, d_out: int) -> int:
-    """The number printed with the definition of the ambient space."""
+    """Return the number printed with the definition of the ambient space."""
     return d * d_out * d * (d + 1) // 2
 
 
 def matrix_of(rows: list[list[Entry]], d: int, d_out: int) -> npt.NDArray[np.int64]:
-    """The matrix that sums the given entries of the array, row by row."""
+    """Return the matrix that sums the given entries of the array, row by row."""
     column = {entry: i for i, entry in enumerate(array_entries(d, d_out))}
     matrix = np.zeros((len(rows), len(column)), dtype=np.int64)
     for i, entries in enumerate(rows):
@@ -80,12 +80,15 @@ def matrix_of(rows: list[list[Entry]], d: int, d_out: int) -> npt.NDArray[np.int
 
 
 def rows_used(a: ObjectArray, v: ObjectArray) -> ObjectArray:
-    """The mutant: rows of A in place of its columns."""
+    """Return the mutant: rows of A in place of its columns."""
     return products_of_linear_forms(a.T, v)
 
 
 def array_to_function(shape: Shape, arrays: Arrays = products_of_linear_forms) -> None:
-    """L times the array is phi, coefficient by coefficient, symbolic weights; what L leaves out is zero in phi."""
+    """Check with symbolic weights that L times the array is phi; what L leaves out is zero in phi.
+
+    Both are compared coefficient by coefficient.
+    """
     phi, ring, a, v = symbolic_layer(*shape)
     array = arrays(a, v)
     image = coefficients_from_products(*shape)
@@ -99,7 +102,7 @@ def array_to_function(shape: Shape, arrays: Arrays = products_of_linear_forms) -
 
 
 def function_to_array(shape: Shape, arrays: Arrays = products_of_linear_forms) -> None:
-    """R phi is the array, symbolic weights, and R L = 1."""
+    """Check that R phi is the array, with symbolic weights, and that R L = 1."""
     d, d_out, t = shape
     phi, _, a, v = symbolic_layer(*shape)
     array = arrays(a, v)
@@ -114,7 +117,10 @@ def function_to_array(shape: Shape, arrays: Arrays = products_of_linear_forms) -
 
 
 def ranks(shape: Shape, stated: Callable[[int, int], int] = span_dimension) -> None:
-    """L is injective, and the arrays with A of rank one span everything: both ranks over Q count all coordinates."""
+    """Check that L is injective, and that the arrays with A of rank one span everything.
+
+    Both ranks over Q count all coordinates.
+    """
     d, d_out, _ = shape
     ring = PolynomialRing(entry_names("p", d, 1) + entry_names("q", 1, d) + entry_names("V", d_out, d))
     attention = ring.matrix("p", d, 1) @ ring.matrix("q", 1, d)
@@ -125,7 +131,7 @@ def ranks(shape: Shape, stated: Callable[[int, int], int] = span_dimension) -> N
 
 
 def coordinates(polynomials: list[Any]) -> npt.NDArray[np.int64]:
-    """Integer polynomials as rows, one column a monomial; independent rows are independent functions of the weights."""
+    """Return integer polynomials as rows, one column a monomial; independent rows are independent functions."""
     terms = [p.to_dict() for p in polynomials]
     column = {monomial: i for i, monomial in enumerate(sorted({m for row in terms for m in row}))}
     matrix = np.zeros((len(terms), len(column)), dtype=np.int64)
@@ -136,7 +142,7 @@ def coordinates(polynomials: list[Any]) -> npt.NDArray[np.int64]:
 
 
 def one_token_loses(shape: Shape, allowed: int = 0) -> str | None:
-    """Just outside the hypotheses: at t = 1 the map L has a kernel, unless d = 1."""
+    """Return the finding just outside the hypotheses: at t = 1 the map L has a kernel, unless d = 1."""
     d, d_out, _ = shape
     kernel = null_space(matrix_of(list(coefficients_from_products(*shape).values()), d, d_out))
     if d == 1:

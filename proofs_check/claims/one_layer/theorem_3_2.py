@@ -34,7 +34,10 @@ THE_EXCHANGE: Names = ("w", "q", "v", "p")
 
 
 def named_weights(case: str, inverse: Callable[[Words], Words] = lambda c: c.inverse, to: Names = THE_EXCHANGE) -> None:
-    """Over formal words, so for matrices of every shape; the attention matrix is the query, or key and query."""
+    """Check the weights that are named, over formal words, so for matrices of every shape.
+
+    The attention matrix is the query, or key and query.
+    """
     a, v, x, scale = Words.letter("A"), Words.letter("V"), Words.letter("X"), Words.scalar("lambda")
     one, zero = Words.identity(), Words(frozenset())
     if case == "rescaling":
@@ -73,7 +76,7 @@ def fields(*, quick: bool) -> Iterator[LayerOverField]:
 
 
 def stated_classes(every: AllWeights, exchange: bool = True, zeros_together: bool = True) -> Integers:
-    """A number for each weight, equal exactly where the theorem says that the functions are."""
+    """Return a number for each weight, equal exactly where the theorem says that the functions are."""
     a, v, p = every.attention, every.value, every.p
     rows = finite.rescaling_class(a, v, p)
     if exchange:
@@ -89,7 +92,7 @@ def stated_classes(every: AllWeights, exchange: bool = True, zeros_together: boo
 
 
 def every_fiber(field: LayerOverField, stated: Callable[[AllWeights], Integers] = stated_classes) -> str:
-    """Two partitions of all weights, by function and by statement, are one and the same."""
+    """Check that two partitions of all weights, by function and by statement, are one and the same."""
     every = finite.all_weights(field)
     functions, classes = finite.numbered(every.coefficients), stated(every)
     for ours, theirs in ((functions, classes), (classes, functions)):
@@ -156,7 +159,7 @@ def solved_over_q(weights: Weights, stated: Callable[[Any, Any], list[Pair] | No
 
 
 def one_token(shape: tuple[int, int], tokens: int = 1) -> str:
-    """Two weights of case 3 with one function: a matrix and its transpose."""
+    """Return two weights of case 3 with one function: a matrix and its transpose."""
     d, d_out = shape
     a, v = np.eye(d, dtype=np.int64), np.ones((d_out, d), dtype=np.int64)
     a[0, 1] = 1

@@ -42,7 +42,7 @@ class AllWeights:
     coefficients: Integers
 
     def show(self, i: int) -> str:
-        """The weights in row `i`, for a witness."""
+        """Return the weights in row `i`, for a witness."""
         return f"(A, V) = ({self.attention[i].tolist()}, {self.value[i].tolist()})"
 
     def __getitem__(self, chosen: Any) -> AllWeights:
@@ -50,7 +50,7 @@ class AllWeights:
 
 
 def all_weights(field: LayerOverField) -> AllWeights:
-    """Every one of the `p^(d d + d' d)` weights.
+    """Return every one of the `p^(d d + d' d)` weights.
 
     The coefficients are those of the forward pass over polynomials in the entries of `A`, `V` and `X`, evaluated at
     all `A` and `V` at once.
@@ -69,12 +69,12 @@ def all_weights(field: LayerOverField) -> AllWeights:
 
 
 def inverses(p: int) -> Integers:
-    """The inverse of every residue; 0 for 0."""
+    """Return the inverse of every residue; 0 for 0."""
     return np.array([0] + [pow(x, -1, p) for x in range(1, p)], dtype=np.int64)
 
 
 def is_rank_one(matrices: Integers, p: int) -> Truths:
-    """Which of many matrices have rank one.
+    """Return which of many matrices have rank one.
 
     Example:
         >>> is_rank_one(np.array([[[1, 2], [2, 1]], [[1, 2], [0, 1]], [[0, 0], [0, 0]]]), 3).tolist()
@@ -85,20 +85,20 @@ def is_rank_one(matrices: Integers, p: int) -> Truths:
 
 
 def leading(rows: Integers) -> Integers:
-    """The first entry of every row that is not zero, as a column."""
+    """Return the first entry of every row that is not zero, as a column."""
     columns: Integers = np.argmax(rows != 0, axis=1)[:, None]
     return np.take_along_axis(rows, columns, axis=1)
 
 
 def rank_one_factors(matrices: Integers, p: int) -> tuple[Integers, Integers]:
-    """`(columns, rows)` with `matrix = column row^T`, for matrices of rank one."""
+    """Return `(columns, rows)` with `matrix = column row^T`, for matrices of rank one."""
     n = np.arange(len(matrices))
     i, j = np.divmod((matrices.reshape(len(matrices), -1) != 0).argmax(axis=1), matrices.shape[2])
     return matrices[n, :, j], matrices[n, i, :] * inverses(p)[matrices[n, i, j]][:, None] % p
 
 
 def rescaling_class(attention: Integers, value: Integers, p: int) -> Integers:
-    """`(A, V)` as one row, rescaled so that the leading entry of `A` is 1."""
+    """Return `(A, V)` as one row, rescaled so that the leading entry of `A` is 1."""
     flat, values = attention.reshape(len(attention), -1), value.reshape(len(value), -1)
     lead = leading(flat)
     rows: Integers = np.concatenate([flat * inverses(p)[lead], values * lead], axis=1) % p
@@ -106,7 +106,7 @@ def rescaling_class(attention: Integers, value: Integers, p: int) -> Integers:
 
 
 def numbered(rows: Integers) -> Integers:
-    """Equal rows of residues get equal numbers, from 0.
+    """Return numbers from 0, equal ones for equal rows of residues.
 
     Example:
         >>> numbered(np.array([[1, 2], [0, 2], [1, 2]])).tolist()
@@ -122,7 +122,7 @@ def numbered(rows: Integers) -> Integers:
 
 
 def solve(phi: PolynomialMap) -> list[Pair] | None:
-    r"""All real `(A', V')` with this function, up to rescaling, from its coefficients alone; `None` if it is zero.
+    r"""Return all real `(A', V')` with this function, up to rescaling, from its coefficients; `None` if it is zero.
 
     The part of output `m` at token `x` that is linear in `x` and quadratic in the other token `y` is
     $\sum_k x_k\, a_k(y) v_m(y)$, with $a_k$ the linear form of column `k` of `A'` and $v_m$ that of row `m` of `V'`.
@@ -155,6 +155,6 @@ def solve(phi: PolynomialMap) -> list[Pair] | None:
 
 
 def _matrix(forms: list[Any], d: int) -> Any:
-    """The coefficients of linear forms, one form a row."""
+    """Return the coefficients of linear forms, one form a row."""
     units = [tuple(int(i == j) for j in range(d)) for i in range(d)]
     return to_fractions([[form.to_dict().get(unit, 0) for unit in units] for form in forms])

@@ -49,7 +49,7 @@ from proofs_check.samples import Dice, distinct
 
 
 def sizes(network: Architecture) -> tuple[int, int, int, int, int, int]:
-    """`n, d, l, h, alpha, b`."""
+    """Return `n, d, l, h, alpha, b` of a network."""
     n, _, (d, *_), (a, *_), (b, *_), h = sizes_of(network)
     return n, d, network.depth, h, min(a, d), min(b, d)
 
@@ -70,14 +70,14 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 
 def is_transformer(network: Architecture, normalization: Normalization | None) -> bool:
-    """Whether it is one of these: embeddings of one width, and every layer like the first."""
+    """Return whether it is one of these: embeddings of one width, and every layer like the first."""
     n, _, (d, *_), (a, *_), (b, *_), h = sizes_of(network)
     alike = transformer((n, d, network.depth, h, a, b), network.tokens, network.causal, normalization=normalization)
     return network == alike and hypotheses_hold(network)
 
 
 def transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
-    """All ranks; at the full size also widths up to four in one layer and three layers of small ones."""
+    """Yield all ranks; at the full size also widths up to four in one layer and three layers of small ones."""
     widths, more = (1, 2, 3), (0, 1)
     for causal, d, extra, l, h in product((False, True), widths, more, (1, 2), (1, 2)):  # noqa: E741
         for a, a_v in product(range(1, min(d + 1, 3) + 1), range(1, min(d + 1, 3) + 1)):
@@ -90,7 +90,10 @@ def transformers(quick: bool, normalization: Normalization | None) -> Iterator[A
 
 
 def random_transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
-    """Beyond the small ones: widths up to eight, ranks of all sizes, up to three layers, four heads and four tokens."""
+    """Return random transformers of widths up to eight, up to three layers, four heads and four tokens.
+
+    They are beyond the small ones, with ranks of all sizes.
+    """
 
     def draw(dice: Dice) -> Architecture | None:
         d = dice.number((3, 8))
@@ -104,7 +107,10 @@ def random_transformers(quick: bool, normalization: Normalization | None) -> Ite
 
 
 def by_parameters(network: Architecture, embedding_bases: bool = True) -> None:
-    """`P` minus what basis changes take away, all other things equal: the formula again, and the dimension."""
+    """Check the formula again, and the dimension: `P` minus what basis changes take away.
+
+    Here all other things are equal.
+    """
     _, _, (d, *_), (a, *_), (a_v, *_), h = sizes_of(network)
     stated = network.parameter_count - (d * d if embedding_bases else 0) - network.depth * h * (a * a + a_v * a_v)
     expect_equal(softmax_formula(network), stated, at=network)
@@ -116,7 +122,7 @@ def formula(network: Architecture) -> int:
 
 
 def narrow_embedding(network: Architecture, stated: Formula = formula) -> str:
-    """n < d: part of every matrix is never seen, and the formula is too large."""
+    """Return the finding for n < d: part of every matrix is never seen, and the formula is too large."""
     found = certified_dimension(network)
     expect_less(ProvedBounds.of(found), stated(network), at=network)
     n, d, *_ = sizes(network)

@@ -23,18 +23,18 @@ from proofs_check.claims.transformers.one_transformer_layer import A1, A2, V1, V
 
 
 def network(d: int, layers: int, heads: int) -> Architecture:
-    """Causal, three tokens, full matrices."""
+    """Return a causal network with three tokens and full matrices."""
     return Architecture((d,) * (layers + 1), (d,) * layers, 3, SOFTMAX, heads=heads, skip=True, causal=True)
 
 
 def thresholds(layers: int, heads: int) -> tuple[int, ...]:
-    """The widths from which the two proofs say something."""
+    """Return the widths from which the two proofs say something."""
     several = max(2, heads * layers + 1)
     return (several, max(2, comb(layers, 2) + 2 * (layers - 1))) if heads == 1 else (several,)
 
 
 def left_out(quick: bool) -> Iterator[Architecture]:
-    """Sizes below every threshold."""
+    """Yield networks of sizes below every threshold."""
     for layers in (1, 2, 3) if quick else (1, 2, 3, 4):
         for heads in (1, 2) if quick else (1, 2, 3):
             for d in range(1, min(min(thresholds(layers, heads)), 4)):
@@ -47,12 +47,12 @@ def stated(shape: Architecture) -> int:
 
 
 def with_bases(shape: Architecture) -> int:
-    """What bases between layers would leave, which are free without skip connections."""
+    """Return what bases between layers would leave, which are free without skip connections."""
     return stated(shape) - (shape.depth - 1) * shape.widths[0] ** 2 - (shape.depth == 1)
 
 
 def with_scales(shape: Architecture) -> int:
-    """What a factor between A and V of each head would leave, as without normalization."""
+    """Return what a factor between A and V of each head would leave, as without normalization."""
     return stated(shape) - shape.heads * shape.depth
 
 

@@ -17,12 +17,12 @@ from proofs_check.claims.transformers.small_networks import SmallNetwork, as_arr
 
 
 def rank_of(*columns: ObjectArray) -> int:
-    """That of all columns together."""
+    """Return the rank of all columns together."""
     return rank(np.concatenate(columns, axis=1).tolist())
 
 
 def is_zero(matrix: ObjectArray) -> bool:
-    """Whether all entries are."""
+    """Return whether all entries are."""
     return not any(matrix.ravel())
 
 
@@ -61,11 +61,11 @@ class WordSpaces:
         self.outer.reverse()
 
     def written(self, i: int) -> list[ObjectArray]:
-        """`B`: what layer `i` has added to the stream; the embedding for `i = 0`."""
+        """Return `B`: what layer `i` has added to the stream; the embedding for `i = 0`."""
         return self.below[i][-len(self.values[i - 1]) * len(self.below[i - 1]) :] if i else [self.embed]
 
     def forms(self, i: int, attention: ObjectArray) -> list[ObjectArray]:
-        """The coefficients of `q_A(N_i(gamma) E xi)`, by monomials in gamma: symmetric matrices."""
+        """Return the coefficients of `q_A(N_i(gamma) E xi)`, by monomials in gamma: symmetric matrices."""
         written = self.written(i)
         named = list(zip(self.letters[i][-len(written) :], written, strict=True))
         found: dict[Letters, ObjectArray] = {}
@@ -84,7 +84,7 @@ def _subsets(heads: int) -> list[tuple[int, ...]]:
 
 
 def seen_scores(of: WordSpaces, i: int) -> bool:
-    """(a)."""
+    """Return whether condition (a) holds for the scores of layer `i`."""
     seen = [[b.T @ a @ of.total[i - 1] for b in of.written(i - 1)] for a in of.attention[i - 1]]
     if i < of.depth:
         return _independent(seen)
@@ -96,20 +96,20 @@ def seen_scores(of: WordSpaces, i: int) -> bool:
 
 
 def seen_forms(of: WordSpaces, i: int) -> bool:
-    """(a')."""
+    """Return whether condition (a') holds for the quadratic forms of layer `i`."""
     if of.network.causal or i == of.depth:
         return True
     return _independent([of.forms(i - 1, a) for a in of.attention[i - 1]])
 
 
 def seen_values(of: WordSpaces, i: int) -> bool:
-    """(b)."""
+    """Return whether condition (b) holds for layer `i`: the values of all heads are seen behind it."""
     readers = of.above[i] if of.network.causal else [of.outer[i]]
     return all(any(not is_zero(u @ v @ w) for u in readers for w in of.below[i - 1]) for v in of.values[i - 1])
 
 
 def _seen_flip(of: WordSpaces, chosen: tuple[tuple[int, ...], ...]) -> bool:
-    """By the first token, or by the scores of the layer above the lowest flips."""
+    """Return whether a flip is seen, by the first token, or by scores of the layer above the lowest flips."""
     zero = np.zeros((of.width, of.width), dtype=object)
     flipped = [sum((v[h] for h in heads), zero) for v, heads in zip(of.values, chosen, strict=True)]
     kept = of.embed
@@ -126,7 +126,7 @@ def _seen_flip(of: WordSpaces, chosen: tuple[tuple[int, ...], ...]) -> bool:
 
 
 def no_flips(of: WordSpaces) -> bool:
-    """(c)."""
+    """Return whether condition (c) holds: every flip of heads is seen."""
     if of.network.tokens > 2:
         return True
     every = [_subsets(len(values)) for values in of.values]
@@ -146,7 +146,7 @@ def no_flips(of: WordSpaces) -> bool:
 
 
 def full_ranks(of: WordSpaces) -> bool:
-    """The three conditions of Corollary 5."""
+    """Return the three conditions of Corollary 5."""
     d = of.width
     wide = all(rank_of(*words) == d for words in of.below)
     deep = all(rank_of(*(u.T for u in words)) == d for words in of.above)
@@ -154,7 +154,7 @@ def full_ranks(of: WordSpaces) -> bool:
 
 
 def failing(network: SmallNetwork) -> str:
-    """Which conditions do not hold: of `a`, `a'`, `b`, `c` and `ranks`.
+    """Return which conditions do not hold: of `a`, `a'`, `b`, `c` and `ranks`.
 
     Example:
         >>> from proofs_check.claims.transformers.small_networks import (HeadAV)

@@ -17,7 +17,7 @@ from proofs_check.claims.transformers.small_networks import HeadAV, P, SmallNetw
 
 
 def transformer(network: SmallNetwork, *, ends: bool) -> tuple[Architecture, dict[str, Any], list[str]]:
-    """The network with `Q = A`, `K = 1`, zero heads where a layer has fewer; its weights, and which of them move."""
+    """Return the network with `Q = A`, `K = 1`, zero heads where a layer has fewer; its weights, and which move."""
     d, depth, heads = len(network.embed), len(network.layers), max(map(len, network.layers))
     shape = Architecture(
         (d,) * (depth + 1), (d,) * depth, network.tokens, SOFTMAX, heads, None, network.skip, network.causal,
@@ -34,7 +34,7 @@ def transformer(network: SmallNetwork, *, ends: bool) -> tuple[Architecture, dic
 
 
 def orbit(network: SmallNetwork, ends: bool) -> tuple[int, list[list[Any]]]:
-    """The number of directions in which bases of the stream change, and the tangent vectors.
+    """Return the number of directions in which bases of the stream change, and the tangent vectors.
 
     With skips there is one basis for all layers; `E` and `U`, where they do not move, fix the first and the last one.
     """
@@ -59,7 +59,7 @@ def orbit(network: SmallNetwork, ends: bool) -> tuple[int, list[list[Any]]]:
 
 
 def rank_of_differential(network: SmallNetwork, *, ends: bool) -> tuple[int, int, ProvedBounds]:
-    """The number of weights, of directions of basis changes, and bounds of the rank at these very weights.
+    """Return the number of weights, of directions of basis changes, and bounds of the rank at these very weights.
 
     From below by Taylor series of the outputs modulo a prime, longer ones while that may help. The kernel contains the
     tangent space of the orbit, so the number of weights minus its rank is an upper bound.

@@ -27,12 +27,12 @@ Pair = tuple[Coordinate, Coordinate]
 
 
 def seen_form(network: SmallNetwork, attention: Matrix) -> Matrix:
-    """`E^T A E`."""
+    """Return `E^T A E`."""
     return _product(tuple(zip(*network.embed, strict=True)), attention, network.embed)
 
 
 def seen_value(network: SmallNetwork, value: Matrix) -> Matrix:
-    """`U V E`."""
+    """Return `U V E`."""
     return _product(network.unembed, value, network.embed)
 
 
@@ -42,7 +42,7 @@ def _product(left: Matrix, middle: Matrix, right: Matrix) -> Matrix:
 
 
 def exponents(form: Matrix, j: int, k: int) -> dict[Pair, int]:
-    """Those of the variables in `exp(x_j^T m x_k)`."""
+    """Return those of the variables in `exp(x_j^T m x_k)`."""
     found: dict[Pair, int] = {}
     for (a, row), b in product(enumerate(form), range(len(form))):
         first, second = sorted(((j, a), (k, b)))
@@ -62,7 +62,7 @@ class ResiduePoint:
         self.patterns: dict[Matrix, PrimeFieldMatrix] = {}
 
     def pattern(self, form: Matrix) -> PrimeFieldMatrix:
-        """That of a head, by `E^T A E`."""
+        """Return the pattern of a head, by its `E^T A E`."""
         if form not in self.patterns:
             t = len(self.mask)
             raw = [[0] * t for _ in range(t)]
@@ -77,7 +77,7 @@ class ResiduePoint:
         return self.patterns[form]
 
     def outputs(self, networks: Sequence[SmallNetwork]) -> list[tuple[int, ...]]:
-        """Of networks of one layer and one form."""
+        """Return the outputs of networks of one layer and one form."""
         heads = [
             [self.pattern(seen_form(network, head.attention)).entries for head in network.layers[0]]
             for network in networks
@@ -90,7 +90,7 @@ class ResiduePoint:
 
 @cache
 def ring_of(width: int, tokens: int) -> tuple[PolynomialRing, dict[Pair, int]]:
-    """Coordinates first, then the variables; and where these stand."""
+    """Return coordinates first, then the variables; and where these stand."""
     coordinates = list(product(range(tokens), range(width)))
     pairs = list(combinations_with_replacement(coordinates, 2))
     names = [f"x{j}_{a}" for j, a in coordinates] + [f"z{j}_{a}_{k}_{b}" for (j, a), (k, b) in pairs]
@@ -109,12 +109,12 @@ class ExactLayer:
         self.skip = skip
 
     def token(self, row: Any, k: int) -> Any:
-        """A linear form in the coordinates of a token."""
+        """Return a linear form in the coordinates of a token."""
         names = (self.ring[f"x{k}_{a}"] * int(c) for a, c in enumerate(row))
         return sum(names, self.ring.constant(0))
 
     def weights(self, form: Matrix, k: int) -> list[Any]:
-        """Of all keys that query `k` sees, up to a common factor, as polynomials."""
+        """Return the weights of all keys that query `k` sees, up to a common factor, as polynomials."""
         keys = range(k + 1 if self.network.causal else self.network.tokens)
         powers = [exponents(form, j, k) for j in keys]
         least = {pair: min(p.get(pair, 0) for p in powers) for pair in {pair for p in powers for pair in p}}
@@ -142,6 +142,6 @@ class ExactLayer:
             yield top, below
 
     def same_as(self, other: ExactLayer) -> bool:
-        """An identity of rational functions, by cross multiplication."""
+        """Return whether both are one rational function, by cross multiplication."""
         pairs = zip(self.entries, other.entries, strict=True)
         return all(a * d == c * b for (a, b), (c, d) in pairs)

@@ -63,7 +63,7 @@ def without_scales(network: Architecture) -> int:
 
 
 def networks(*, quick: bool) -> Iterator[Architecture]:
-    """Unequal ranks, ends or none, two and three layers."""
+    """Return random networks: unequal ranks, ends or none, two and three layers."""
 
     def draw(dice: Dice) -> Architecture | None:
         d, depth, heads = dice.number((1, 3)), dice.number((2, 3)), dice.number((1, 3))
@@ -79,7 +79,7 @@ def networks(*, quick: bool) -> Iterator[Architecture]:
 
 
 def outside(*, quick: bool) -> Iterator[Architecture]:
-    """One token, a narrow end."""
+    """Yield one token, a narrow end."""
     wide = Architecture((2, 2, 2), (1, 2), 2, skip=True, embed=2, unembed=2)
     yield replace(wide, tokens=1)
     yield replace(wide, attention_ranks=(2, 1), tokens=3, causal=True, embed=1, unembed=None)

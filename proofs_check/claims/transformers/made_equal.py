@@ -44,23 +44,23 @@ class Maker:
         self.causal = self.source.random() < 0.5
 
     def matrix(self, rows: int, columns: int) -> Matrix:
-        """Small entries, not all zero."""
+        """Return a matrix of full rank with small entries."""
         while True:
             found = [[self.source.choice((-1, -1, 0, 1, 1, 2)) for _ in range(columns)] for _ in range(rows)]
             if rank(found) == min(rows, columns):
                 return as_rows(found)
 
     def head(self, d: int) -> HeadAV:
-        """Any."""
+        """Return any head."""
         return HeadAV(self.matrix(d, d), self.matrix(d, d))
 
     def network(self, n: int, d: int, heads: tuple[int, ...], skip: bool = True) -> SmallNetwork:
-        """Any, with so many heads in each layer."""
+        """Return any network with so many heads in each layer."""
         layers = tuple(tuple(self.head(d) for _ in range(h)) for h in heads)
         return SmallNetwork(self.matrix(d, n), layers, self.matrix(n, d), self.tokens, self.causal, skip)
 
     def other_bases(self) -> EqualPair:
-        """The stream in other bases, one for all layers if there are skips, and heads in another order."""
+        """Return the stream in other bases, one for all layers if there are skips, and heads in another order."""
         d, skip = 2, self.source.random() < 0.5
         one = self.network(2, d, (2, 2), skip)
         g = [as_array(self.matrix(d, d)) for _ in range(3)]
@@ -86,7 +86,7 @@ class Maker:
         )
 
     def merged(self) -> EqualPair:
-        """Two heads with the same scores."""
+        """Return two heads with the same scores."""
         one = self.network(2, 2, (2, 1))
         (first, second), top = one.layers
         one = one._replace(layers=((first, second._replace(attention=first.attention)), top))
@@ -98,7 +98,10 @@ class Maker:
         return EqualPair("merged heads", one, sum_of(1), sum_of(2))
 
     def padded(self) -> EqualPair:
-        """Zero heads, and a wider stream: nothing reads what is written there, or nothing is written where it reads."""
+        """Return a pair with zero heads and a wider stream.
+
+        Nothing reads what is written there, or nothing is written where it reads.
+        """
         one = self.network(2, 2, (1, 2))
 
         def wider(matrix: Matrix, right: int = 0, below: int = 0) -> Matrix:
@@ -119,7 +122,7 @@ class Maker:
         return EqualPair("padded heads, a wider stream", one, pad(0, 1) if written else pad(1, 0), pad(1, 1))
 
     def narrow(self) -> EqualPair:
-        """An embedding that does not fill the stream: part of the first scores, and of the last values, is not seen."""
+        """Return an embedding that does not fill the stream: parts of first scores and last values are not seen."""
         one = self.network(1, 3, (1, 1))
         (first,), (second,) = one.layers
         e, u = as_array(one.embed)[:, 0], as_array(one.unembed)[0]
@@ -137,7 +140,7 @@ class Maker:
         return EqualPair("narrow embeddings", one, of(attention + change, value + change), spoiled)
 
     def flipped(self) -> EqualPair:
-        """Two tokens, two heads of the top layer with opposite values: both scores may be turned around."""
+        """Return two tokens, two heads of the top layer with opposite values: both scores may be turned around."""
         self.tokens = 2
         one = self.network(2, 2, (1, 2), skip=self.source.random() < 0.5)
         bottom, (first, second) = one.layers
@@ -151,7 +154,7 @@ class Maker:
         return EqualPair("two tokens: flips of opposite values", one, of(turned[1]), of(second.attention))
 
     def opposite(self) -> EqualPair:
-        """Two tokens, two heads with opposite scores: one of them and a head without scores do the same."""
+        """Return two tokens, two heads with opposite scores: one of them and a head without scores do the same."""
         self.tokens = 2
         one = self.network(2, 2, (2, 1))
         (first, second), top = one.layers
@@ -165,7 +168,10 @@ class Maker:
         return EqualPair("two tokens: opposite scores and a head without scores", one, of(2), of(1))
 
     def moved(self) -> EqualPair:
-        """Four coordinates in two pairs: heads of one pair do not see those of the other, in whichever layer."""
+        """Return a pair with a head moved to another layer.
+
+        Four coordinates are in two pairs: heads of one pair do not see those of the other, in whichever layer.
+        """
         here, there = [self.head(2) for _ in range(3)], self.head(2)
 
         def put(head: HeadAV, at: int) -> HeadAV:
@@ -189,7 +195,10 @@ class Maker:
         )
 
     def blind(self) -> EqualPair:
-        """No mask, no skip: behind a layer without scores all tokens are equal, and scores do not matter."""
+        """Return a pair with no mask and no skip, behind a layer without scores.
+
+        All tokens are equal there, and scores do not matter.
+        """
         self.causal = False
         one = self.network(2, 2, (1, 1, 1), skip=False)
         first, (second,), (third,) = one.layers
@@ -213,7 +222,7 @@ KINDS: tuple[Callable[[Maker], EqualPair], ...] = (
 
 
 def equal_pairs(*, quick: bool) -> Iterator[EqualPair]:
-    """So many of each kind."""
+    """Yield so many pairs of each kind."""
     for number, kind in enumerate(KINDS):
         drawn = (kind(Maker(1000 * number + seed)) for seed in count())
         yield from islice((p for p in drawn if p.one != p.other != p.spoiled), 4 if quick else 40)

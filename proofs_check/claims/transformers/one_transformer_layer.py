@@ -37,7 +37,7 @@ Table = Callable[[SmallNetwork], Hashable]
 
 
 def sums(network: SmallNetwork) -> dict[Matrix, ObjectArray]:
-    """All `M_m`."""
+    """Return all `M_m`."""
     found: dict[Matrix, ObjectArray] = {}
     (heads,) = network.layers
     for head in heads:
@@ -47,22 +47,22 @@ def sums(network: SmallNetwork) -> dict[Matrix, ObjectArray]:
 
 
 def written(values: dict[Matrix, ObjectArray]) -> frozenset[tuple[Matrix, Matrix]]:
-    """Those that are not zero."""
+    """Return those that are not zero."""
     return frozenset((form, as_rows(value)) for form, value in values.items() if any(value.ravel()))
 
 
 def skipped(network: SmallNetwork) -> Matrix:
-    """`e U E`."""
+    """Return `e U E`, where `e` is 1 with skip connections and 0 without."""
     return as_rows(int(network.skip) * as_array(network.unembed) @ as_array(network.embed))
 
 
 def all_sums(network: SmallNetwork) -> Hashable:
-    """What three tokens see."""
+    """Return what three tokens see."""
     return skipped(network), written(sums(network))
 
 
 def differences(network: SmallNetwork) -> Hashable:
-    """What two tokens see."""
+    """Return what two tokens see."""
     every = sums(network)
     total = as_rows(sum(every.values()))
     turned: dict[Matrix, ObjectArray] = {}
@@ -75,12 +75,12 @@ def differences(network: SmallNetwork) -> Hashable:
 
 
 def stated(network: SmallNetwork) -> Hashable:
-    """Theorem 8."""
+    """Return the table of Theorem 8: what one layer's function determines."""
     return differences(network) if network.tokens == 2 else all_sums(network)
 
 
 def without_constant_heads(network: SmallNetwork) -> Hashable:
-    """A fault: as if heads without scores were not seen."""
+    """Return a fault: as if heads without scores were not seen."""
     skip, values = skipped(network), sums(network)
     return skip, written({form: value for form, value in values.items() if any(map(any, form))})
 
@@ -95,7 +95,10 @@ class OneLayerBox(NamedTuple):
     skip: bool
 
     def networks(self) -> Iterator[SmallNetwork]:
-        """Of width one: all entries in -1, 0, 1; of width two: `E = 1`, rank-one and skew pieces."""
+        """Yield networks of width one with all entries in -1, 0, 1; of width two with rank-one and skew pieces.
+
+        In width two `E = 1`.
+        """
         form = self.tokens, self.causal, self.skip
         if self.width == 1:
             numbers = [((a,),) for a in (-1, 0, 1)]
@@ -113,7 +116,7 @@ class OneLayerBox(NamedTuple):
 
 
 def boxes(*, quick: bool) -> Iterator[OneLayerBox]:
-    """Both masks, with skip and without."""
+    """Yield both masks, with skip and without."""
     for tokens, causal, skip in product((2, 3), (False, True), (False, True)):
         yield OneLayerBox(1, 2, tokens, causal, skip)
         if tokens == 2 or causal or not quick:
@@ -123,7 +126,7 @@ def boxes(*, quick: bool) -> Iterator[OneLayerBox]:
 
 
 def sorted_twice(box: OneLayerBox, table: Table = stated) -> Tally:
-    """By the table, and by functions."""
+    """Return a tally of networks that are sorted by the table, and by functions."""
     networks = list(box.networks())
     point = ResiduePoint(len(networks[0].embed[0]), networks[0], seed=5)
     outputs = dict(zip(networks, point.outputs(networks), strict=True))
@@ -156,7 +159,7 @@ def sorted_twice(box: OneLayerBox, table: Table = stated) -> Tally:
 
 
 def presentation(network: SmallNetwork) -> Hashable:
-    """Heads as they are seen, in any order: equal ones are one function without a theorem."""
+    """Return heads as they are seen, in any order: equal ones are one function without a theorem."""
     (heads,) = network.layers
     return skipped(network), tuple(
         sorted((seen_form(network, h.attention), seen_value(network, h.value)) for h in heads)
@@ -172,7 +175,7 @@ class TwoTokenPair(NamedTuple):
 
 
 def only_two_tokens(*, quick: bool) -> Iterator[TwoTokenPair]:
-    """Both masks."""
+    """Yield both masks."""
     a, b, v, w = ((1, 0), (2, 1)), ((0, 1), (1, 1)), ((1, 2), (0, 1)), ((1, 0), (1, -1))
     zero = times(0, a)
     for causal, skip in product((False, True), repeat=2):
@@ -194,7 +197,7 @@ def only_two_tokens(*, quick: bool) -> Iterator[TwoTokenPair]:
 
 
 def two_but_not_three(pair: TwoTokenPair, fewest: int = 3) -> str:
-    """One function for two tokens, two for three; the tables say both."""
+    """Check that they are one function for two tokens, two for three; the tables say both."""
     for tokens in (2, 3):
         one, other = (n._replace(tokens=tokens) for n in pair[:2])
         equal = ExactLayer(one).same_as(ExactLayer(other))
@@ -219,7 +222,7 @@ def small_network(*layers: tuple[HeadAV, ...], tokens: int = 3, causal: bool = T
 
 
 def equal_layers(one: SmallNetwork, other: SmallNetwork) -> bool:
-    """For one layer, by an identity of rational functions."""
+    """Return whether two networks of one layer are equal, by an identity of rational functions."""
     return ExactLayer(one).same_as(ExactLayer(other))
 
 

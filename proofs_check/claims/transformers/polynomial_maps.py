@@ -56,40 +56,40 @@ class PolynomialNetwork:
         }
 
     def random(self, size: int) -> Recorded:
-        """Constant vectors."""
+        """Return random constant vectors."""
         return Recorded(random_residues(self.generator, (self.rows, size, 1), P), constant=True)
 
     def apply(self, name: str, to: Recorded) -> Recorded:
-        """`M v`, where `M` is the matrix with this name."""
+        """Return `M v`, where `M` is the matrix with this name."""
         return self.matrices[name] @ to
 
     def place(self, i: int, h: int) -> str:
-        """How the names of a head end."""
+        """Return how the names of a head end."""
         return f"{i}.{h}" if self.network.heads > 1 else f"{i}"
 
     def inputs(self) -> Recorded:
-        """`E x` at random `x`."""
+        """Return `E x` at random `x`."""
         x = self.random(self.network.input_width)
         return x if self.network.embed is None else self.apply("E", x)
 
     def head(self, i: int, h: int, to: Recorded) -> Recorded:
-        """`O V v`."""
+        """Return `O V v` of a head."""
         inside = self.apply(f"V{self.place(i, h)}", to)
         return inside if self.network.value_ranks is None else self.apply(f"O{self.place(i, h)}", inside)
 
     def form(self, i: int, h: int, left: Recorded, right: Recorded) -> Recorded:
-        """`left^T A right`, `A = K^T Q`."""
+        """Return `left^T A right`, `A = K^T Q`."""
         name = self.place(i, h)
         return self.apply(f"K{name}", left).mT @ self.apply(f"Q{name}", right)
 
     def layer(self, i: int, to: Recorded, random: bool) -> Recorded:
-        """`e v + sum_h c_h V_h v` with random `c_h`, or all `c_h = 1`."""
+        """Return `e v + sum_h c_h V_h v` with random `c_h`, or all `c_h = 1`."""
         heads = [self.head(i, h, to) for h in range(1, self.network.heads + 1)]
         parts = [head * self.random(1) for head in heads] if random else heads
         return total([*([to] if self.network.skip else []), *parts])
 
     def words(self, stream_seen: bool = False) -> Recorded:
-        """Random functionals of all words at once: the words are the coefficients of `U prod (1 + sum c_ih V_ih) E`.
+        """Return random functionals of all words at once: coefficients of `U prod (1 + sum c_ih V_ih) E`.
 
         With `stream_seen` of all `W_w E` in the place of the words: a fault, for mutants.
         """
@@ -100,7 +100,7 @@ class PolynomialNetwork:
         return self.random(output.shape[-2]).mT @ output
 
     def blocks(self) -> Recorded:
-        """Random functionals of all blocks."""
+        """Return random functionals of all blocks."""
         sides, parts = [self.inputs(), self.inputs()], []
         for i in range(1, self.network.depth + 1):
             parts += [self.random(1) * self.form(i, h, *sides) for h in range(1, self.network.heads + 1)]
@@ -108,7 +108,7 @@ class PolynomialNetwork:
         return total(parts)
 
     def two_token_scores(self) -> Recorded:
-        """Random functionals of all formal scores of two tokens."""
+        """Return random functionals of all formal scores of two tokens."""
         first, delta, parts = self.inputs(), self.inputs(), []
         minus = first.like([[-1]])
         for i in range(1, self.network.depth + 1):
@@ -124,7 +124,7 @@ class PolynomialNetwork:
         return total(parts)
 
     def jacobian(self, functionals: Recorded) -> Residues:
-        """Their derivatives by all weights, `rows x weights`."""
+        """Return the derivatives of the functionals by all weights, `rows x weights`."""
         ones = PrimeFieldMatrix.of(np.ones((self.rows, 1, 1), dtype=int), P)
         found = gradients([functionals], [ones], list(self.matrices.values()))
         blocks = [
@@ -135,12 +135,12 @@ class PolynomialNetwork:
 
 
 def total(parts: list[Recorded]) -> Recorded:
-    """Their sum."""
+    """Return the sum of the parts."""
     return reduce(add, parts)
 
 
 def words_and_blocks(network: Architecture, stream_seen: bool = False) -> int:
-    """A lower bound of the generic rank of `W -> (words, blocks)`, and the rank but for bad luck.
+    """Return a lower bound of the generic rank of `W -> (words, blocks)`, and the rank but for bad luck.
 
     Example:
         >>> from lightning_sym import SOFTMAX
@@ -152,7 +152,7 @@ def words_and_blocks(network: Architecture, stream_seen: bool = False) -> int:
 
 
 def words_and_two_token_scores(network: Architecture) -> int:
-    """The same of `W -> (words, two-token scores)`.
+    """Return the same of `W -> (words, two-token scores)`.
 
     Example:
         >>> from lightning_sym import SOFTMAX

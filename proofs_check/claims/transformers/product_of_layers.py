@@ -38,13 +38,13 @@ TOKENS = 3
 
 
 def of_layers(network: Architecture) -> int:
-    """The dimension of the group of all layers."""
+    """Return the dimension of the group of all layers."""
     values = network.value_ranks or ()
     return network.heads * sum(a * a for a in (*network.attention_ranks, *values))
 
 
 def by_layers(network: Architecture) -> int:
-    """What the dimension of the functions would be."""
+    """Return what the dimension of the functions would be."""
     return network.parameter_count - of_layers(network)
 
 
@@ -58,7 +58,10 @@ def a_turn_for_each_layer(network: Architecture) -> int:
 
 
 def a_turn_everywhere(network: Architecture) -> int:
-    """Without skip connections there is one at each of both ends and between layers."""
+    """Return the dimension as if there were turns at both ends and between layers.
+
+    Without skip connections there is one at each of these places.
+    """
     return a_turn_for_each_layer(network) - network.widths[0] ** 2
 
 
@@ -67,7 +70,10 @@ def without_value_output(network: Architecture) -> int:
 
 
 def networks(quick: bool, *, both_ends: bool) -> Iterator[Architecture]:
-    """Softmax, skip connections, inner widths up to the width of the stream, masked or not."""
+    """Return random softmax networks with skip connections, masked or not.
+
+    Inner widths are up to the width of the stream.
+    """
 
     def draw(dice: Dice) -> Architecture | None:
         d, depth = dice.number((1, 2)), dice.number((1, 2))
@@ -85,7 +91,7 @@ def networks(quick: bool, *, both_ends: bool) -> Iterator[Architecture]:
 
 
 def is_the_product(network: Architecture) -> None:
-    """The statement as reported: fails by a dimension that is too small, and by two equal networks."""
+    """Check the statement as reported: it fails by a dimension that is too small, and by two equal networks."""
     found = certified_dimension(network)
     if found.lower == by_layers(network):
         return

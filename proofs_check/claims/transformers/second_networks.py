@@ -45,13 +45,13 @@ class Case(NamedTuple):
 
 
 def network(*layers: tuple[HeadAV, ...], tokens: int, causal: bool, skip: bool) -> SmallNetwork:
-    """With `E = U = 1`."""
+    """Return the network of these layers with `E = U = 1`."""
     one = identity(len(layers[0][0].attention))
     return SmallNetwork(one, layers, one, tokens, causal, skip)
 
 
 def second_networks(*, quick: bool) -> Iterator[Case]:
-    """All of them, masked and not, with skips and without, where the hypothesis is one."""
+    """Yield all of them, masked and not, with skips and without, where the hypothesis is one."""
     for causal, skip in product((False, True), repeat=2):
         yield from _of_two_tokens(causal=causal, skip=skip)
         yield from _of_any_tokens(causal=causal, skip=skip)
@@ -97,7 +97,7 @@ def _of_any_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
 
 
 def _moved(tokens: int, causal: bool) -> Case:
-    """Two pairs of coordinates: `other` does not see what the two others do."""
+    """Return two pairs of coordinates: `other` does not see what the two others do."""
 
     def put(attention: Matrix, value: Matrix, at: int) -> HeadAV:
         found = []
@@ -115,7 +115,7 @@ def _moved(tokens: int, causal: bool) -> Case:
 
 
 def _narrow(tokens: int, causal: bool, skip: bool) -> Case:
-    """One word in width two: the second entry of the first scores is not seen."""
+    """Return one word in width two: the second entry of the first scores is not seen."""
     heads = (HeadAV(A, V),), (HeadAV(plus(A, ((0, 0), (0, 3))), V),)
 
     def pair(embed: Matrix) -> tuple[SmallNetwork, SmallNetwork]:
@@ -149,7 +149,7 @@ def _without_skip() -> Iterator[Case]:
 
 
 def still_the_orbit(*, quick: bool) -> Iterator[Given]:
-    """A condition fails, and no second network was found: the kernel is as small as with it."""
+    """Yield networks where a condition fails and no second one was found: the kernel is as small as with it."""
     minus = times(-1, identity(2))
     e = ((0, 0), (1, 0))
     for tokens, causal in product((2, 3), (False, True)):

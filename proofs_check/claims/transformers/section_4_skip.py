@@ -40,7 +40,7 @@ from proofs_check.samples import random_networks as random_shapes
 
 
 def pairs(network: Architecture) -> int:
-    """Dimension of the space of all `(A_1, V_1, ..., A_l, V_l)` with the ranks that the widths allow."""
+    """Return the dimension of the space of all `(A_1, V_1, ..., A_l, V_l)` with the ranks that the widths allow."""
     total = 0
     for a, d in zip(network.attention_ranks, network.widths, strict=False):
         alpha = min(a, d)
@@ -53,7 +53,7 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 
 def small_networks(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
-    """Equal widths, any ranks, up to three layers."""
+    """Yield equal widths, any ranks, up to three layers."""
     for depth, d, t in product((1, 2, 3), (1, 2, 3) if quick else (1, 2, 3, 4), (1, 2, 3)):
         for ranks in product(range(1, d + 1), repeat=depth):
             if depth == 3 and len(set(ranks)) > 1 and d == (3 if quick else 4):
@@ -68,7 +68,7 @@ def instances(quick: bool, normalization: Normalization | None = None) -> Iterat
 
 
 def random_networks(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
-    """Beyond the small ones: widths up to eight, all ranks, up to four layers and tokens."""
+    """Return random networks beyond the small ones: widths up to eight, all ranks, up to four layers and tokens."""
     return random_shapes(
         10 if quick else 40, 20261121, depth=(1, 4), width=(4, 8), rank=(1, 8), tokens=(2, 4), wider=(0, 0),
         parameters=(1, 150 if quick else 300), skip=True, normalization=normalization,
@@ -76,7 +76,7 @@ def random_networks(quick: bool, normalization: Normalization | None = None) -> 
 
 
 def rescaled_words(depth: int, power: int = -1, pattern: Callable[[Words], Words] | None = None) -> None:
-    """All layers rescaled, over formal words: every width, every rank, every number of tokens at once."""
+    """Check all layers rescaled, over formal words: every width, every rank, every number of tokens at once."""
     form = Form(skip=True) if pattern is None else Form(pattern, skip=True)
     old, new = [], []
     for i in range(1, depth + 1):
@@ -90,7 +90,7 @@ def rescaled_words(depth: int, power: int = -1, pattern: Callable[[Words], Words
 
 
 def one_to_one(network: Architecture) -> None:
-    """The statement of the paper: fails if generic fibers have positive dimension, and two equal weights show it."""
+    """Check the statement of the paper: it fails if generic fibers have positive dimension; two weights show it."""
     found = certified_dimension(network)
     if found.lower == pairs(network):
         return
@@ -125,7 +125,7 @@ def lightning_formula(network: Architecture) -> int:
 
 
 def between_layers(network: Architecture) -> int:
-    """What would be lost if bases could be changed between layers."""
+    """Return what would be lost if bases could be changed between layers."""
     return (network.depth - 1) * network.widths[0] ** 2
 
 
@@ -139,7 +139,7 @@ V1, V2 = rational([[1, 1], [0, 2]]), rational([[2, 0], [1, 1]])
 
 
 def heads_output(*heads: tuple[ObjectArray, ObjectArray], skip: bool = False) -> ObjectArray:
-    """One layer of heads `(A, V)` on two symbolic tokens."""
+    """Return one layer of heads `(A, V)` on two symbolic tokens."""
     layers = [Layer(*map(BOARD.constants, layer_of(a, v))) for a, v in heads]
     result: ObjectArray = attention_layer(INPUT, layers, Form(skip=skip))
     return result

@@ -29,32 +29,32 @@ Matrix = tuple[tuple[Number, ...], ...]
 
 
 def as_rows(matrix: Any) -> Matrix:
-    """An array as rows."""
+    """Return an array as rows."""
     return tuple(tuple(row) for row in np.asarray(matrix, dtype=object).tolist())
 
 
 def as_array(matrix: Matrix) -> ObjectArray:
-    """Rows as an array."""
+    """Return rows as an array."""
     return np.array(matrix, dtype=object)
 
 
 def identity(size: int) -> Matrix:
-    """The identity."""
+    """Return the identity."""
     return as_rows(np.eye(size, dtype=int))
 
 
 def zero(size: int) -> Matrix:
-    """A square zero matrix."""
+    """Return a square zero matrix."""
     return as_rows(np.zeros((size, size), dtype=int))
 
 
 def times(number: int, matrix: Matrix) -> Matrix:
-    """A multiple."""
+    """Return a multiple."""
     return as_rows(number * as_array(matrix))
 
 
 def plus(one: Matrix, other: Matrix) -> Matrix:
-    """The sum."""
+    """Return the sum."""
     return as_rows(as_array(one) + as_array(other))
 
 
@@ -63,7 +63,7 @@ P = PRIMES[0]
 
 
 def mask_and_skip(of: Any) -> str:
-    """Both in words, of a network or of a box of them."""
+    """Return both in words, of a network or of a box of them."""
     return f"{'causal' if of.causal else 'no mask'}, {'skip' if of.skip else 'no skip'}"
 
 
@@ -101,7 +101,7 @@ class SmallNetwork(NamedTuple):
         return attended(Architecture((1, 1), (1,), self.tokens, causal=self.causal))
 
     def run(self, x: Any, lift: Callable[[ObjectArray], Any], pattern: Callable[[Any], Any]) -> Any:
-        """The output over the ring of `x`."""
+        """Return the output over the ring of `x`."""
         stream = lift(as_array(self.embed)) @ x
         for heads in self.layers:
             one = lift(np.eye(stream.shape[-2], dtype=int).astype(object))
@@ -110,38 +110,38 @@ class SmallNetwork(NamedTuple):
         return lift(as_array(self.unembed)) @ stream
 
     def balls(self, x: ObjectArray) -> ObjectArray:
-        """Balls around all entries of the output; inputs may be stacked."""
+        """Return balls around all entries of the output; inputs may be stacked."""
         with precision(BITS):
             output: ObjectArray = self.run(_in_balls(x), _in_balls, self.softmax)
             return output
 
     def softmax(self, scores: ObjectArray) -> ObjectArray:
-        """The pattern of scores in balls, keys in rows."""
+        """Return the pattern of scores in balls, keys in rows."""
         grown = np.frompyfunc(lambda score: score.exp(), 1, 1)(scores) * self.attended.astype(int)
         return np.asarray(grown / grown.sum(axis=-2, keepdims=True))
 
     def with_any_exponential(self, x: ObjectArray, seed: int) -> npt.NDArray[np.int64]:
-        """The output modulo `P`, where the exponential is any function `S` with `S(-s) S(s) = 1`."""
+        """Return the output modulo `P`, where the exponential is any function `S` with `S(-s) S(s) = 1`."""
         field = PrimeFieldMatrix.of(np.zeros((1, 1), dtype=int), P)
         output: PrimeFieldMatrix = self.run(field.like(x), field.like, AnyExponential(self.attended, seed))
         return output.residues()
 
 
 def matrices_of(network: SmallNetwork) -> list[Matrix]:
-    """`E`, the `A` and `V` of all heads, `U`."""
+    """Return `E`, the `A` and `V` of all heads, `U`."""
     inside = [matrix for heads in network.layers for head in heads for matrix in head]
     return [network.embed, *inside, network.unembed]
 
 
 def with_matrices(network: SmallNetwork, matrices: Sequence[Any]) -> SmallNetwork:
-    """The same form, other weights."""
+    """Return the same form, other weights."""
     source = iter(matrices[1:-1])
     layers = tuple(tuple(HeadAV(next(source), next(source)) for _ in heads) for heads in network.layers)
     return network._replace(embed=matrices[0], layers=layers, unembed=matrices[-1])
 
 
 def side_by_side(networks: Sequence[SmallNetwork]) -> SmallNetwork:
-    """Networks of one form as one that is run like it: each matrix is a stack of theirs."""
+    """Return networks of one form as one that is run like it: each matrix is a stack of theirs."""
     return with_matrices(networks[0], list(zip(*map(matrices_of, networks), strict=True)))
 
 
@@ -164,7 +164,7 @@ class AnyExponential:
     @staticmethod
     @lru_cache(maxsize=2**14)
     def exponential(seed: int, s: int) -> int:
-        """`S(s)`."""
+        """Return `S(s)`, drawn from the seed; `S(-s)` is its reciprocal."""
         s %= P
         if s == 0:
             return 1
@@ -172,14 +172,14 @@ class AnyExponential:
         return drawn if s <= P - s else pow(drawn, -1, P)
 
     def __call__(self, scores: PrimeFieldMatrix) -> PrimeFieldMatrix:
-        """The pattern."""
+        """Return the pattern."""
         residues = scores.residues()
         *_, t = residues.shape
         found = [self.shares(s) for s in residues.reshape(-1, t, t).tolist()]
         return PrimeFieldMatrix.of(np.array(found).reshape(residues.shape), P)
 
     def shares(self, s: list[list[int]]) -> list[list[int]]:
-        """Those of one input."""
+        """Return those of one input."""
         keys = range(len(s))
         raw = [[self.exponential(self.seed, s[j][k] - s[k][k]) if self.mask[j, k] else 0 for k in keys] for j in keys]
         sums = [pow(sum(row[k] for row in raw), -1, P) for k in keys]
@@ -187,7 +187,7 @@ class AnyExponential:
 
 
 def points(width: int, tokens: int, count: int) -> list[ObjectArray]:
-    """The same inputs for all networks of a shape; small, so that no token's weight is close to zero or one."""
+    """Return the same inputs for all networks of a shape; small, so that no token's weight is close to zero or one."""
     source = random.Random(7)
     numbers = [Fraction(n, 4) for n in range(-7, 8) if n]
     rows = [[[source.choice(numbers) for _ in range(tokens)] for _ in range(width)] for _ in range(count)]
@@ -195,16 +195,16 @@ def points(width: int, tokens: int, count: int) -> list[ObjectArray]:
 
 
 def apart(one: SmallNetwork, other: SmallNetwork, inputs: Sequence[ObjectArray]) -> bool:
-    """Whether balls prove that the outputs differ at one of the inputs; most often they do at the first."""
+    """Return whether balls prove that the outputs differ at one of the inputs; most often they do at the first."""
     return any(not may_be_equal(one.balls(x), other.balls(x)) for x in (inputs[0], np.array(inputs[1:])))
 
 
 def may_be_equal(one: ObjectArray, other: ObjectArray) -> bool:
-    """Whether all balls overlap."""
+    """Return whether all balls overlap."""
     return all(a.overlaps(b) for a, b in zip(one.ravel(), other.ravel(), strict=True))
 
 
 def same_for_any_exponential(one: SmallNetwork, other: SmallNetwork, inputs: Sequence[ObjectArray]) -> bool:
-    """Whether the outputs agree modulo `P` at all inputs, for one random function in the place of the exponential."""
+    """Return whether outputs agree modulo `P` at all inputs, for one random function in place of the exponential."""
     x = np.array(inputs)
     return bool((one.with_any_exponential(x, 3) == other.with_any_exponential(x, 3)).all())

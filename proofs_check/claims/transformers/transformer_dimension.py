@@ -48,7 +48,7 @@ from proofs_check.samples import Dice, distinct
 
 
 def layers_show_their_stream(network: Architecture) -> bool:
-    """The inequalities of Theorem 12."""
+    """Return the inequalities of Theorem 12."""
     _, m, _, a, b, h = sizes(network)
     *f, last = spans(network)
     q = min(m, last)
@@ -60,7 +60,7 @@ def layers_show_their_stream(network: Architecture) -> bool:
 
 
 def formula(network: Architecture) -> int:
-    """Of Theorem 12, with skips (i) and without (ii); for `n, m >= d` it is Corollary 6."""
+    """Return the count of Theorem 12, with skips (i) and without (ii); for `n, m >= d` it is Corollary 6's."""
     n, m, _, a, b, h = sizes(network)
     *f, last = spans(network)
     q = min(m, last)
@@ -77,7 +77,7 @@ def formula(network: Architecture) -> int:
 
 
 def wide_formula(network: Architecture) -> int:
-    """Of Corollary 6."""
+    """Return the count of Corollary 6."""
     n, m, widths, a, b, h = sizes(network)
     total = 0
     for r, w, before, after in zip(a, b, widths, widths[1:], strict=False):
@@ -91,12 +91,12 @@ def wide_formula(network: Architecture) -> int:
 
 
 def is_softmax_transformer(network: Architecture) -> bool:
-    """What all of these are about."""
+    """Return what all of these are about."""
     return network.normalization is SOFTMAX and network.tokens >= 2
 
 
 def is_wide(network: Architecture) -> bool:
-    """The hypotheses of Corollary 6."""
+    """Return the hypotheses of Corollary 6."""
     n, m, widths, _, b, h = sizes(network)
     if not is_softmax_transformer(network) or n < widths[0] or m < widths[-1]:
         return False
@@ -108,7 +108,7 @@ def is_wide(network: Architecture) -> bool:
 
 
 def is_narrow(network: Architecture) -> bool:
-    """Those of Theorem 12, where Corollary 6 says nothing."""
+    """Return those of Theorem 12, where Corollary 6 says nothing."""
     if not is_softmax_transformer(network) or network.tokens < 3 or is_wide(network):
         return False
     if network.skip:
@@ -119,7 +119,7 @@ def is_narrow(network: Architecture) -> bool:
 
 
 def random_shapes(quick: bool, fits: Callable[[Architecture], bool], seed: int) -> Iterator[Architecture]:
-    """Every layer with ranks of its own, different numbers of words in and out, or no embedding; skips or none."""
+    """Return layers, each with ranks of its own, other numbers of words in and out, or no embedding; skips or none."""
 
     def draw(dice: Dice) -> Architecture | None:
         depth, skip = dice.number((1, 3)), dice.chance(0.6)
@@ -137,7 +137,7 @@ def random_shapes(quick: bool, fits: Callable[[Architecture], bool], seed: int) 
 
 
 def check(network: Architecture, stated: Formula) -> None:
-    """Three roads to one number; the rank modulo a prime refutes only what is smaller."""
+    """Check three roads to one number; the rank modulo a prime refutes only what is smaller."""
     expect_dimension(certified_dimension(network), stated(network))
     rank = (words_and_two_token_scores if network.tokens == 2 else words_and_blocks)(network)
     if rank > stated(network):
@@ -151,7 +151,7 @@ SHARP = (1, 5, 4, 1, 1, 4)
 
 
 def too_large(network: Architecture, stated: Formula = formula) -> str:
-    """Outside of the hypotheses the formula is too large."""
+    """Return the finding that outside of the hypotheses the formula is too large."""
     found = certified_dimension(network)
     expect_less(ProvedBounds.of(found), stated(network), at=network)
     n, _, widths, a, b, h = sizes(network)
@@ -164,7 +164,7 @@ def too_large(network: Architecture, stated: Formula = formula) -> str:
 
 
 def outside(*, quick: bool) -> Iterator[Architecture]:
-    """The inequality fails; two tokens."""
+    """Yield networks where the inequality fails, or with two tokens."""
     for causal in (False, True):
         yield transformer(SHARP, 3, causal)
         yield transformer((2, 4, 2, 1, 4, 4), 2, causal)
@@ -174,7 +174,7 @@ def outside(*, quick: bool) -> Iterator[Architecture]:
 
 
 def both_formulas(network: Architecture, narrow: Formula = formula) -> None:
-    """Corollary 6 is Theorem 12 for wide embeddings."""
+    """Check that Corollary 6 is Theorem 12 for wide embeddings."""
     if narrow(network) != wide_formula(network):
         raise Refutation(f"{network}: {narrow(network)} and {wide_formula(network)}")
 

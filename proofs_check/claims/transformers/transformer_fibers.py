@@ -72,7 +72,7 @@ Orbit = Callable[[SmallNetwork], set[SmallNetwork]]
 
 
 def given_weights(*, quick: bool) -> Iterator[Given]:
-    """Entries in -1, 0, 1, all ranks: the first networks that fulfil the conditions, of each form."""
+    """Yield the first networks with entries in -1, 0, 1 that fulfil the conditions, of each form and all ranks."""
     forms = [((1, 1), 2), ((2,), 2), ((1, 1, 1), 1)] + ([] if quick else [((2, 1), 2), ((2, 2), 2), ((1, 2), 2)])
     for (heads, d), tokens, causal, skip in product(forms, (2, 3), (False, True), (True, False)):
         source = random.Random(f"{heads} {d} {tokens} {causal} {skip}")
@@ -90,7 +90,7 @@ def given_weights(*, quick: bool) -> Iterator[Given]:
 
 
 def kernel_is_the_orbit(given: Given, bases: int = 1, rescaled: int = 0) -> None:
-    """The rank of the differential: all weights but the basis changes."""
+    """Check the rank of the differential: all weights but the basis changes."""
     weights, group, bounds = rank_of_differential(given.network, ends=given.ends)
     heads = sum(map(len, given.network.layers))
     expect_value(bounds, weights - bases * group - rescaled * heads, at=f"{given.network}: rank of the differential")
@@ -105,7 +105,7 @@ class WidthOneBox(NamedTuple):
     skip: bool
 
     def networks(self) -> Iterator[SmallNetwork]:
-        """Each once."""
+        """Yield each once."""
         one: Matrix = ((1,),)
         for numbers in product((-1, 0, 1), repeat=2 * sum(self.heads)):
             each = (HeadAV(((a,),), ((v,),)) for a, v in zip(numbers[::2], numbers[1::2], strict=True))
@@ -113,7 +113,7 @@ class WidthOneBox(NamedTuple):
 
 
 def boxes(*, quick: bool) -> Iterator[WidthOneBox]:
-    """Two layers of one head; at the full size three layers, and two heads in the last of two."""
+    """Yield two layers of one head; at the full size three layers, and two heads in the last of two."""
     for tokens, causal, skip in product((2, 3), (False, True), (True, False)):
         yield WidthOneBox((1, 1), tokens, causal, skip)
         if not quick:
@@ -125,7 +125,7 @@ def boxes(*, quick: bool) -> Iterator[WidthOneBox]:
 def clusters(
     outputs: list[tuple[SmallNetwork, list[Any]]], place: int = 0
 ) -> Iterator[list[tuple[SmallNetwork, list[Any]]]]:
-    """Those of two clusters are certainly apart: between them is a gap wider than all balls."""
+    """Yield clusters: two of them are certainly apart, as between them is a gap wider than all balls."""
     if len(outputs) == 1 or place == len(outputs[0][1]):
         yield outputs
         return
@@ -141,7 +141,10 @@ def clusters(
 
 
 def reordered(network: SmallNetwork) -> set[SmallNetwork]:
-    """Corollary 5 in width one with `E = U = 1` and small integers: heads in any order; inner signs without skip."""
+    """Return the orbit of Corollary 5 in width one with `E = U = 1` and small integers.
+
+    Heads stand in any order; without skip there are inner signs.
+    """
     depth = len(network.layers)
     found = set()
     for inner in product((1,) if network.skip else (1, -1), repeat=depth - 1):
@@ -155,7 +158,7 @@ def reordered(network: SmallNetwork) -> set[SmallNetwork]:
 
 
 def turned(network: SmallNetwork) -> set[SmallNetwork]:
-    """A fault: for two tokens all signs may change."""
+    """Return a fault: for two tokens all signs may change."""
     opposite = tuple(
         tuple(HeadAV(as_rows(-as_array(h.attention)), as_rows(-as_array(h.value))) for h in heads)
         for heads in network.layers
@@ -164,12 +167,12 @@ def turned(network: SmallNetwork) -> set[SmallNetwork]:
 
 
 def exchanged(network: SmallNetwork) -> set[SmallNetwork]:
-    """A fault: layers in any order."""
+    """Return a fault: layers in any order."""
     return {network._replace(layers=layers) for layers in permutations(network.layers)}
 
 
 def no_other_in_the_box(box: WidthOneBox, orbit: Orbit = reordered) -> Tally:
-    """Who is not apart from a network with the conditions is in its orbit."""
+    """Return a tally of a box: who is not apart from a network with the conditions is in its orbit."""
     inputs = points(1, box.tokens, 3)
     with precision(BITS):
         networks = list(box.networks())
@@ -198,7 +201,10 @@ def no_other_in_the_box(box: WidthOneBox, orbit: Orbit = reordered) -> Tally:
 
 
 def a_second_one(case: Case, needed: bool = True) -> str:
-    """Without the hypothesis: one function, on both roads; with it the same change gives another."""
+    """Return the finding of a case: one function without the hypothesis, on both roads.
+
+    With the hypothesis the same change gives another function.
+    """
     for pair, equal in ((case.pair, True), (case.restored, False)):
         one, other = pair
         inputs = points(len(one.embed[0]), one.tokens, 6)
@@ -214,7 +220,7 @@ def a_second_one(case: Case, needed: bool = True) -> str:
 
 
 def sufficient_only(given: Given, more: int = 0) -> Kind:
-    """The condition fails, and the kernel is the tangent space of the orbit all the same."""
+    """Check that the condition fails, and that the kernel is the tangent space of the orbit all the same."""
     if given.fails not in failing(given.network).split(", "):
         raise Undecided(f"{given.network}: failing are {failing(given.network)}, not {given.fails}")
     weights, group, bounds = rank_of_differential(given.network, ends=given.ends)

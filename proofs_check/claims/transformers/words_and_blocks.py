@@ -42,7 +42,7 @@ class FormulaSizes(NamedTuple):
 
 
 def sizes(network: Architecture) -> FormulaSizes:
-    """Of a network; without output projections `b_i` is the width in front."""
+    """Return the sizes of a network; without output projections `b_i` is the width in front."""
     widths = network.widths
     return FormulaSizes(
         network.embed or widths[0], network.unembed or widths[-1], widths, network.attention_ranks,
@@ -51,7 +51,7 @@ def sizes(network: Architecture) -> FormulaSizes:
 
 
 def spans(network: Architecture) -> list[int]:
-    """`f_0, ..., f_l`: how much of the stream is met in front of each layer, and behind the last."""
+    """Return `f_0, ..., f_l`: how much of the stream is met in front of each layer, and behind the last."""
     n, _, widths, _, b, h = sizes(network)
     found = [min(n, widths[0])]
     for width, rank in zip(widths[1:], b, strict=True):
@@ -63,7 +63,10 @@ def transformer(
     sizes: tuple[int, int, int, int, int, int], tokens: int, causal: bool, ends: tuple[bool, bool] = (True, True),
     normalization: Normalization | None = SOFTMAX,
 ) -> Architecture:  # fmt: skip
-    """Of `n, d, l, h, a, b`; without embedding, or unembedding, where `ends` says so."""
+    """Return the transformer of `n, d, l, h, a, b`.
+
+    It is without embedding, or unembedding, where `ends` says so.
+    """
     n, d, depth, h, a, b = sizes
     return Architecture(
         (d,) * (depth + 1), (a,) * depth, tokens, normalization=normalization, heads=h, value_ranks=(b,) * depth,
@@ -72,7 +75,7 @@ def transformer(
 
 
 def shapes(quick: bool, tokens: Range, seed: int, most: tuple[int, int] = (60, 250)) -> Iterator[Architecture]:
-    """Random ones: embeddings narrower and wider than the stream, or none, all ranks, up to three layers and heads."""
+    """Return random ones: embeddings narrower and wider than the stream, or none, all ranks, up to three layers."""
 
     def draw(dice: Dice) -> Architecture | None:
         d = dice.number((1, 7))
@@ -88,7 +91,7 @@ def shapes(quick: bool, tokens: Range, seed: int, most: tuple[int, int] = (60, 2
 
 
 def three_tokens(*, quick: bool) -> Iterator[Architecture]:
-    """The shapes of the list of exceptions first."""
+    """Yield the shapes of the list of exceptions first."""
     for causal in (False, True):
         yield transformer((1, 5, 4, 1, 1, 4), 3, causal)
         yield transformer((2, 4, 2, 1, 4, 4), 3, causal)
@@ -96,7 +99,7 @@ def three_tokens(*, quick: bool) -> Iterator[Architecture]:
 
 
 def without_skips(*, quick: bool) -> Iterator[Architecture]:
-    """Layers of different widths, all ranks, with a mask or nowhere a stream of one dimension between the layers."""
+    """Return layers of different widths, all ranks, with a mask or no stream of one dimension between layers."""
 
     def draw(dice: Dice) -> Architecture | None:
         depth = dice.number((1, 3))
@@ -114,7 +117,7 @@ def without_skips(*, quick: bool) -> Iterator[Architecture]:
 
 
 def two_tokens(*, quick: bool) -> Iterator[Architecture]:
-    """Narrow embeddings of full layers first: there two tokens see less."""
+    """Yield networks of two tokens, narrow embeddings of full layers first: there two tokens see less."""
     narrow = ((2, 4, 2, 1, 4, 4), (1, 3, 2, 2, 3, 3)) + (() if quick else ((3, 6, 2, 1, 6, 6), (2, 6, 2, 2, 6, 6)))
     for sizes, causal in product(narrow, (False, True)):
         yield transformer(sizes, 2, causal)
@@ -122,7 +125,7 @@ def two_tokens(*, quick: bool) -> Iterator[Architecture]:
 
 
 def rank_is_dimension(network: Architecture, rank: Formula) -> None:
-    """The rank modulo a prime is a lower bound: it refutes where it exceeds the dimension."""
+    """Check that the rank modulo a prime is the dimension: a lower bound, it refutes where it exceeds that."""
     found, least = certified_dimension(network), rank(network)
     if least > found.upper:
         raise Refutation(f"{network}: dimension {found.upper} at most, rank of the polynomial map {least} at least")
@@ -131,7 +134,7 @@ def rank_is_dimension(network: Architecture, rank: Formula) -> None:
 
 
 def as_with_three_tokens(network: Architecture) -> str:
-    """The rank of words and blocks exceeds the dimension."""
+    """Check that the rank of words and blocks exceeds the dimension."""
     found, least = certified_dimension(network), words_and_blocks(network)
     if least <= found.upper:
         raise Undecided(f"{network}: dimension {found.upper} at most, rank of words and blocks {least} at least")
@@ -143,7 +146,7 @@ def as_with_three_tokens(network: Architecture) -> str:
 
 
 def three_of_them(network: Architecture) -> str:
-    """A fault: the same for three tokens."""
+    """Return a fault: the same for three tokens."""
     more = replace(network, tokens=3)
     if words_and_blocks(more) == certified_dimension(more).upper:
         raise Refutation(f"{more}: three tokens see all blocks")

@@ -47,19 +47,19 @@ Stated = Callable[[VarietyDegree], int]
 
 
 def as_stated(result: VarietyDegree) -> int:
-    """What the theorem gives."""
+    """Return what the theorem gives."""
     if result.degree is None:
         raise Undecided(f"{result.architecture}: the degree is open: {result.reason}")
     return result.degree
 
 
 def halving_forgotten(result: VarietyDegree) -> int:
-    """The intersection number itself."""
+    """Return the intersection number itself."""
     return as_stated(result) * (result.points or 1)
 
 
 def wrong_binomial(result: VarietyDegree) -> int:
-    """`C(n + d d', d d')`, one too many, for one layer: as if `V` were not up to scale."""
+    """Return `C(n + d d', d d')`, one too many, for one layer: as if `V` were not up to scale."""
     d, d_out = result.architecture.widths
     top = result.dimension or 0
     return as_stated(result) * comb(top, d * d_out) // comb(top - 1, d * d_out - 1)
@@ -71,7 +71,7 @@ def one_layer(shape: tuple[int, int, int], tokens: int) -> Architecture:
 
 
 def sections(*, quick: bool) -> Iterator[Architecture]:
-    """Where the factors are free: `a = 1`, or all `A` occur."""
+    """Yield networks where the factors are free: `a = 1`, or all `A` occur."""
     for shape in ((2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 1), (2, 3, 1), (2, 3, 2), (3, 1, 3)):
         yield one_layer(shape, 2)
     for shape in ((2, 1, 1), (2, 2, 1), (3, 1, 1), (3, 1, 2)):
@@ -86,7 +86,7 @@ def section(network: Architecture, stated: Stated = as_stated) -> None:
 
 
 def small_ideals(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
-    """Networks, and the degree to which equations are found."""
+    """Yield networks, and the degree to which equations are found."""
     for shape, tokens, most in (
         ((2, 1, 1), 2, 2), ((2, 1, 2), 2, 4), ((2, 2, 1), 2, 4), ((2, 2, 2), 2, 4), ((3, 1, 1), 2, 3),
         ((2, 2, 1), 1, 4), ((3, 1, 1), 1, 4),
@@ -98,7 +98,7 @@ def small_ideals(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
 
 
 def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated) -> str:
-    """From above by the zeros of equations, from below by a linear section."""
+    """Return the degree found from above by the zeros of equations, from below by a linear section."""
     network, most = instance
     found = equations(network, most)
     ring = PolynomialRing([c.name for c in found.coordinates])
@@ -116,14 +116,17 @@ def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated)
 
 
 def binary_forms(*, quick: bool) -> Iterator[Architecture]:
-    """Width two, one token, one output: every depth, the first with `a = 1` and `a = 2` in turn."""
+    """Yield networks of width two, one token and one output: every depth, with `a = 1` and `a = 2`."""
     for depth in range(1, 5 if quick else 9):
         for a in (1, 2):
             yield Architecture((*(2,) * depth, 1), (a,) * depth, 1)
 
 
 def hilbert(network: Architecture, stated: Stated = as_stated, triple: bool = True) -> None:
-    """Hilbert's formula: `s!` times the multiplicities over the symmetries of the root type, `s` different roots."""
+    """Check Hilbert's formula: `s!` times the multiplicities over the symmetries of the root type.
+
+    There are `s` different roots.
+    """
     last = 3 if triple else 2
     roots = [3**e for e in range(1, network.depth) for _ in range(2)] + [1] * last
     symmetries = prod(factorial(n) for n in Counter(roots).values())
@@ -134,7 +137,10 @@ def hilbert(network: Architecture, stated: Stated = as_stated, triple: bool = Tr
 
 
 def forced_flags(*, quick: bool) -> Iterator[tuple[int, int, Cone, Cone]]:
-    """`n`, and how much of the space a matrix of this rank and the values use; less than all of it."""
+    """Yield `n`, how much of the space a matrix of this rank and the values use, and the cones of both.
+
+    It is less than all of it.
+    """
     for n, rank, symmetric, exponent, rows in product(
         (3, 4) if quick else (3, 4, 5), (1, 2), (False, True), (1, 3), (1, 2)
     ):
@@ -145,7 +151,10 @@ def forced_flags(*, quick: bool) -> Iterator[tuple[int, int, Cone, Cone]]:
 
 
 def two_integrals(instance: tuple[int, int, Cone, Cone], shift: int = 0) -> None:
-    """On the flag variety by fixed points, and on the product of determinantal varieties by their degrees."""
+    """Check two integrals: on the flag variety by fixed points, on a product of varieties by degrees.
+
+    The varieties are determinantal.
+    """
     n, used, matrix, value = instance
     on_flags = intersection_number([n, used], [matrix, value])
     whole = [Cone(0, n, cone.rank, cone.exponent + shift, cone.symmetric, cone.rows) for cone in (matrix, value)]
@@ -153,14 +162,17 @@ def two_integrals(instance: tuple[int, int, Cone, Cone], shift: int = 0) -> None
 
 
 def rank_one_layers(*, quick: bool) -> Iterator[tuple[int, int, int]]:
-    """`d`, the number of layers, and which has rank one; two tokens."""
+    """Yield `d`, the number of layers, and which has rank one; two tokens."""
     yield from ((2, 2, 1), (2, 2, 2))
     if not quick:
         yield from ((3, 2, 1), (3, 2, 2))
 
 
 def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
-    """Formulas (1) and (2): a layer behind one of rank one enters by its quadratic form of one vector `y`."""
+    """Check formulas (1) and (2): a layer behind one of rank one enters by its quadratic form of `y`.
+
+    `y` is one vector.
+    """
     d, depth, place = instance
     names = [*entry_names("x", d, 2), *entry_names("A", d, d), *entry_names("v", 1, d)]
     ring = PolynomialRing([*names, *entry_names("r", d, 1), *entry_names("s", d, 1)])

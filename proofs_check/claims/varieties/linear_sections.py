@@ -42,7 +42,7 @@ class Functional:
     s: Vector
 
     def of(self, factor: str) -> Vector:
-        """The linear functional of one factor."""
+        """Return the linear functional of one factor."""
         x, y, s = self.x, self.y, self.s
         if factor == "A":
             return [a * b for a in x for b in y]
@@ -53,7 +53,10 @@ class Functional:
         return y if factor == "q" else x
 
     def at(self, layer: Layer, tokens: int) -> Any:
-        """Of the function: a combination of outputs, by the forward pass; zero exactly if one factor gives zero."""
+        """Return a combination of outputs of the function, by the forward pass.
+
+        It is zero exactly if one factor gives zero.
+        """
         if tokens == 1:
             return np.dot(self.s, forward(np.array([self.x], dtype=object).T, [layer])[:, 0])
         once, twice = (
@@ -63,7 +66,7 @@ class Functional:
 
 
 def factors_of(network: Architecture) -> tuple[str, ...]:
-    """What the functions are products of.
+    """Return what the functions are products of.
 
     Raises:
         BadInput: the matrices are not given by free factors.
@@ -81,13 +84,13 @@ def factors_of(network: Architecture) -> tuple[str, ...]:
 
 
 def exchanges(network: Architecture) -> int:
-    """The order of the group that permutes linear forms which enter in the same way."""
+    """Return the order of the group that permutes linear forms which enter in the same way."""
     forms = [name for name in factors_of(network) if name == "p" or (name == "V" and network.widths[1] == 1)]
     return factorial(len(forms)) if "p" in forms else 1
 
 
 def _drawn(network: Architecture, seed: int) -> tuple[list[Functional], tuple[str, ...], list[int]]:
-    """Functionals in general position, the factors and how many equations each takes."""
+    """Return functionals in general position, the factors and how many equations each takes."""
     factors = factors_of(network)
     d, d_out = network.widths
     for draw in range(seed, seed + TRIES):
@@ -109,7 +112,7 @@ def _drawn(network: Architecture, seed: int) -> tuple[list[Functional], tuple[st
 
 
 def shares_of(places: tuple[int, ...], sizes: list[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Every way to give each factor as many of the equations as it takes.
+    """Yield every way to give each factor as many of the equations as it takes.
 
     Example:
         >>> list(shares_of((0, 1, 2), [2, 1]))
@@ -125,7 +128,7 @@ def shares_of(places: tuple[int, ...], sizes: list[int]) -> Iterator[tuple[tuple
 
 
 def _layer(solved: list[tuple[str, Vector]], d: int, d_out: int) -> Layer:
-    """The layer with these factors."""
+    """Return the layer with these factors."""
     named = [(name, np.array(values, dtype=object)) for name, values in solved]
     value = named[-1][1].reshape(d_out, d)
     if named[0][0] == "A":
@@ -141,7 +144,7 @@ def _layer(solved: list[tuple[str, Vector]], d: int, d_out: int) -> Layer:
 
 @cache
 def degree_bounds(network: Architecture, seed: int = 0) -> ProvedBounds:
-    """Bounds of the degree of M: different functions in the section, and all points over them.
+    """Return bounds of the degree of M: different functions in the section, and all points over them.
 
     Raises:
         BadInput: as `factors_of`.

@@ -34,20 +34,20 @@ def derivatives() -> list[Any]:
 
 
 def degree_four(_: Any, a: int = 2) -> None:
-    """The resultant has the degree that the theorem gives."""
+    """Check that the resultant has the degree that the theorem gives."""
     stated = variety_degree(Architecture((2, 1), (a,), 2))
     size = size_of_ideal(RING, [sylvester_resultant()])
     expect_equal(size, IdealSize(stated.dimension or 0, stated.degree or 0), at="dimension and degree of the closure")
 
 
 def sizes(_: Any, stated: IdealSize = STATED) -> None:
-    """Dimension and degree, of the singular scheme and of the Segre cone."""
+    """Check dimension and degree, of the singular scheme and of the Segre cone."""
     expect_equal(size_of_ideal(RING, derivatives()), stated, at="the singular scheme")
     expect_equal(size_of_ideal(RING, minors(F, G)), stated, at="the Segre cone")
 
 
 def reduced_locus(_: Any, kept: int = 3) -> None:
-    """J lies in the ideal of the minors, and they in its radical; `kept` minors are taken for the ideal."""
+    """Check that J lies in the ideal of the minors, and they in its radical; `kept` minors are demanded."""
     p = minors(F, G)
     chosen = groebner_basis(RING, p[:kept])
     for derivative in derivatives():
@@ -59,7 +59,7 @@ def reduced_locus(_: Any, kept: int = 3) -> None:
 
 
 def pinch_points(_: Any, constant: int = 0) -> None:
-    """At `f = x^2, g = 0` the linear parts of J span less than those of the ideal of the minors.
+    """Check that at `f = x^2, g = 0` the linear parts of J span less than those of the ideal of the minors.
 
     In the chart `f_0 = 1`; `constant` is the other coefficient of `f`. Where it is not zero two sheets cross, and the
     linear parts agree.

@@ -76,7 +76,7 @@ def equations_to(degree: int) -> Equations:
 
 
 def curves(weights: Weights) -> list[list[Fraction]]:
-    """Tangent vectors of curves in M through the function: one row each."""
+    """Return tangent vectors of curves in M through the function: one row each."""
     (layer,) = weights.layers
     attention, value = (np.array(m, dtype=object) for m in (layer.key.T @ layer.query, layer.value))
     by_attention, by_value = np.split(differential(attention, value), [9], axis=1)
@@ -94,12 +94,12 @@ def tangent_dimension(point: TangentPoint, stated: dict[str, int] = TANGENT_DIME
 
 
 def printed_locus() -> dict[str, int]:
-    """As if rank one alone were singular: dimension 13 elsewhere."""
+    """Return the dimensions as if rank one alone were singular: 13 elsewhere."""
     return {kind: 20 if kind == "rk A = rk V = 1" else 13 for kind in TANGENT_DIMENSIONS}
 
 
 def left_by_equations(degree: int, left: int = 24) -> None:
-    """The kernel of the differentials at `p = w`, rank over the rationals."""
+    """Check the kernel of the differentials at `p = w`, rank over the rationals."""
     found = equations_to(degree)
     values = found.system.at(TangentPoint("rk A = rk V = 1, p = w", RANK_ONE, SAME, degree).weights)
     rows = []

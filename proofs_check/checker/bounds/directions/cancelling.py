@@ -56,7 +56,7 @@ def orbit_size(at: Unseen, s: int, i: int) -> int:
 
 
 def generic(at: Unseen, columns: list[Matrix], size: int, f: int) -> bool:
-    """Whether words, by their columns, span f dimensions and are moved by basis changes in as many as there are."""
+    """Return whether words, by their columns, span f dimensions and basis changes move them in as many as there are."""
     d, n = len(columns[0][0]), len(columns[0])
     spend((d * d + n * n) * len(columns) * d * n * 64)
     moved = ([w[c] * (x == r) for W in columns for w in W for x in range(d)] for r in range(d) for c in range(d))

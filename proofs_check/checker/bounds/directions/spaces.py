@@ -33,7 +33,7 @@ def holding(size: int) -> Iterator[None]:
 
 
 def line(net: Network) -> bool:
-    """Whether the stream is y z^T, with scores that are not normalized."""
+    """Return whether the stream is y z^T, with scores that are not normalized."""
     return net.t == 1 or (net.n == 1 and not net.causal)
 
 

@@ -59,7 +59,7 @@ def about(form: Form, name: str) -> tuple[str, str]:
 
 
 def holds(net: Points, name: str, i: int) -> bool:
-    """Whether residues show that a condition of layer i holds (docs/transformer-fibers.md, Propositions 13 and 15)."""
+    """Return whether residues show a condition of layer i (docs/transformer-fibers.md, Propositions 13 and 15)."""
     with scratch():
         if name in RANKS:
             return net.rank(net.at[name][i]) == net.w.widths[i]
@@ -84,7 +84,7 @@ def holds(net: Points, name: str, i: int) -> bool:
 
 
 def _alone(net: Points, i: int, rows: Matrix) -> bool:
-    """Whether of each head one of two forms is not zero (Proposition 15)."""
+    """Return whether of each head one of two forms is not zero (Proposition 15)."""
     below = all(net.independent(net.rows(j, "N", queries, scores=True)) for j in range(1, i) for queries in ("S", "N"))
     first = net.at["N"][0]
     own = [net.scores(h, first, first) for h in net.layers[i - 1]] if net.form.skip or i == 1 else [[0]] * len(rows)
@@ -92,7 +92,7 @@ def _alone(net: Points, i: int, rows: Matrix) -> bool:
 
 
 def _no_set(net: Points, alone: Matrix, pairs: dict[tuple[int, int], list[int]] | None = None) -> bool:
-    """Whether rows, and what belongs to pairs of them, have the sum zero for no set but the empty one."""
+    """Return whether rows, and what belongs to pairs of them, have the sum zero for no set but the empty one."""
     both = pairs or {}
     if net.independent([*alone, *both.values()]):
         return True
@@ -136,7 +136,7 @@ def fails(spaces: Spaces, name: str, i: int, evidence: Any) -> str:
 
 
 def _may_relate(spaces: Spaces, name: str, i: int, c: list[Fraction]) -> bool:
-    """Whether a condition is about relations such as this one."""
+    """Return whether a condition is about relations such as this one."""
     numbers = sorted(x for x in c if x)
     if name == "c":
         return {*c} <= {0, 1}
@@ -149,7 +149,7 @@ def _may_relate(spaces: Spaces, name: str, i: int, c: list[Fraction]) -> bool:
 
 
 def _vanishes(spaces: Spaces, name: str, i: int, c: list[Fraction]) -> bool:
-    """Whether everything that the condition is about is zero for the relation."""
+    """Return whether everything that the condition is about is zero for the relation."""
     one, other = about(spaces.form, name)
     if name in ("a", "a words", "o"):
         return zero(spaces.scores(i, c, spaces.at[one][i - 1], spaces.at[other][i - 1]))

@@ -55,13 +55,13 @@ class Spaces:
         return _summed(parts)
 
     def unseen(self, i: int, c: list[Fraction], rows: Matrix, batch: Matrix) -> bool:
-        """Whether rows do not see a combination of what the heads of layer i write for vectors."""
+        """Return whether rows do not see a combination of what the heads of layer i write for vectors."""
         heads = zip(c, self.w.layers[i - 1], strict=True)
         written = _summed([(x.numerator, x.denominator * h.under, h.writes(batch)) for x, h in heads])
         return zero(dots(written, rows))
 
     def flips_are_unread(self, i: int, c: list[Fraction]) -> bool:
-        """Whether what these heads write, and what is left, are not read together by the next layer."""
+        """Return whether what these heads write, and what is left, are not read together by the next layer."""
         batch, heads = self.at["S"][i - 1], self.w.layers[i - 1]
         images = [(1, head.under, head.writes(batch)) for head in heads]
         written = _summed([image for x, image in zip(c, images, strict=True) if x])

@@ -140,7 +140,7 @@ class Points(ModuloP):
         return self.pair(self.times(keys, head.k), self.times(queries, head.q))
 
     def independent(self, rows: Matrix) -> bool:
-        """Whether rows are independent modulo p."""
+        """Return whether rows are independent modulo p."""
         return self.rank(rows) == len(rows)
 
     # ---- what conditions ask

@@ -26,7 +26,7 @@ def factors(rows: int, columns: int, inner: int, rank: int) -> int:
 
 
 def _rank(left: Matrix, right: Matrix, points: Points) -> int:
-    """Of left^T right, exactly: residues show that it is as large as it can be, or elimination over Q tells."""
+    """Return the rank of left^T right, exactly: residues show that it is full, or elimination over Q tells."""
     most = len(left)
     if points.rank(points.modulo(left)) == most == points.rank(points.modulo(right)):
         return most
@@ -100,7 +100,7 @@ class OneHead:
 
         @cache
         def best(j: int, p: int) -> int:
-            """From space j on, if the row space there has dimension p; negative if that cannot be."""
+            """Return the dimension from space j on, if the row space there has dimension p; or a negative number."""
             width, least, inner, rank = chain[j]
             own = 2 * inner * (width - p)
             if inner:

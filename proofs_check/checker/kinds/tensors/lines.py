@@ -89,7 +89,7 @@ def degrees(f: Vector, degree: int, p: int) -> list[int]:
 
 
 def excluded(lines: list[list[int]], e: int, r: int) -> bool:
-    """Whether on some line no factors of degrees divisible by r have degree r e together."""
+    """Return whether on some line no factors of degrees divisible by r have degree r e together."""
     for known in lines:
         sums = 1
         for degree in known:

@@ -41,7 +41,7 @@ from proofs_check.claims.one_layer.lemma_3_1 import rank_factorization
 
 
 def image_at_least(network: Architecture, layers: list[Layer], p: int) -> int:
-    """Rank modulo `p` of the Jacobian of (Q, K, V) -> virtual weights, by dual numbers in every direction at once."""
+    """Return the rank modulo `p` of the Jacobian of (Q, K, V) -> virtual weights, by dual numbers, all at once."""
     n = network.parameter_count
     directions, moving, start = np.eye(n, dtype=np.int64), [], 0
     for matrix in (m for layer in layers for m in layer):
@@ -55,7 +55,7 @@ def image_at_least(network: Architecture, layers: list[Layer], p: int) -> int:
 
 
 def fiber_dimension(network: Architecture, orbit_only: bool = False) -> int:
-    """Of the generic fiber, in terms of (A_i, V_i), by two bounds for the image that meet.
+    """Return the dimension of the generic fiber in (A_i, V_i), by two bounds for the image that meet.
 
     From above: parameters minus an orbit of `GL_{a_i}` (Lemma 3.1) and `GL_{d_i}` (Eq. 9); unless this alone is asked
     for, also the variety of virtual weights, counted without symmetric parts (all of `A~_i` is seen here).
@@ -76,12 +76,12 @@ def fiber_dimension(network: Architecture, orbit_only: bool = False) -> int:
 
 
 def with_softmax(network: Architecture) -> Iterator[Certifiable]:
-    """Softmax keeps the virtual weights apart up to finitely many: as many functions, and the same orbits."""
+    """Yield networks that softmax keeps apart up to finitely many: as many functions, and the same orbits."""
     yield of_network(replace(network, normalization=SOFTMAX))
 
 
 def bottlenecks(*, quick: bool) -> Iterator[Architecture]:
-    """Attention matrices of rank one, two and full rank."""
+    """Yield bottlenecks with attention matrices of rank one, two and full rank."""
     for depth, delta in product((2, 3) if quick else (2, 3, 4), (1, 2, 3)):
         for extra_in, extra_out, a in product((0, 1), (0, 2), (1, 2, 5) if delta < 3 else (2, 5)):
             widths = (delta + extra_in, *(delta,) * (depth - 1), delta + extra_out)
@@ -95,13 +95,13 @@ def one_orbit_large(network: Architecture, layers_counted: int = 0) -> None:
 
 
 def rational_instances(*, quick: bool) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Bottleneck widths, and widths that never grow before the last."""
+    """Return instances with bottleneck widths, and with widths that never grow before the last."""
     shapes = [(2, 2, 2), (3, 2, 4), (3, 2, 2, 2), (2, 1, 1, 2), (4, 3, 3), (3, 3, 3, 3, 4), (4, 3, 2, 3), (3, 2, 1)]
     return product(shapes, range(1 if quick else 5))
 
 
 def unique_over_q(instance: tuple[tuple[int, ...], int], widen: int = 0) -> str | None:
-    """Weights rebuilt from the virtual weights alone, and the one choice of the C_i that leads to them.
+    """Return weights rebuilt from the virtual weights alone, and the one choice of the C_i that leads to them.
 
     With all rows that are used spanning `d_i` dimensions, they are the row space of `V_i ... V_1` for all weights in
     the fiber; in a basis of one's own choice of these spaces, everything else is the solution of a linear system.
@@ -145,7 +145,7 @@ def unique_over_q(instance: tuple[tuple[int, ...], int], widen: int = 0) -> str 
 
 
 def outside(*, quick: bool) -> Iterator[Architecture]:
-    """Every other choice of small widths, attention matrices of full rank."""
+    """Yield every other choice of small widths, attention matrices of full rank."""
     for depth, top in ((2, 3), (3, 2)) if quick else ((2, 4), (3, 3), (4, 2)):
         for widths in product(range(1, top + 1), repeat=depth + 1):
             if not hypotheses_hold(widths):
@@ -156,12 +156,15 @@ def outside(*, quick: bool) -> Iterator[Architecture]:
 
 
 def never_grows(network: Architecture) -> bool:
-    """No inner width exceeds the one before it."""
+    """Return whether no inner width exceeds the one before it."""
     return all(after <= before for before, after in pairwise(network.widths[:-1]))
 
 
 def beyond(network: Architecture, sharp: bool = False) -> str | None:
-    """Where the fiber is larger than an orbit of Eq. 9, and where not, although the widths are no bottleneck."""
+    """Return a finding, if any: where the fiber is larger than an orbit of Eq. 9, and where not.
+
+    The widths are no bottleneck.
+    """
     group = sum(d * d for d in network.widths[1:-1])
     fiber = fiber_dimension(network)
     low_rank = network.attention_ranks != network.widths[:-1]

@@ -16,7 +16,7 @@ from proofs_check.finite_matrices import Integers, Truths, every_matrix, general
 
 
 def hypotheses_hold(widths: tuple[int, ...]) -> bool:
-    """Bottleneck widths."""
+    """Return whether the widths are those of a bottleneck."""
     inner = set(widths[1:-1])
     return len(inner) == 1 and min(widths[0], widths[-1]) >= max(inner)
 
@@ -29,39 +29,39 @@ class FiniteField(NamedTuple):
 
 
 def finite_fields(*, quick: bool) -> Iterator[FiniteField]:
-    """Bottleneck widths."""
+    """Return fields and bottleneck widths."""
     sizes = [(2, (2, 2, 2)), (3, (2, 1, 2)), (5, (1, 1, 2)), (3, (2, 1, 1, 2)), (2, (3, 2, 2))]
     return (FiniteField(*size) for size in (sizes if quick else [*sizes, (3, (2, 2, 2)), (2, (2, 2, 2, 2))]))
 
 
 def narrowing_fields(*, quick: bool) -> Iterator[FiniteField]:
-    """Widths that never grow before the last, and are no bottleneck."""
+    """Return fields and widths that never grow before the last, and are no bottleneck."""
     sizes = [(2, (3, 2, 1)), (2, (2, 2, 1, 1))] if quick else [(2, (3, 2, 1)), (3, (2, 2, 1)), (2, (3, 2, 1, 2))]
     return (FiniteField(*size) for size in sizes)
 
 
 def value_has_rank_delta(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Truths:
-    """What is asked of the weights at bottleneck widths."""
+    """Return what is asked of the weights at bottleneck widths."""
     truths: Truths = ranks_mod_p(weights.value, p) == widths[1]
     return truths
 
 
 def all_of_each_width_is_used(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Truths:
-    """`rows_used` span `d_i` dimensions for `0 < i < l`: what is asked at other widths."""
+    """Return where `rows_used` span `d_i` dimensions for `0 < i < l`: this is asked at other widths."""
     spans = [ranks_mod_p(rows_used(weights, i), p) == widths[i] for i in range(1, len(widths) - 1)]
     truths: Truths = np.all(spans, axis=0)
     return truths
 
 
 def any_weights(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Truths:
-    """The mutant."""
+    """Return the mutant."""
     return np.ones(len(weights.value), dtype=np.bool_)
 
 
 def every_fiber(
     field: FiniteField, condition: Callable[..., Truths] = value_has_rank_delta, diagonal: bool = False
 ) -> str | None:
-    """All weights over GF(p): a fiber of virtual weights that meet the condition is one free orbit of the `C_i`.
+    """Return all weights over GF(p): a fiber of virtual weights that meet the condition is one free orbit of the `C_i`.
 
     The first attention matrix is its own virtual weight and stays zero here.
     """
@@ -114,12 +114,12 @@ def every_fiber(
 
 
 def weight_numbers(layers: list[Layer], p: int) -> Integers:
-    """The numbers of the weights (V_1, ..., V_l, A_2, ..., A_l)."""
+    """Return the numbers of the weights (V_1, ..., V_l, A_2, ..., A_l)."""
     return numbers([*(x.value for x in layers), *(x.key.mT @ x.query for x in layers[1:])], p)
 
 
 def rows_used(weights: VirtualWeights, i: int) -> Any:
-    """Rows in the row space of `V_i ... V_1`, whatever the weights: those of V~, rows and columns of A~_j, `j > i`.
+    """Return rows in the row space of `V_i ... V_1`, whatever the weights: of V~, rows and columns of A~_j, `j > i`.
 
     The attention matrices of `weights` are those from the second one on.
     """

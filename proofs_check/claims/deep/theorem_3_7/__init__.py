@@ -37,13 +37,13 @@ from proofs_check.claims.deep.theorem_3_7.walk import walk
 
 
 def hypotheses_hold(weights: VirtualWeights, tokens: int) -> bool:
-    """With the last layer among those that must not be skew-symmetric."""
+    """Return whether the hypotheses hold, the last layer among those that must not be skew-symmetric."""
     attention_fits = all(rank(a) >= 2 and (a + a.T).any() for a in weights.attention)
     return tokens >= 2 and (weights.value != 0).any() and attention_fits
 
 
 def all_fibers(d_out: int, without: str = "") -> str:
-    """The moves keep the function, and there are as many classes under the moves as functions."""
+    """Check that the moves keep the function, and that there are as many classes under the moves as functions."""
     of = functions(d_out)
     moves = tuple(move for move in MOVES if move != without)
     for move in moves:
@@ -73,7 +73,7 @@ class Instance(NamedTuple):
 
 
 def within_hypotheses(*, quick: bool) -> Iterator[Instance]:
-    """Random networks of every rank, and weights whose factors are not coprime: V~ x divides x^T A~_2 x."""
+    """Yield random networks of every rank, and weights whose factors are not coprime: V~ x divides x^T A~_2 x."""
     shapes = [(2, 2, 1, 2), (2, 2, 2, 2), (2, 3, 1, 3), (3, 3, 1, 2), (3, 2, 2, 2)]
     if not quick:
         shapes += [(2, 2, 3, 3), (2, 3, 2, 4), (3, 3, 2, 2), (3, 3, 3, 2), (3, 2, 1, 2), (3, 4, 1, 2), (3, 3, 1, 3)]
@@ -154,7 +154,7 @@ def violations(*, quick: bool) -> Iterator[Violation]:
 
 
 def violated(case: Violation, always_needed: bool = False, never_needed: bool = False) -> str:
-    """The whole rational fiber where one hypothesis fails, as the stated number of orbits of rescalings."""
+    """Return the whole rational fiber where one hypothesis fails, as the stated number of orbits of rescalings."""
     network = network_of(case.weights)
     expect_equal(hypotheses_hold(virtual_weights(network.layers), case.tokens), False, at=case.hypothesis)
     solutions = reconstruct(polynomial_map(network.architecture(case.tokens), network))
@@ -171,7 +171,7 @@ def violated(case: Violation, always_needed: bool = False, never_needed: bool = 
 
 
 def confirmed_by_ideals(instance: Instance, one_less: bool = False, one_doubled: bool = False) -> None:
-    """What `reconstruct` finds is the whole fiber over the complex numbers, by another road."""
+    """Check that what `reconstruct` finds is the whole fiber over the complex numbers, by another road."""
     given = virtual_weights(instance.weights.layers)
     network = network_of(given)
     solutions = [s.weights for s in reconstruct(polynomial_map(network.architecture(instance.tokens), network))]
@@ -181,7 +181,7 @@ def confirmed_by_ideals(instance: Instance, one_less: bool = False, one_doubled:
 
 
 def small_instances(*, quick: bool) -> Iterator[Instance]:
-    """Within the hypotheses, and rank one in the last layer, where the fiber has two orbits."""
+    """Yield instances within the hypotheses, and of rank one in the last layer: there the fiber has two orbits."""
     few = (i for i in within_hypotheses(quick=quick) if i.weights["V1"].shape[1] == i.tokens == 2)
     yield from islice(few, 1 if quick else 6)
     for case in violations(quick=quick):
@@ -192,7 +192,7 @@ def small_instances(*, quick: bool) -> Iterator[Instance]:
 
 
 def factors_not_coprime(s: int, functions_too: bool = False) -> str:
-    """Both weights satisfy the hypotheses; the part of their functions that the proof factors is the same."""
+    """Check that both weights satisfy the hypotheses, and that the part which the proof factors is the same."""
     first = np.array([[1, 2], [3, 1]])
     pair = (
         VirtualWeights((first, np.array([[0, 1 + s], [1 - s, 0]])), np.array([[1, 0]])),

@@ -29,7 +29,7 @@ class WeightsModulo3(NamedTuple):
     value: Integers
 
     def numbers(self) -> Integers:
-        """The number of each: its base-3 digits are the entries."""
+        """Return the number of each: its base-3 digits are the entries."""
         numbers = np.zeros(1, dtype=np.int64)
         for matrices in self:
             for digit in (matrices % 3).reshape(len(matrices), -1).T:
@@ -38,13 +38,13 @@ class WeightsModulo3(NamedTuple):
 
 
 def all_matrices(rows: int) -> Integers:
-    """All `rows x 2` matrices over GF(3), in the order of their numbers."""
+    """Return all `rows x 2` matrices over GF(3), in the order of their numbers."""
     return np.array(list(product(range(3), repeat=2 * rows)), dtype=np.int8).reshape(-1, rows, 2)
 
 
 @cache
 def all_weights(d_out: int) -> WeightsModulo3:
-    """All virtual weights, in the order of their numbers."""
+    """Return all virtual weights, in the order of their numbers."""
     attention, values = all_matrices(2), all_matrices(d_out)
     i, j, k = (index.ravel() for index in np.indices((81, 81, len(values))))
     return WeightsModulo3(attention[i], attention[j], values[k])
@@ -52,7 +52,7 @@ def all_weights(d_out: int) -> WeightsModulo3:
 
 @cache
 def functions_of_one_output() -> Integers:
-    """The number of the function of every weight with one output coordinate: equal exactly if the polynomials are."""
+    """Return the number of the function of every weight with one output: equal exactly if the polynomials are."""
     ring = PolynomialRing(
         [*entry_names("A", 2, 2), *entry_names("B", 2, 2), *entry_names("v", 1, 2), *entry_names("x", 2, 2)]
     )
@@ -86,7 +86,7 @@ def functions_of_one_output() -> Integers:
 
 @cache
 def functions(d_out: int) -> Integers:
-    """The number of the function of every weight; output coordinates depend on their own row of V~ alone."""
+    """Return the number of the function of every weight; output coordinates depend on their own row of V~ alone."""
     one = functions_of_one_output().reshape(81 * 81, 9)
     count = int(one.max()) + 1
     together = np.zeros((81 * 81, 1), dtype=np.int64)
@@ -104,13 +104,13 @@ def _outer(left: Integers, right: Integers) -> Integers:
 
 
 def _vectors(*sizes: int) -> list[Integers]:
-    """All tuples of vectors of these lengths over GF(3), one batch for each member of the tuple."""
+    """Return all tuples of vectors of these lengths over GF(3), one batch for each member of the tuple."""
     every = np.array(list(product(range(3), repeat=sum(sizes))), dtype=np.int8)
     return np.split(every, np.cumsum(sizes)[:-1], axis=1)
 
 
 def rescalings(d_out: int) -> Moves:
-    """Eq. 13 with scalars 1 and 2."""
+    """Yield the moves of Eq. 13 with scalars 1 and 2."""
     w = all_weights(d_out)
     for a, b, c in product((1, 2), repeat=3):
         if c * a**3 * b % 3 == 1:
@@ -118,7 +118,7 @@ def rescalings(d_out: int) -> Moves:
 
 
 def swaps(d_out: int) -> Moves:
-    """Theorem 3.2 in the last layer: (p q^T, v w^T) and (w q^T, v p^T)."""
+    """Yield the exchange of Theorem 3.2 in the last layer: (p q^T, v w^T) and (w q^T, v p^T)."""
     p, q, w, v = _vectors(2, 2, 2, d_out)
     for first in all_matrices(2):
         yield (
@@ -128,7 +128,7 @@ def swaps(d_out: int) -> Moves:
 
 
 def symmetric_part_only(d_out: int) -> Moves:
-    """Behind a layer of rank one a skew-symmetric part does nothing."""
+    """Yield a move by a skew-symmetric part, which does nothing behind a layer of rank one."""
     w = all_weights(d_out)
     determinant = w.first[:, 0, 0] * w.first[:, 1, 1] - w.first[:, 0, 1] * w.first[:, 1, 0]
     w = WeightsModulo3(*(m[determinant % 3 == 0] for m in w))
@@ -136,7 +136,7 @@ def symmetric_part_only(d_out: int) -> Moves:
 
 
 def skew_layer_exchanged(d_out: int) -> Moves:
-    """(M, J, V) and (J, det(M) M, V)."""
+    """Yield (M, J, V) and (J, det(M) M, V), which have one function."""
     w = all_weights(d_out)
     w = WeightsModulo3(*(m[(w.second == J % 3).all(axis=(1, 2))] for m in w))
     determinant = w.first[:, 0, 0] * w.first[:, 1, 1] - w.first[:, 0, 1] * w.first[:, 1, 0]
@@ -144,7 +144,10 @@ def skew_layer_exchanged(d_out: int) -> Moves:
 
 
 def squares_exchanged(d_out: int) -> Moves:
-    """(p q^T, r r^T, v r^T) and (r q^T, p p^T, v p^T); skew parts are free behind rank one anyway."""
+    """Yield (p q^T, r r^T, v r^T) and (r q^T, p p^T, v p^T), which have one function.
+
+    Skew parts are free behind rank one anyway.
+    """
     p, q, r, v = _vectors(2, 2, 2, d_out)
     yield (
         WeightsModulo3(_outer(p, q), _outer(r, r), _outer(v, r)),
@@ -153,7 +156,7 @@ def squares_exchanged(d_out: int) -> Moves:
 
 
 def zeros(d_out: int) -> Moves:
-    """All weights with a zero among the three matrices."""
+    """Yield all weights with a zero among the three matrices."""
     w = all_weights(d_out)
     vanishing = np.any([(m == 0).all(axis=(1, 2)) for m in w], axis=0)
     w = WeightsModulo3(*(m[vanishing] for m in w))
@@ -172,14 +175,14 @@ MOVES: dict[str, Callable[[int], Moves]] = {
 
 @cache
 def edges(move: str, d_out: int) -> tuple[Integers, Integers]:
-    """The numbers of the weights that a move connects."""
+    """Return the numbers of the weights that a move connects."""
     pairs = [(left.numbers(), right.numbers()) for left, right in MOVES[move](d_out)]
     left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
     return left[left != right], right[left != right]
 
 
 def classes(moves: tuple[str, ...], d_out: int) -> Integers:
-    """The smallest weight that the moves connect with each weight."""
+    """Return the smallest weight that the moves connect with each weight."""
     left, right = (np.concatenate(side) for side in zip(*(edges(move, d_out) for move in moves), strict=True))
     smallest = np.arange(3 ** (8 + 2 * d_out))
     while True:

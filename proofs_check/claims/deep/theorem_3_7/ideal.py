@@ -23,7 +23,7 @@ Places = tuple[tuple[int, ...], ...]
 
 
 def normalized(weights: VirtualWeights) -> tuple[Places, VirtualWeights]:
-    """The places of the first non-zero entries, and the rescaled weights (Eq. 13) that have 1 there."""
+    """Return the places of the first non-zero entries, and the rescaled weights (Eq. 13) that have 1 there."""
     attention: list[Any] = []
     places: list[tuple[int, ...]] = []
     value = weights.value
@@ -36,7 +36,7 @@ def normalized(weights: VirtualWeights) -> tuple[Places, VirtualWeights]:
 
 
 def fiber_ideals(given: VirtualWeights, tokens: int) -> Iterator[tuple[Places, Sequence[Any]]]:
-    """For all places of the entries 1: these and the Groebner basis."""
+    """Yield for all places of the entries 1 these places and the Groebner basis."""
     d_out, d = np.shape(given.value)
     letters = [f"A{i}" for i in range(1, len(given.attention) + 1)]
     names = [name for letter in letters for name in entry_names(letter, d, d)] + entry_names("V", d_out, d)
@@ -87,7 +87,7 @@ def confirmed(given: VirtualWeights, tokens: int, solutions: Sequence[VirtualWei
 
 
 def quotient_dimension(basis: Sequence[Any]) -> int | None:
-    """How many monomials are not multiples of a leading monomial: solutions with multiplicity; `None` if infinite."""
+    """Return how many monomials are no multiples of leading ones: solutions with multiplicity; or `None`."""
     leading = [tuple(map(int, max(e.monoms(), key=_degrevlex))) for e in basis]
     count = len(leading[0])
     powers = [[e[i] for e in leading if sum(e) == e[i]] for i in range(count)]

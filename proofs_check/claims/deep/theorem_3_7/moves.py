@@ -21,7 +21,7 @@ from proofs_check.claim import Refutation, expect_equal
 
 
 def rescaled(depth: int, base: int = 3) -> None:
-    """Eq. 13 over formal words: matrices of every shape."""
+    """Check Eq. 13 over formal words: for matrices of every shape."""
     x, v, scale = Words.letter("X"), Words.letter("V"), Words.scalar
     attention = [Words.letter(f"A{i}") for i in range(1, depth + 1)]
     changed = [scale(f"c{i}") @ a for i, a in enumerate(attention, start=1)]
@@ -32,12 +32,12 @@ def rescaled(depth: int, base: int = 3) -> None:
 
 
 def _compose(x: Any, attention: list[Any], value: Any, one: Any) -> Any:
-    """The forward pass of a network with these virtual weights."""
+    """Return the forward pass of a network with these virtual weights."""
     return forward(x, [Layer(a, one, one) for a in attention[:-1]] + [Layer(attention[-1], one, value)])
 
 
 def identities(*, quick: bool) -> Iterator[tuple[str, int, int]]:
-    """Names of the identities, with `d_0` and `t`."""
+    """Yield names of the identities, with `d_0` and `t`."""
     shapes = [(2, 1), (2, 2)] if quick else [(2, 1), (2, 2), (2, 3), (3, 1), (3, 2)]
     for name, (d, t) in product(("skew layer", "squares", "swap", "symmetric part", "value zero"), shapes):
         if name != "skew layer" or d == 2:  # one of the two layers is J: its size is two
@@ -46,7 +46,7 @@ def identities(*, quick: bool) -> Iterator[tuple[str, int, int]]:
 
 
 def identity(instance: tuple[str, int, int], faulty: str = "") -> str | None:
-    """Two networks with one function, all entries variables; one row of V~ is enough, rows do not mix."""
+    """Return two networks with one function, all entries variables; one row of V~ is enough, rows do not mix."""
     name, d, t = instance
     sizes = {"M": (d, d), "N": (d, d), "S": (d, d), "R": (d, d), "v": (1, d), "p": (d, 1), "q": (d, 1), "r": (d, 1)}
     ring = PolynomialRing([n for letter, size in (sizes | {"x": (d, t)}).items() for n in entry_names(letter, *size)])

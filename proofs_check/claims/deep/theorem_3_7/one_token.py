@@ -30,7 +30,7 @@ class OneTokenProduct(NamedTuple):
 
 
 def products(*, quick: bool) -> Iterator[OneTokenProduct]:
-    """Weights whose forms are irreducible, reducible, or share factors."""
+    """Yield weights whose forms are irreducible, reducible, or share factors."""
     irreducible, other, three = [[1, 2], [3, 1]], [[1, 1], [0, 2]], [[1, 2, 0], [3, 1, 1], [0, 1, 1]]
     v, a, b = [1, 3], [1, 1], [1, -2]
 
@@ -45,7 +45,7 @@ def products(*, quick: bool) -> Iterator[OneTokenProduct]:
 
 
 def orbits(case: OneTokenProduct, cube_forgotten: bool = False, always_one: bool = False) -> str:
-    """Every way to write the function, each confirmed by its own function, with skew parts added."""
+    """Return every way to write the function, each confirmed by its own function, with skew parts added."""
     network = network_of(case.weights)
     shape = network.architecture(1)
     phi = polynomial_map(shape, network)
@@ -74,7 +74,7 @@ def orbits(case: OneTokenProduct, cube_forgotten: bool = False, always_one: bool
 
 
 def _divisors(factors: Sequence[tuple[Any, int]], degree: int, power: int) -> list[tuple[int, ...]]:
-    """Numbers of factors whose product has this degree and divides, to this power, the product of all."""
+    """Return numbers of factors whose product has this degree and divides, to this power, the product of all."""
     return [
         chosen
         for size in range(1, degree + 1)
@@ -95,7 +95,7 @@ def _coefficient(form: Any, *places: int) -> Any:
 
 
 def _matrix(form: Any, seed: int) -> Any:
-    """A matrix of the quadratic form, with a skew part of its own."""
+    """Return a matrix of the quadratic form, with a skew part of its own."""
     d = len(form.context().gens())
 
     def entry(i: int, j: int) -> Any:

@@ -31,7 +31,7 @@ class Deep(NamedTuple):
 
 
 def deep_weights(*, quick: bool) -> Iterator[Deep]:
-    """Random weights of three layers and four: no width drops before the last, so all ranks are two or more."""
+    """Yield random weights of three layers and four: no width drops before the last, so all ranks are two or more."""
     for (d, depth), seed in product([(2, 3), (3, 3), (2, 4)], range(1 if quick else 5)):
         shape = Architecture((d,) * depth + (1 + seed % 2,), (2 + seed % (d - 1),) * depth, 2)
         random = Weights.random(
@@ -72,7 +72,7 @@ def peeled(instance: Deep, first_rank_one: bool = False, transposed: bool = Fals
 
 
 def _equations(x: Integers, y: Integers, layers: list[Layer]) -> RationalMatrix:
-    """Rows of the linear system in the entries of B, one for each output."""
+    """Return rows of the linear system in the entries of B, one for each output."""
     of = RationalMatrix.of
     output = derivative(Dual(of(np.hstack([x, 0 * x])), of(np.hstack([0 * y, y]))), layers)
     alone, linear = output.value @ of([[1], [0]]), output.tangent @ of([[0], [1]])
@@ -81,7 +81,7 @@ def _equations(x: Integers, y: Integers, layers: list[Layer]) -> RationalMatrix:
 
 
 def _differential(matrix: Any, x: Integers) -> RationalMatrix:
-    """The derivative of X -> X X^T A X, one row for each direction."""
+    """Return the derivative of X -> X X^T A X, one row for each direction."""
     d, of = len(matrix), RationalMatrix.of
     layer = Layer(of(matrix), RationalMatrix.identity(d), RationalMatrix.identity(d))
     directions = np.eye(2 * d, dtype=np.int64).reshape(-1, d, 2)

@@ -30,7 +30,7 @@ from proofs_check.ring_matrices import array_of
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 3.7."""
+    """Yield the steps of Theorem 3.7."""
     value = rational([[1, 2]])
     skew_part = [(a - a.T) / 2 for a in (A1, A2)]
     layers = [layer_of(A1, identity(2)), layer_of(A2, value)]
@@ -115,7 +115,10 @@ def walk() -> Iterator[Step]:
 
 
 def _skew_equations(value: ObjectArray) -> tuple[list[Any], PolynomialRing]:
-    """Coefficient by coefficient, in the unknown skew parts `m J` and `n J`: what makes the functions equal."""
+    """Return equations, one a coefficient, in the unknown skew parts `m J` and `n J`, and their ring.
+
+    They say that the functions are equal.
+    """
     ring, unknowns = PolynomialRing(["m", "n", *BOARD.names]), PolynomialRing(["m", "n"])
     x = array_of([[ring[name] for name in names] for names in ("xr", "ys")])
     zero = ring.constant(0)

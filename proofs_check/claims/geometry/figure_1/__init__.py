@@ -42,12 +42,12 @@ F, G = RING.generators[:3], RING.generators[3:]
 
 
 def hypotheses_hold(a: int, tokens: int) -> bool:
-    """Besides `d = 2`, `d' = 1`."""
+    """Return whether the hypotheses hold, besides `d = 2`, `d' = 1`."""
     return a >= 2 and tokens >= 2
 
 
 def sylvester_resultant() -> Any:
-    """The resultant of two binary quadratic forms with symbolic coefficients, by flint."""
+    """Return the resultant of two binary quadratic forms with symbolic coefficients, by flint."""
     ring = PolynomialRing([*RING.names, "z"])
     z = ring["z"]
     f, g = ((c[0] * z**2 + c[1] * z + c[2]) for c in (ring.generators[:3], ring.generators[3:6]))
@@ -55,13 +55,13 @@ def sylvester_resultant() -> Any:
 
 
 def minors(f: Any, g: Any) -> tuple[Any, Any, Any]:
-    """`p_01, p_02, p_12`; all zero exactly if the forms are proportional."""
+    """Return `p_01, p_02, p_12`; all are zero exactly if the forms are proportional."""
     p01, p02, p12 = (f[i] * g[j] - f[j] * g[i] for i, j in ((0, 1), (0, 2), (1, 2)))
     return p01, p02, p12
 
 
 def equation(a: int, degree: int = 4, sign: int = 1) -> None:
-    """The resultant vanishes on M, symbolic weights, and is irreducible of degree four."""
+    """Check that the resultant vanishes on M, symbolic weights, and is irreducible of degree four."""
     r = sylvester_resultant()
     p01, p02, p12 = minors(F, G)
     if r != p02**2 - sign * p01 * p12:
@@ -85,7 +85,7 @@ def layer_of(a: int, tokens: int) -> Architecture:
 
 
 def hypersurface(instance: tuple[int, int], stated: int = 5) -> str | None:
-    """Dimension 5 in a span of dimension 6, so that the closure is the hypersurface; 4 outside the hypotheses."""
+    """Check dimension 5 in a span of dimension 6, so that the closure is the hypersurface; 4 outside the hypotheses."""
     a, tokens = instance
     inside = hypotheses_hold(a, tokens)
     expect_dimension(certified_dimension(layer_of(a, tokens)), stated if inside else stated - 1)
@@ -93,7 +93,7 @@ def hypersurface(instance: tuple[int, int], stated: int = 5) -> str | None:
 
 
 def singular_locus(_: Any, kept: int = 3) -> None:
-    """The gradient of R vanishes exactly where all minors do, over C; `kept` minors are demanded."""
+    """Check that the gradient of R vanishes exactly where all minors do, over C; `kept` minors are demanded."""
     gradient = [sylvester_resultant().derivative(name) for name in RING.names]
     p = minors(F, G)
     for partial_derivative in gradient:
@@ -105,7 +105,10 @@ def singular_locus(_: Any, kept: int = 3) -> None:
 
 
 def common_factor(_: Any, sign: int = -1) -> None:
-    """Off the singular locus the common factor is rational in the coefficients; on M both discriminants are squares."""
+    """Check that off the singular locus the common factor is rational in the coefficients.
+
+    On M both discriminants are squares.
+    """
     r, (p01, p02, p12) = sylvester_resultant(), minors(F, G)
     for form in (F, G):
         # modulo R each form vanishes at (p02 : -p01) and at (p12 : -p02), one of which is a point if p is not zero
@@ -118,7 +121,10 @@ def common_factor(_: Any, sign: int = -1) -> None:
 
 
 def weights_of(point: list[int]) -> tuple[ObjectArray, ObjectArray, int]:
-    r"""`A` and `V` over $\mathbb{Q}[s]/(s^2 - D)$ for a non-zero point of the hypersurface; real exactly if D >= 0."""
+    r"""Return `A` and `V` over $\mathbb{Q}[s]/(s^2 - D)$, and D, for a non-zero point of the hypersurface.
+
+    They are real exactly if D >= 0.
+    """
     f, g = point[:3], point[3:]
     one, s = INPUTS.constant(1), INPUTS["s"]
     p, q = minors(f, g), f if any(f) else g
@@ -135,7 +141,7 @@ def weights_of(point: list[int]) -> tuple[ObjectArray, ObjectArray, int]:
 
 
 def box(bound: int, all_in_m: bool = False) -> str:
-    """Every integer point of the hypersurface in a box has weights, real or not; outside M exactly as stated."""
+    """Check that integer points of the hypersurface in a box have weights, real or not; outside M exactly as stated."""
     points = np.array(list(product(range(-bound, bound + 1), repeat=6)))
     p01, p02, p12 = minors(points.T[:3], points.T[3:])
     on_it = points[p02**2 == p01 * p12].tolist()
@@ -144,7 +150,7 @@ def box(bound: int, all_in_m: bool = False) -> str:
 
     @cache
     def outputs(k: int, form: tuple[int, ...]) -> list[Any]:
-        """What a form adds to the output at each token: its values at both, times input `k`."""
+        """Return what a form adds to the output at each token: its values at both, times input `k`."""
         total = sum(c * (one + other) for c, one, other in zip(form, *squares, strict=True))
         return [x[k, i] * total for i in range(2)]
 
@@ -173,7 +179,7 @@ def halves(point: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def slice_is_an_umbrella(_: Any, sign: int = 1) -> None:
-    """Both slices, and that two steps with columns take the one of the picture to the umbrella."""
+    """Check both slices, and that two steps with columns take the one of the picture to the umbrella."""
     ring = PolynomialRing(["a", "b", "c"])
     a, b, c = ring.generators
     zero, one = ring.constant(0), ring.constant(1)

@@ -28,7 +28,7 @@ from proofs_check.ring_matrices import determinant
 
 
 def walk() -> Iterator[Step]:
-    """Figure 1."""
+    """Yield the steps of Figure 1."""
     attention, value = rational([[1, 1], [0, 1]]), rational([[1, -1]])
     phi = function_of(layer_of(attention, value))
     forms = quadratic_forms(phi)[0]

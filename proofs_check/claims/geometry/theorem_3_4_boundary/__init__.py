@@ -52,24 +52,27 @@ Stated = Callable[[Any, Any], bool]
 
 
 def hypotheses_hold(d: int, d_out: int, a: int) -> bool:
-    """As printed."""
+    """Return whether the hypotheses hold as printed."""
     return d >= 2 and (a > 1 or d_out > 1)
 
 
 def shapes(*, quick: bool) -> Iterator[Shape]:
-    """Widths `d >= 2` and `d'`; the conjugate pairs have `A` of rank one, and so serve for every `a`."""
+    """Return widths `d >= 2` and `d'`; the conjugate pairs have `A` of rank one, and so serve for every `a`."""
     return product((2, 3) if quick else (2, 3, 4), (1, 2))
 
 
 def conjugate_pair(ring: PolynomialRing, d: int, d_out: int, sign: int) -> tuple[ObjectArray, ObjectArray]:
-    """`A = (h + i eps g) q^T` and `V = v (h + sign i eps g)^T` with symbolic h, g, q, v, eps and a symbol i."""
+    """Return `A = (h + i eps g) q^T` and `V = v (h + sign i eps g)^T` with symbols h, g, q, v, eps and i."""
     h, g = ring.matrix("h", d, 1), ring.matrix("g", d, 1)
     step = array_of([[ring["i"] * ring["eps"]]])
     return (h + g @ step) @ ring.matrix("q", 1, d), ring.matrix("v", d_out, 1) @ (h + sign * (g @ step)).T
 
 
 def conjugate_pairs(shape: Shape, sign: int = -1) -> None:
-    """Real coefficients; all discriminants minus squares; the limit; symbolic in everything."""
+    """Check conjugate pairs, symbolic in everything: real coefficients, discriminants and the limit.
+
+    All discriminants are minus squares.
+    """
     d, d_out = shape
     sizes = [("h", d, 1), ("g", d, 1), ("q", 1, d), ("v", d_out, 1)]
     names = [name for size in sizes for name in entry_names(*size)] + ["eps", "i"]
@@ -93,7 +96,10 @@ def conjugate_pairs(shape: Shape, sign: int = -1) -> None:
 
 
 def squares_on_m(shape: Shape, sign: int = -1) -> None:
-    """On M every discriminant is a square, symbolic real weights: zero or positive, and zero for all only if A || V."""
+    """Check that on M every discriminant is a square, with symbolic real weights.
+
+    It is zero or positive, and zero for all only if A || V.
+    """
     d, d_out = shape
     phi, _, a, v = symbolic_layer(d, d_out)
     array = product_coefficients(phi)
@@ -112,7 +118,7 @@ class Sequence(NamedTuple):
     s: int
 
     def array(self, n: int) -> ObjectArray:
-        """Coefficients of member number `n`, rational numbers; a refutation if they are not real."""
+        """Return coefficients of member number `n`, rational numbers; a refutation if they are not real."""
         d, d_out = len(self.h), len(self.v)
         inputs = entry_names("x", d, 2)
         ring = PolynomialRing(["i", *inputs])
@@ -132,7 +138,7 @@ class Sequence(NamedTuple):
 
 
 def rational_sequences(*, quick: bool) -> Iterator[Sequence]:
-    """Random independent h, g and non-zero q, v; `s = 0` has the limit `A = h q^T, V = v h^T`, `s = 1` the limit 0."""
+    """Yield random independent h, g and non-zero q, v; `s = 0` has the limit `A = h q^T, V = v h^T`, `s = 1` is 0."""
     for d, d_out in [(2, 1), (2, 2), (3, 1)] if quick else [(2, 1), (2, 2), (3, 1), (3, 2), (4, 3)]:
         for seed in range(2 if quick else 6):
             generator = np.random.default_rng([d, d_out, seed])
@@ -143,7 +149,10 @@ def rational_sequences(*, quick: bool) -> Iterator[Sequence]:
 
 
 def outside_and_convergent(sequence: Sequence, limit_in_g: bool = False) -> None:
-    """Members: real, with a negative discriminant, for d = 2, d' = 1 on the hypersurface; the distance to the limit."""
+    """Check that the members are real, with a negative discriminant, and how far they are from the limit.
+
+    For d = 2, d' = 1 they are on the hypersurface.
+    """
     d, d_out = len(sequence.h), len(sequence.v)
     h, g, q, v = (np.array([vector]).T for vector in sequence[:4])
     limit = products_of_linear_forms(h @ q.T, v @ (g if limit_in_g else h).T)
@@ -161,7 +170,7 @@ def outside_and_convergent(sequence: Sequence, limit_in_g: bool = False) -> None
 
 
 def is_limit(attention: Any, value: Any) -> bool:
-    """Whether the function is a limit of points outside M.
+    """Return whether the function is a limit of points outside M.
 
     A positive discriminant shows that it is not, `A = h q^T`, `V = v h^T` or zero that it is, by conjugate pairs.
     """
@@ -183,17 +192,20 @@ def of_rank_one(attention: Any, value: Any) -> bool:
 
 
 def small_weights(*, quick: bool) -> Iterator[Shape]:
-    """Widths; every `A` and `V` with entries -1, 0, 1."""
+    """Return widths; of each every `A` and `V` with entries -1, 0, 1 is taken."""
     return iter(((2, 1),) if quick else ((2, 1), (2, 2)))
 
 
 def entries(rows: int, columns: int) -> list[Any]:
-    """All matrices with entries -1, 0, 1."""
+    """Return all matrices with entries -1, 0, 1."""
     return [np.array(point).reshape(rows, columns) for point in product((-1, 0, 1), repeat=rows * columns)]
 
 
 def only_these(shape: Shape, alpha: int | None = None, stated: Stated = as_stated) -> str:
-    """For all `A`, or for those of rank one, which are products of vectors with such entries."""
+    """Return how many weights give limits: only these do, for all `A`, or for those of rank one.
+
+    The latter are products of vectors with such entries.
+    """
     d, d_out = shape
     attentions = [p @ q for p in entries(d, 1) for q in entries(1, d)] if alpha == 1 else entries(d, d)
     values = entries(d_out, d)
@@ -208,7 +220,10 @@ def only_these(shape: Shape, alpha: int | None = None, stated: Stated = as_state
 
 
 def without_the_printed_hypothesis(d: int, stated: Stated = as_stated) -> str:
-    """`a = d' = 1`: limits of both types, from sequences whose `A` has rank one; no others among small weights."""
+    """Return the finding at `a = d' = 1`: limits of both types, and no others among small weights.
+
+    They are limits of sequences whose `A` has rank one.
+    """
     h, g, q = ([int(i == j) for i in range(d)] for j in (0, 1, 0))
     for s in (0, 1):
         outside_and_convergent(Sequence(h, g, q, [1], s))
@@ -220,7 +235,10 @@ def without_the_printed_hypothesis(d: int, stated: Stated = as_stated) -> str:
 
 
 def width_one(d_out: int, expected: bool = True) -> str:
-    """d = 1: M is the whole linear space, so it has no relative boundary, though A = h q^T, V = v h^T always."""
+    """Return the finding at d = 1: M is the whole linear space, so it has no relative boundary.
+
+    Still A = h q^T, V = v h^T always.
+    """
     phi = one_layer_map(1, d_out, 2)
     found = [str(c.subs({"A_1_1": 1})) for c in product_coefficients(phi).ravel()]
     if (found == list(phi.weight_names[1:])) != expected:

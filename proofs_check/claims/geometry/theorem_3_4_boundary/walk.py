@@ -27,7 +27,7 @@ from proofs_check.ring_matrices import determinant
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 3.4, the boundary; Corollary A.6."""
+    """Yield the steps of Theorem 3.4, the boundary, and Corollary A.6."""
     h, q = rational([[1], [0]]), rational([[1], [2]])
     attention, value = h @ q.T, h.T
     forms = quadratic_forms(function_of(layer_of(attention, value)))[0]

@@ -83,12 +83,18 @@ def corrected_locus(shape: LayerShape, form: NormalForm) -> bool:
 
 
 def locus_outside(shape: LayerShape, form: NormalForm) -> bool:
-    """`d = 1`: nothing. `a = d' = 1`: the forms `p w` are the quadratic forms of rank two at most."""
+    """Return whether a form is singular outside the hypotheses.
+
+    `d = 1`: nothing is. `a = d' = 1`: the forms `p w` are the quadratic forms of rank two at most.
+    """
     return shape.d > 1 and (vanishes(form) or (shape.d > 2 and form.is_square))
 
 
 def changes_linearly(_: None, inverse: bool = False) -> None:
-    """`(g A h, k V g^T)` changes `V x x^T A`, whose entries are the `a_k(x) v_m(x)`, into `k (V y y^T A) h`."""
+    """Check that `(g A h, k V g^T)` changes `V x x^T A` into `k (V y y^T A) h`.
+
+    The entries of the former are the `a_k(x) v_m(x)`.
+    """
     a, v, g, h, k, x = map(Words.letter, "AVghkx")
     y = g.mT @ x
     changed = k @ v @ (g.inverse if inverse else g.mT) @ x @ x.mT @ g @ a @ h
@@ -96,7 +102,7 @@ def changes_linearly(_: None, inverse: bool = False) -> None:
 
 
 def moved(weights: Weights, seed: int) -> Weights:
-    """The weights of `(g A h, k V g^T)` for random invertible `g, h, k`."""
+    """Return the weights of `(g A h, k V g^T)` for random invertible `g, h, k`."""
     (layer,), (d, d_out) = weights.layers, weights.architecture(2).widths
     random = RandomMatrices(seed=seed, bound=3)
     g, h, k = (random.of_rank(n, n, n) for n in (d, d, d_out))
@@ -114,18 +120,18 @@ def inside(*, quick: bool) -> Iterator[LayerShape]:
 
 
 def smooth_parameters(shape: LayerShape) -> bool:
-    """The matrices of rank at most `a` are smooth, but for zero."""
+    """Return whether the matrices of rank at most `a` are smooth, but for zero."""
     return shape.a >= shape.d or shape.a == 1
 
 
 def printed_is_right(shape: LayerShape) -> bool:
-    """The printed locus and the corrected one are the same."""
+    """Return whether the printed locus and the corrected one are the same."""
     return smooth_parameters(shape) or (shape.a == 2 and shape.d_out == 1)
 
 
 @cache
 def points_of(shape: LayerShape) -> list[OrbitPoint]:
-    """One pair of each orbit, as it is and moved along the orbit."""
+    """Return one pair of each orbit, as it is and moved along the orbit."""
     return [
         OrbitPoint(shape, form, weights, measure(weights))
         for seed, form in enumerate(normal_forms(*shape))
@@ -137,7 +143,7 @@ KINDS = {"phi = 0", "critical", "two points in the fiber", "singular", "regular"
 
 
 def kinds(point: OrbitPoint) -> set[str]:
-    """What was computed of it; phi = 0 is not called critical here."""
+    """Return what was computed of it; phi = 0 is not called critical here."""
     found = {label.value for label in point.decided.labels}
     fiber = point.decided.ranks.fiber_points
     if fiber is None:
@@ -146,7 +152,7 @@ def kinds(point: OrbitPoint) -> set[str]:
 
 
 def points(of: Iterable[LayerShape]) -> Iterator[OrbitPoint]:
-    """The points of these shapes.
+    """Yield the points of these shapes.
 
     Raises:
         ProgramError: the hypotheses hold, all points are decided, and a kind of point was not seen.
@@ -160,7 +166,7 @@ def points(of: Iterable[LayerShape]) -> Iterator[OrbitPoint]:
 
 
 def is_singular(point: OrbitPoint) -> bool:
-    """What was decided of it.
+    """Return what was decided of it.
 
     Raises:
         Undecided: nothing was.

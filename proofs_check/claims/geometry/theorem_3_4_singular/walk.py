@@ -26,7 +26,7 @@ from proofs_check.blackboard.step import (
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 3.4, singular points; Corollary A.4."""
+    """Yield the steps of Theorem 3.4, singular points, and Corollary A.4."""
     p, q, w = rational([[1], [0]]), rational([[1], [1]]), rational([[0], [1]])
     here, there = (p @ q.T, w.T), (w @ q.T, p.T)
     phi = function_of(layer_of(*here))

@@ -55,7 +55,7 @@ from proofs_check.visible import up_to_the_first_blind, virtual_of
 
 
 def equation_16(network: Architecture, rescalings: int = 0) -> int:
-    """Eq. 14 without $- l$, or with so many rescalings a layer."""
+    """Return the value of Eq. 14 without $- l$, or with so many rescalings a layer."""
     return equation_14(network) + (1 - rescalings) * network.depth
 
 
@@ -65,7 +65,7 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 
 def sized(quick: bool, normalization: Normalization = SOFTMAX) -> Iterator[Architecture]:
-    """Networks with equal inner widths, whether or not the other hypotheses hold; ranks below and above the widths."""
+    """Yield networks with equal inner widths, other hypotheses holding or not; ranks below and above the widths."""
     for depth in (1, 2, 3):
         for delta, extra_in, extra_out in product((1, 2) if quick else (1, 2, 3), (0, 1), (0, 1)):
             for ranks in product((1, 2, 4) if depth < 3 else (1, 2), repeat=depth):
@@ -83,7 +83,10 @@ def deep(*, quick: bool) -> Iterator[Architecture]:
 
 
 def instances(*, quick: bool) -> Iterator[Architecture]:
-    """At the full size also random shapes with inner widths from four to eight."""
+    """Yield networks where the hypotheses hold.
+
+    At the full size also random shapes with inner widths from four to eight.
+    """
     yield from filter(hypotheses_hold, deep(quick=quick))
     if not quick:
         yield from random_bottlenecks(30, 20261121, fits=hypotheses_hold, normalization=SOFTMAX)
@@ -98,7 +101,7 @@ def check(network: Architecture, formula: Formula = equation_16) -> str | None:
 
 
 def finite_fibers(network: Architecture, rescalings: int = 0) -> None:
-    """An orbit of basis changes has the dimension of the generic fiber of the weights, in which it lies."""
+    """Check that an orbit of basis changes has the dimension of the generic fiber of weights, in which it lies."""
     p = PRIMES[0]
     weights = random_weights(network, np.random.default_rng(0), p)
     orbit = orbit_dimension_at(network, weights, np.random.default_rng(1), p)
@@ -108,7 +111,7 @@ def finite_fibers(network: Architecture, rescalings: int = 0) -> None:
 
 
 def small_shapes(*, quick: bool) -> Iterator[Architecture]:
-    """Bottlenecks, and wider ones: ranks below, at and above the widths."""
+    """Yield bottlenecks, and wider networks: ranks below, at and above the widths."""
     shapes = [((1, 1), (2,)), ((2, 1), (1,)), ((1, 2), (1,)), ((1, 1, 1), (1, 1))]
     if not quick:
         shapes += [
@@ -123,7 +126,7 @@ def small_shapes(*, quick: bool) -> Iterator[Architecture]:
 
 
 def all_small_weights(network: Architecture, keys: Callable[..., list[bytes]] = up_to_the_first_blind) -> str:
-    """Every weight with entries -1, 0, 1: equal functions exactly where the visible virtual weights are equal."""
+    """Check weights with entries -1, 0, 1: equal functions exactly where the visible virtual weights are equal."""
     choices = [small_matrices(*size, (-1, 0, 1)) for _, size in network.weight_shapes()]
     places = np.indices(tuple(map(len, choices))).reshape(len(choices), -1)
     stack = Stack(network, tuple(m[i] for m, i in zip(choices, places, strict=True)))
@@ -137,13 +140,13 @@ def all_small_weights(network: Architecture, keys: Callable[..., list[bytes]] = 
 
 
 def symmetric_parts(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
-    """A fault: of attention matrices only the quadratic form is seen."""
+    """Return a fault: of attention matrices only the quadratic form is seen."""
     *attention, value = virtual
     return up_to_the_first_blind([*(m + m.mT for m in attention), value], tokens, causal)
 
 
 def without_the_last(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
-    """A fault: the last attention matrix is not seen."""
+    """Return a fault: the last attention matrix is not seen."""
     return up_to_the_first_blind([*virtual[:-2], virtual[-1]], tokens, causal)
 
 
@@ -154,14 +157,14 @@ def one_token(*, quick: bool) -> Iterator[Architecture]:
 
 
 def linear_only(network: Architecture, attention: bool = False) -> str:
-    """One token attends to itself with weight one: the function is the linear map V~ of rank delta."""
+    """Check that one token attends to itself with weight one: the function is the linear map V~ of rank delta."""
     d, delta = network.widths, network.widths[1]
     expect_dimension(dimension_by_orbit(network), equation_16(network) if attention else delta * (d[0] + d[-1] - delta))
     return "t >= 2 is needed: at t = 1 the function is the linear map V~, attention matrices are invisible"
 
 
 def narrow(*, quick: bool) -> Iterator[Architecture]:
-    """The input is narrower than the layers behind it."""
+    """Yield networks whose input is narrower than the layers behind it."""
     for widths in [(1, 2, 2), (2, 3, 2), (2, 3, 3)] + ([] if quick else [(1, 3, 3), (2, 4, 3), (2, 3, 3, 3)]):
         for ranks in product((1, 2), repeat=len(widths) - 1):
             yield Architecture(widths, ranks, 2, normalization=SOFTMAX)
@@ -180,7 +183,7 @@ def too_large(network: Architecture, formula: Formula = equation_16) -> str:
 
 
 def narrow_output(*, quick: bool) -> Iterator[Architecture]:
-    """The output is narrower than the layers before it; the last one has many ranks, or one."""
+    """Yield networks whose output is narrower than the layers before it; the last one has many ranks, or one."""
     yield from (Architecture((d, 3, 1), (2, a), 2, normalization=SOFTMAX) for d in (3, 4) for a in (1, 2))
     yield Architecture((5, 4, 1), (1, 1), 2, normalization=SOFTMAX)
     if not quick:
@@ -188,7 +191,7 @@ def narrow_output(*, quick: bool) -> Iterator[Architecture]:
 
 
 def output_may_be_narrow(network: Architecture, everywhere: bool = False) -> str:
-    """Eq. 16 holds below the printed bound as long as the last layer, 2 a_l + d_l forms, sees all of the one before."""
+    """Check that Eq. 16 holds below the printed bound while the last layer, 2 a_l + d_l forms, sees all before."""
     d, rank = network.widths, network.attention_ranks[-1]
     found, stated = dimension_by_orbit(network), equation_16(network)
     if everywhere or d[0] == d[1] or 2 * rank + d[-1] >= d[1]:

@@ -15,7 +15,7 @@ from proofs_check.blackboard.step import Shown, Step, identity, layer_of, must, 
 
 
 def walk() -> Iterator[Step]:
-    """Conjecture 3.10."""
+    """Yield the steps of Conjecture 3.10."""
     x = rational([[1, 0], [1, 2]])
     a1, v1 = rational([[1, 0], [1, 1]]), rational([[1, 1], [0, 1]])
     a2, v2 = rational([[0, 1], [1, 2]]), rational([[2, 0], [1, 1]])
@@ -67,7 +67,7 @@ def walk() -> Iterator[Step]:
 
 
 def single_point() -> Iterator[Step]:
-    """Theorem 1 of docs/softmax-fibers.md, on two layers."""
+    """Yield the steps of Theorem 1 of docs/softmax-fibers.md, on two layers."""
     x1, x2 = rational([2, 1]), rational([0, -1])
     m, y, exp = (x1 + x2) / Fraction(2), x1 - x2, SOFTMAX.taylor
     both = [FIRST, SECOND]

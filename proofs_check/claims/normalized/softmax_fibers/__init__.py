@@ -43,7 +43,7 @@ from proofs_check.visible import Blind, blind, is_skew, shown_layers, two_causal
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 1 of docs/softmax-fibers.md."""
+    """Yield the steps of Theorem 1 of docs/softmax-fibers.md."""
     attention, value = rational([[1, 2], [0, 1]]), rational([[1, 3]])
     skew = rational([[0, 1], [-1, 0]])
     x1, x2 = rational([2, 1]), rational([0, -1])
@@ -68,7 +68,10 @@ def walk() -> Iterator[Step]:
     )
 
     def third_order(mean: ObjectArray, difference: ObjectArray) -> Fraction:
-        """p = 1/2 + T/4 to first order, so the mean moves by (p_1 + p_2 - 1) / 2 = (T_1 + T_2) / 8 times y."""
+        """Return the first term by which the mean of the outputs moves with the attention matrix.
+
+        p = 1/2 + T/4 to first order, so the mean moves by (p_1 + p_2 - 1) / 2 = (T_1 + T_2) / 8 times y.
+        """
         half = difference / Fraction(2)
         term: Fraction = value[0] @ difference * sum(exponents(attention, mean + half, mean - half)) / 8
         return term
@@ -112,7 +115,7 @@ Keys = Callable[..., list[bytes]]
 
 
 def enough(box: VirtualBox) -> int:
-    """A degree in which all that is visible was found; for two tokens without mask that of Theorem 6."""
+    """Return a degree in which all that is visible was found; for two tokens without mask that of Theorem 6."""
     if box.causal:
         return 2 * box.depth + 5
     last = int(2 * 3 ** (box.depth - 1) + 1)
@@ -120,7 +123,7 @@ def enough(box: VirtualBox) -> int:
 
 
 def whole_boxes(*, quick: bool) -> Iterator[VirtualBox]:
-    """All networks with entries -1, 0, 1; of width two and three layers those with 0, 1 and skew ones."""
+    """Yield all networks with entries -1, 0, 1; of width two and three layers those with 0, 1 and skew ones."""
     for tokens, causal in [(2, False), (3, False), (3, True), (4, False)]:
         yield from (VirtualBox(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4)))
         yield VirtualBox(2, 1, tokens, causal)
@@ -138,7 +141,7 @@ def all_functions(box: VirtualBox, keys: Keys = up_to_the_first_blind) -> str:
 
 
 def skew_as_for_two(matrices: Integers, _tokens: int) -> Truths:
-    """A fault: also for three tokens."""
+    """Return a fault: also for three tokens."""
     return is_skew(matrices)
 
 
@@ -158,7 +161,7 @@ def depths(*, quick: bool) -> Iterator[Depths]:
 
 
 def of_all_depths(instance: Depths, keys: Keys = up_to_the_first_blind) -> str:
-    """What a shallower network does not have is like what is hidden."""
+    """Check networks of all depths: what a shallower one does not have is like what is hidden."""
     most = max(map(enough, instance.boxes))
     prints, visible, names = [], list[Hashable](), list[Callable[[], str]]()
     width = max(box.depth for box in instance.boxes) * (instance.boxes[0].width ** 2 + 1) * 8
@@ -172,19 +175,19 @@ def of_all_depths(instance: Depths, keys: Keys = up_to_the_first_blind) -> str:
 
 
 def itself_unseen(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
-    """A fault: the blind layer is not seen itself."""
+    """Return a fault: the blind layer is not seen itself."""
     *attention, value = virtual
     cut = [np.where(blind(m, tokens)[:, None, None], 0, m) for m in attention] if not causal else attention
     return up_to_the_first_blind([*cut, value], tokens, causal)
 
 
 def masked_like_unmasked(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
-    """A fault: a mask changes nothing."""
+    """Return a fault: a mask changes nothing."""
     return up_to_the_first_blind(virtual, tokens, False)
 
 
 def skew_boxes(*, quick: bool) -> Iterator[VirtualBox]:
-    """Two tokens with a mask: lists of zero layers, skew ones and their multiples, and at the full size all others."""
+    """Yield two tokens with a mask: lists of zero layers, skew ones and their multiples; at the full size all."""
     yield VirtualBox(1, 2, 2, True)
     yield VirtualBox(2, 2, 2, True, entries=(-3, -2, -1, 0, 1, 2, 3))
     if not quick:
@@ -194,14 +197,14 @@ def skew_boxes(*, quick: bool) -> Iterator[VirtualBox]:
 
 
 def two_tokens_with_a_mask(box: VirtualBox, keys: Callable[..., list[Hashable]] = two_causal_tokens) -> str:
-    """Where there are multiples, all layers are zero or skew."""
+    """Return the comparison for two tokens under a mask: where there are multiples, layers are zero or skew."""
     virtual = box.virtual(is_skew if max(box.entries) > 1 else None)
     prints = fingerprints(box.stack(virtual), enough(box))
     return compare(prints, keys(virtual), box.name(virtual))
 
 
 def all_differentials(box: VirtualBox, blind: Blind = blind) -> str:
-    """At each of these very weights: the rank is the number of visible ones, and other directions are not felt."""
+    """Return the comparison of ranks at these weights with the numbers of visible ones; nothing else is felt."""
     virtual = box.virtual()
     virtual = [m[~is_zero(virtual[-1])] for m in virtual]
     shown = [*shown_layers(virtual, box.tokens, box.causal, blind), np.ones(len(virtual[0]), dtype=bool)]
@@ -247,7 +250,7 @@ def second_networks(*, quick: bool) -> Iterator[SoftmaxPair]:
 
 
 def same_here_only(pair: SoftmaxPair, restored: bool = False) -> str:
-    """The two are not apart; with the hypothesis back they are."""
+    """Check that the two are not apart; with the hypothesis back they are."""
     for back in (False, True):
         one, other = (n._replace(tokens=3, causal=pair.causal) if back else n for n in pair[:2])
         expect_apart(told_apart(one, other, 8), back and not restored, at=f"{one} and {other}")

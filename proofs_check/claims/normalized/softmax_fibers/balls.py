@@ -33,13 +33,13 @@ SKEW: Matrix = ((0, 1), (-1, 0))
 
 
 def virtual_network(attention: Sequence[Matrix], value: Matrix, tokens: int, causal: bool) -> SmallNetwork:
-    """Virtual weights as they are: inner values are 1."""
+    """Return the network of virtual weights as they are: inner values are 1."""
     one = identity(len(value[0]))
     return SmallNetwork(one, tuple((HeadAV(a, one),) for a in attention), value, tokens, causal, skip=False)
 
 
 def visible(network: SmallNetwork) -> int:
-    """Theorem 1 of docs/softmax-fibers.md, and Theorem 4 for three tokens."""
+    """Return how many matrices are visible (Theorem 1 of docs/softmax-fibers.md, for three tokens Theorem 4)."""
     if is_zero(as_array(network.unembed)):
         return -1
     blind = [not network.causal and is_blind(as_array(h.attention), network.tokens) for (h,) in network.layers]
@@ -47,28 +47,28 @@ def visible(network: SmallNetwork) -> int:
 
 
 def skew_is_always_blind(network: SmallNetwork) -> int:
-    """A fault: also for three tokens."""
+    """Return a fault: also for three tokens."""
     return visible(network._replace(tokens=2))
 
 
 def one_layer_less(network: SmallNetwork) -> int:
-    """A fault: the last visible layer is not."""
+    """Return a fault: the last visible layer is not."""
     return max(visible(network) - 1, min(visible(network), 0))
 
 
 def mask_changes_nothing(network: SmallNetwork) -> int:
-    """A fault: as if there were no mask."""
+    """Return a fault: as if there were no mask."""
     return visible(network._replace(causal=False))
 
 
 @lru_cache(maxsize=2**10)
 def output(network: SmallNetwork, number: int) -> ObjectArray:
-    """In balls, at one of the inputs that all networks of a shape have."""
+    """Return the output in balls, at one of the inputs that all networks of a shape have."""
     return network.balls(points(len(network.embed), network.tokens, number + 1)[number])
 
 
 def told_apart(one: SmallNetwork, other: SmallNetwork, tries: int) -> bool:
-    """Whether balls prove that the outputs differ at one of the first inputs."""
+    """Return whether balls prove that the outputs differ at one of the first inputs."""
     return any(not may_be_equal(output(one, k), output(other, k)) for k in range(tries))
 
 
@@ -82,7 +82,7 @@ class SoftmaxBox(NamedTuple):
     drawn: int
 
     def networks(self) -> Iterator[SmallNetwork]:
-        """Each once."""
+        """Yield each once."""
         if self.width == 1:
             for *numbers, last in product((-1, 0, 1), repeat=self.depth + 1):
                 yield virtual_network([((a,),) for a in numbers], ((last,),), self.tokens, self.causal)
@@ -100,7 +100,7 @@ class SoftmaxBox(NamedTuple):
 
 
 def boxes(*, quick: bool) -> Iterator[SoftmaxBox]:
-    """Up to three layers, two tokens or three, with a mask and without."""
+    """Yield boxes of up to three layers, two tokens or three, with a mask and without."""
     for tokens, causal in [(2, False), (3, False), (3, True)]:
         for depth in (1, 2) if quick else (1, 2, 3):
             yield SoftmaxBox(1, depth, tokens, causal, 0)
@@ -108,7 +108,7 @@ def boxes(*, quick: bool) -> Iterator[SoftmaxBox]:
 
 
 def functions(box: SoftmaxBox, seen: Visible = visible) -> str:
-    """Equal visible weights: never apart. Different ones: apart at one of the inputs."""
+    """Check that equal visible weights are never apart, and different ones are at one of the inputs."""
     groups: dict[Hashable, list[SmallNetwork]] = {}
     for network in box.networks():
         count = seen(network)

@@ -42,7 +42,7 @@ Keys = Callable[[Sequence[Integers]], list[Hashable]]
 
 
 def last_degree(box: VirtualBox) -> int:
-    """Where the last matrix appears for two tokens, a skew one too."""
+    """Return the degree in which the last matrix appears for two tokens, a skew one too."""
     k = order(box.normalization)
     return int((k + 1) * k * (3 ** (box.depth - 1) - 1) + 2 * k + 1)
 
@@ -60,7 +60,7 @@ def boxes(*, quick: bool) -> Iterator[VirtualBox]:
 
 
 def in_hypotheses(virtual: Sequence[Integers]) -> Truths:
-    """`V~` is not zero, and no quadratic form but the last."""
+    """Return where `V~` is not zero, nor any quadratic form but the last."""
     *attention, value = virtual
     good = ~is_zero(value)
     for matrices in attention[:-1]:
@@ -69,25 +69,25 @@ def in_hypotheses(virtual: Sequence[Integers]) -> Truths:
 
 
 def everything(virtual: Sequence[Integers]) -> list[Hashable]:
-    """All virtual weights."""
+    """Return all virtual weights."""
     flat = np.concatenate([m.reshape(len(m), -1) for m in virtual], axis=1)
     return [row.tobytes() for row in flat]
 
 
 def quadratic_forms(virtual: Sequence[Integers]) -> list[Hashable]:
-    """A fault: of attention matrices only these are seen."""
+    """Return a fault: of attention matrices only these are seen."""
     *attention, value = virtual
     return everything([*(m + m.mT for m in attention), value])
 
 
 def without_sign(matrices: Integers) -> Integers:
-    """Each matrix or its negative, the one whose first entry that is not zero is positive, as a row."""
+    """Return each matrix or its negative, the one whose first entry that is not zero is positive, as a row."""
     flat = matrices.reshape(len(matrices), -1)
     return flat * np.sign(np.take_along_axis(flat, (flat != 0).argmax(axis=1)[:, None], axis=1))
 
 
 def up_to_sign(virtual: Sequence[Integers]) -> list[Hashable]:
-    """A fault: the last matrix and its negative are not told apart."""
+    """Return a fault: the last matrix and its negative are not told apart."""
     *before, last, value = virtual
     return everything([*before, without_sign(last), value])
 
@@ -99,7 +99,10 @@ def a_point(box: VirtualBox, keys: Keys = everything) -> str:
 
 
 def differential(box: VirtualBox, last_unseen: bool = False) -> str:
-    """Full rank; if S'(0) = 0 and the last matrix is zero, all but the directions of the last matrix."""
+    """Return the comparison of ranks with the full one.
+
+    If S'(0) = 0 and the last matrix is zero, all but the directions of the last matrix are felt.
+    """
     virtual = box.virtual()
     virtual = [m[in_hypotheses(virtual)] for m in virtual]
     everywhere = np.ones(len(virtual[0]), dtype=bool)
@@ -132,13 +135,13 @@ def skew_layers(*, quick: bool) -> Iterator[SkewLayer]:
 
 
 def odd_exponent(normalization: Normalization, most: int = 24) -> bool:
-    """Whether S(y) S(-y) = S(0)^2, up to this degree: the exponential of an odd function."""
+    """Return whether S(y) S(-y) = S(0)^2, up to this degree: the exponential of an odd function."""
     s = [normalization.taylor(n) for n in range(most + 1)]
     return not any(sum((-1) ** i * s[i] * s[n - i] for i in range(n + 1)) for n in range(2, most + 1, 2))
 
 
 def blind_or_not(layer: SkewLayer, blind: Callable[[Normalization], bool] = odd_exponent) -> str | None:
-    """Whether a layer behind it is seen."""
+    """Return whether a layer behind it is seen."""
     d = len(layer.rows)
     box = VirtualBox(d, 2, 2, normalization=layer.normalization)
     skew, one = np.array(layer.rows), np.eye(d, dtype=np.int64)
@@ -154,7 +157,7 @@ def blind_or_not(layer: SkewLayer, blind: Callable[[Normalization], bool] = odd_
 
 
 def open_boxes(*, quick: bool) -> Iterator[VirtualBox]:
-    """Three tokens without mask, two and three with one: there only softmax is settled."""
+    """Yield three tokens without mask, two and three with one: there only softmax is settled."""
     for normalization in INJECTIVE[1:]:
         if order(normalization) < 5:
             for tokens, causal in [(3, False), (2, True), (3, True)]:
@@ -164,7 +167,7 @@ def open_boxes(*, quick: bool) -> Iterator[VirtualBox]:
 
 
 def as_for_softmax(box: VirtualBox, skew_is_blind: bool = False) -> str:
-    """What Theorems 1 and 4 say of softmax."""
+    """Return what Theorems 1 and 4 say of softmax."""
     virtual = box.virtual()
     tokens = 2 if skew_is_blind else box.tokens
     two = two_causal_tokens(virtual) if box.causal and tokens == 2 else None

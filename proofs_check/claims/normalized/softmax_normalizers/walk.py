@@ -12,7 +12,7 @@ from proofs_check.normalizers import CUBE, EVEN
 
 
 def walk() -> Iterator[Step]:
-    """Corollary 5 of docs/softmax-fibers.md."""
+    """Yield the steps of Corollary 5 of docs/softmax-fibers.md."""
     attention, y, m = FIRST, rational([2, 1]), rational([1, 1])
     x1, x2 = m + y / Fraction(2), m - y / Fraction(2)
     cubes = [[(u @ attention @ x) ** 3 for u in (x1, x2)] for x in (x1, x2)]
@@ -30,7 +30,7 @@ def walk() -> Iterator[Step]:
     )
 
     def linear(mean: ObjectArray, difference: ObjectArray) -> Fraction:
-        """The part of Phi that is linear in the difference: from seven multiples of it, through a polynomial."""
+        """Return the part of Phi that is linear in the difference: from seven multiples of it, through a polynomial."""
         points = [Fraction(n) for n in range(-3, 4) if n]
         values = {
             s: 4

@@ -43,25 +43,25 @@ Shape = tuple[int, int, int]
 
 
 def hypotheses_hold(shape: Shape, score: Score = lambda y: 1 + y) -> bool:
-    """Two tokens or more; S(0) and S'(0) are not zero, as far as a polynomial S of degree one shows it."""
+    """Return whether there are two tokens or more, and S(0), S'(0) are not zero: a line S shows it."""
     return shape[2] >= 2 and score(0) != 0 and score(1) != score(0)
 
 
 def normalized_output(x: ObjectArray, a: ObjectArray, v: ObjectArray, s: Score) -> tuple[list[Any], Any]:
-    """Output token 1 of Eq. 15 as it stands: numerators, one an output coordinate, and the denominator."""
+    """Return output token 1 of Eq. 15 as it stands: numerators, one an output coordinate, and the denominator."""
     tokens = range(x.shape[1])
     scores = [s(x[:, j] @ a @ x[:, 0]) for j in tokens]
     return [sum(scores[j] * (row @ x[:, j]) for j in tokens) for row in v], sum(scores)
 
 
 def symbolic(d: int, d_out: int, t: int) -> tuple[PolynomialRing, ObjectArray, ObjectArray, ObjectArray]:
-    """A ring, and in its variables `X`, `A` and `V`."""
+    """Return a ring, and in its variables `X`, `A` and `V`."""
     ring = PolynomialRing(entry_names("A", d, d) + entry_names("V", d_out, d) + entry_names("x", d, t))
     return ring, ring.matrix("x", d, t), ring.matrix("A", d, d), ring.matrix("V", d_out, d)
 
 
 def crossed(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> list[Any]:
-    """N D' - N' D, all zero exactly if the two rational functions are equal."""
+    """Return N D' - N' D, all zero exactly if the two rational functions are equal."""
     (n, den), (n_prime, den_prime) = one, other
     return [p * den_prime - q * den for p, q in zip(n, n_prime, strict=True)]
 
@@ -73,7 +73,7 @@ def shapes(*, quick: bool) -> Iterator[Shape]:
 
 
 def same_function_same_weights(shape: Shape, constant: bool = True, tokens_counted: int = -1) -> None:
-    """The two identities, symbolic in A, V, A', V' and the first two coefficients of S."""
+    """Check the two identities, symbolic in A, V, A', V' and the first two coefficients of S."""
     d, d_out, t = shape
     sizes = [("A", d, d), ("V", d_out, d), ("B", d, d), ("W", d_out, d)]
     names = [name for size in sizes for name in entry_names(*size)] + ["s0", "s1"]
@@ -114,7 +114,7 @@ def same_function_same_weights(shape: Shape, constant: bool = True, tokens_count
 
 
 def rational_weights(*, quick: bool) -> Iterator[tuple[int, Weights]]:
-    """Exact random weights of every pair of ranks, V not zero."""
+    """Yield exact random weights of every pair of ranks, V not zero."""
     sizes = [(1, 1, 2), (2, 1, 2), (2, 2, 3)] if quick else [(1, 2, 3), (2, 1, 2), (2, 2, 3), (3, 2, 2)]
     for d, d_out, t in filter(hypotheses_hold, sizes):
         shape = Architecture((d, d_out), (d,), t)
@@ -175,14 +175,17 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
 
 
 def finite_fields(*, quick: bool) -> Iterator[Shape]:
-    """`p, d, d'` with t = 2; `p` divides neither `t`, the constant term of the denominator, nor `t - 1`."""
+    """Yield `p, d, d'` with t = 2; `p` divides neither the constant term of the denominator nor `t - 1`."""
     yield from [(3, 1, 1), (3, 1, 2), (3, 2, 1), (5, 1, 2)]
     if not quick:
         yield from [(3, 2, 2), (5, 2, 1), (7, 1, 3)]
 
 
 def every_fiber(instance: Shape, t: int = 2) -> str:
-    """Functions of all weights over GF(p), S(y) = 1 + y, as formal series: those up to degree three differ already."""
+    """Return how many functions all weights over GF(p) give, S(y) = 1 + y, as formal series.
+
+    Those up to degree three differ already.
+    """
     p, d, d_out = instance
     weights = d * d + d_out * d
     ring, x, a, v = symbolic(d, d_out, t)
@@ -205,7 +208,7 @@ def every_fiber(instance: Shape, t: int = 2) -> str:
 
 
 def one_token(shape: Shape, visible: bool = False) -> str:
-    """Just outside the hypotheses: at t = 1 the scores cancel, the function is V x for every A."""
+    """Return the finding just outside: at t = 1 the scores cancel, the function is V x for every A."""
     ring, x, a, v = symbolic(*shape)
     output = normalized_output(x, a, v, lambda y: 1 + y)
     if any(crossed(output, (list((v @ x).ravel()), ring.constant(1)))) != visible:
@@ -214,7 +217,10 @@ def one_token(shape: Shape, visible: bool = False) -> str:
 
 
 def score_without_constant(shape: Shape, score: Score = lambda y: y) -> str:
-    """S(y) = y: the rescaled attention matrix has the same function, so S(0) = 0 is not allowed."""
+    """Return the finding for S(y) = y: the rescaled attention matrix has the same function.
+
+    So S(0) = 0 is not allowed.
+    """
     _, x, a, v = symbolic(*shape)
     if any(crossed(normalized_output(x, a, v, score), normalized_output(x, a + a, v, score))):
         raise Refutation(f"d, d', t = {shape}: (2 A, V) has another function than (A, V)")

@@ -12,7 +12,7 @@ from proofs_check.blackboard.step import Step, must, normalized_network, rationa
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 3.9."""
+    """Yield the steps of Theorem 3.9."""
     attention, value = rational([[1, 2], [3, 1]]), rational([[1, 2]])
     e1, e2, zero = rational([1, 0]), rational([0, 1]), rational([0, 0])
 
@@ -47,7 +47,7 @@ def walk() -> Iterator[Step]:
     )
 
     def share(x1: ObjectArray, x2: ObjectArray) -> Fraction:
-        """The weight of token two in the average, from the output alone."""
+        """Return the weight of token two in the average, from the output alone."""
         first, second = (sum(a * b for a, b in zip(found_v, x, strict=True)) for x in (x1, x2))
         weight: Fraction = (output(x1, x2) - first) / (second - first)
         return weight

@@ -58,7 +58,7 @@ SKEW_FORM: Matrix = ((0, 1), (-1, 0))
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 1."""
+    """Yield the steps of Theorem 1 of docs/transformer-fibers.md."""
     one = small_network((HeadAV(A1, V1), HeadAV(A1, V2)), (HeadAV(A2, V2),))
     other = small_network((HeadAV(A1, plus(V1, V2)), HeadAV(SKEW_FORM, zero(2))), (HeadAV(A2, V2),))
     must(common_streams(one, other), "merged heads are said to be equal")
@@ -103,7 +103,7 @@ Criterion = Callable[[SmallNetwork, SmallNetwork], bool]
 
 
 def made_equal(pair: EqualPair, criterion: Criterion = common_streams) -> Kind:
-    """The pair is one function on both roads, and is said to be, if its kind is covered; the spoiled one is not."""
+    """Check that the pair is one function on both roads, and said to be, if its kind is covered; the spoiled not."""
     inputs = inputs_of(pair.one, 6)
     for other, equal in ((pair.other, True), (pair.spoiled, False)):
         said, differ = criterion(pair.one, other), apart(pair.one, other, inputs)
@@ -127,7 +127,7 @@ class TwoLayerBox(NamedTuple):
     drawn: int
 
     def pairs(self) -> Iterator[tuple[SmallNetwork, SmallNetwork]]:
-        """Pairs; those drawn differ in one or two matrices."""
+        """Yield pairs of networks; those drawn differ in a few matrices."""
         if not self.drawn:
             every = [
                 SmallNetwork(((1,),), ((HeadAV(((a,),), ((b,),)),), (HeadAV(((c,),), ((e,),)),)), ((1,),), *self[:3])
@@ -151,7 +151,7 @@ POOL = (ZERO, ZERO, SKEW, ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 0), (1, 0)),
 
 
 def boxes(*, quick: bool) -> Iterator[TwoLayerBox]:
-    """Both masks, with skips and without."""
+    """Yield both masks, with skips and without."""
     for tokens, causal, skip in product((2, 3), (False, True), (True, False)):
         if not quick or (tokens == 3 and skip):
             yield TwoLayerBox(tokens, causal, skip, 0)
@@ -159,7 +159,7 @@ def boxes(*, quick: bool) -> Iterator[TwoLayerBox]:
 
 
 def outputs_at(number: int, networks: Iterable[SmallNetwork]) -> dict[SmallNetwork, ObjectArray]:
-    """Balls around the outputs of networks of one form at an input; those with inputs of one width side by side."""
+    """Return balls around outputs of networks of one form at an input; those with inputs of one width side by side."""
     found: dict[SmallNetwork, ObjectArray] = {}
     by_width: dict[int, list[SmallNetwork]] = {}
     for network in networks:
@@ -170,7 +170,7 @@ def outputs_at(number: int, networks: Iterable[SmallNetwork]) -> dict[SmallNetwo
 
 
 def never_apart(box: TwoLayerBox, criterion: Criterion = common_streams) -> Tally:
-    """Of all pairs of a box: what is said to be equal is not apart."""
+    """Return a tally of all pairs of a box: what is said to be equal is not apart."""
     pairs = list(box.pairs())
     not_apart = set(range(len(pairs)))
     for number in range(3):
@@ -202,7 +202,7 @@ AT_THE_BASE = partial(common_streams, compared="at S")
 
 
 def traps(*, quick: bool) -> Iterator[Trap]:
-    """One for each fault, and more."""
+    """Yield one for each fault, and more."""
     plus, minus, turn = ((1,),), ((-1,),), ((2,),)
     for tokens, causal in product((2, 3), (False, True)):
         ends = (((1,), (0,)), ((1, 0),), tokens, causal)
@@ -237,7 +237,7 @@ def traps(*, quick: bool) -> Iterator[Trap]:
 
 
 def taken_for_one(trap: Trap, criterion: Criterion = common_streams) -> str:
-    """They are apart, nothing is said, and the fault would say that they are equal."""
+    """Return the finding of a trap: both are apart, nothing is said, and the fault would call them equal."""
     expect_apart(apart(trap.one, trap.other, inputs_of(trap.one, 6)), True, at=f"{trap.one} and {trap.other}")
     if criterion(trap.one, trap.other):
         raise Refutation(f"{trap.one} and {trap.other} are said to be equal, and are not")

@@ -17,13 +17,13 @@ Form = tuple[Any, ...]
 
 
 def column_basis(first: RationalMatrix, *others: RationalMatrix) -> RationalMatrix:
-    """Columns that span what the columns of all of them span."""
+    """Return columns that span what the columns of all of them span."""
     return row_echelon(first.mT.above(*(m.mT for m in others))).rows.mT
 
 
 @lru_cache(maxsize=2**12)  # networks of a box share their matrices
 def on_both(matrix: Matrix, which: int, heights: tuple[int, int]) -> RationalMatrix:
-    """A matrix on the stream of one of the two, as one on both."""
+    """Return a matrix on the stream of one of the two, as one on both."""
     before, behind = (0, heights[1]) if which == 0 else (heights[0], 0)
     return RationalMatrix.of(np.pad(np.array(matrix, dtype=object), (before, behind), constant_values=0))
 
@@ -36,24 +36,24 @@ class Stacked(NamedTuple):
     first: RationalMatrix
 
     def form(self, attention: RationalMatrix, compared: str) -> Form:
-        """The scores that count, of differences of keys."""
+        """Return the scores that count, of differences of keys."""
         if compared == "nowhere":
             return (1,)
         queries = self.columns if compared == "everywhere" else self.first
         return (self.differences.mT @ attention @ queries).sort_key()
 
     def is_skew(self, attention: RationalMatrix) -> bool:
-        """Whether the form is, on `D`."""
+        """Return whether the form is, on `D`."""
         return not self.differences.mT @ (attention + attention.mT) @ self.differences
 
 
 def opposite(form: Form) -> Form:
-    """`-M`."""
+    """Return `-M`."""
     return tuple(-x for x in form)
 
 
 def lowest_first(network: SmallNetwork) -> list[tuple[HeadAV, ...]]:
-    """The layers; with skips those that write nothing are the identity, and come last."""
+    """Return the layers; with skips those that write nothing are the identity, and come last."""
     writes = [any(any(map(any, head.value)) for head in heads) or not network.skip for heads in network.layers]
     order = sorted(range(len(writes)), key=lambda i: not writes[i])
     return [network.layers[i] for i in order]
@@ -68,7 +68,7 @@ def common_streams(
     mean_stays: bool = False,
     compared: str = "everywhere",
 ) -> bool:
-    """Theorem 1: whether it says that the two functions are equal.
+    """Return whether Theorem 1 says that the two functions are equal.
 
     Args:
         one, other: of one form, with the same tokens, mask, skip and number of layers.
@@ -109,5 +109,5 @@ def common_streams(
 
 
 def inputs_of(network: SmallNetwork, number: int) -> list[ObjectArray]:
-    """The same for all networks of one input."""
+    """Return the same for all networks of one input."""
     return points(len(network.embed[0]), network.tokens, number)

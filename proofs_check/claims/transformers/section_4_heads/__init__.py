@@ -53,14 +53,14 @@ def all_heads_free(shape: Shape) -> int:
 
 
 def by_rows(shape: Shape) -> int:
-    """All of the quadratic forms: `d` to each of the `c` output rows that the heads can fill."""
+    """Return all of the quadratic forms: `d` to each of the `c` output rows that the heads can fill."""
     d, d_out, _, h, b = shape
     c = min(d_out, h * b)
     return c * (d_out - c) + c * d * d * (d + 1) // 2
 
 
 def by_rank(shape: Shape) -> int:
-    """Forms as a matrix of `d d'` by `d (d+1) / 2`, of rank at most `h alpha b`."""
+    """Return forms as a matrix of `d d'` by `d (d+1) / 2`, of rank at most `h alpha b`."""
     d, d_out, a, h, b = shape
     rows, columns = d * d_out, d * (d + 1) // 2
     rank = min(rows, columns, h * a * b)
@@ -68,7 +68,7 @@ def by_rank(shape: Shape) -> int:
 
 
 def by_products(shape: Shape) -> int:
-    """The sum of all `A (x) V` as a matrix of `d^2` by `d d'`, of rank at most `h`: heads that mix."""
+    """Return the sum of all `A (x) V` as a matrix of `d^2` by `d d'`, of rank at most `h`: heads that mix."""
     d, d_out, _, h, _ = shape
     rank = min(h, d * d, d * d_out)
     return rank * (d * d + d * d_out - rank)
@@ -79,7 +79,7 @@ def rescaled_heads(shape: Shape) -> int:
 
 
 def count_of(shape: Shape) -> int:
-    """Neither of the two bounds by forms."""
+    """Return the count without either of the two bounds by forms."""
     return min(rescaled_heads(shape), by_products(shape))
 
 
@@ -91,7 +91,7 @@ def formula(shape: Shape, mixing: bool = True, low_rank: bool = True) -> int:
 
 
 def one_output(shape: Shape, syzygies: bool = True, pairs: bool = True) -> int:
-    """For `d' = 1`: `d` forms in the ideal of `h` linear ones, or fewer if the ranks do not allow so many."""
+    """Return the count for `d' = 1`: `d` forms in the ideal of `h` linear ones, or fewer if ranks allow fewer."""
     d, _, a, h, _ = shape
     k = min(h, d)
     ideal = k * (d - k) + d * (k * d - k * (k - 1) // 2 if syzygies else k * d)
@@ -119,7 +119,7 @@ def bounds(shape: Shape) -> ProvedBounds:
 
 
 def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[tuple[int, int, int]]:
-    """`d, d'` and the largest number of heads: one piece of the map each."""
+    """Return `d, d'` and the largest number of heads: one piece of the map each."""
     widths = (1, 2, 3) if quick else (1, 2, 3, 4)
     return [
         (d, d_out, (2 if d > 2 else 4) if quick else {3: 5, 4: 2}.get(d, 7))
@@ -128,7 +128,7 @@ def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[tuple[int, in
 
 
 def territory(block: tuple[int, int, int], stated: Formula = formula) -> str:
-    """All ranks and numbers of heads: each shape must be certified, and as stated; what is undecided is listed."""
+    """Check all ranks and numbers of heads: each shape must be certified, and as stated; others are listed."""
     d, d_out, most = block
     every, undecided = list(shapes(*block)), []
     for shape in every:
@@ -145,7 +145,7 @@ def territory(block: tuple[int, int, int], stated: Formula = formula) -> str:
 def random_layers(
     quick: bool, outputs: Range = (2, 8), normalization: Normalization | None = None
 ) -> Iterator[Architecture]:
-    """Beyond the blocks: widths up to eight, all ranks, two to six heads, two to four tokens."""
+    """Return random layers beyond the blocks: widths up to eight, all ranks, up to six heads and four tokens."""
 
     def draw(dice: Dice) -> Architecture | None:
         d, d_out = dice.number((2, 8)), dice.number(outputs)
@@ -170,13 +170,13 @@ def certified(network: Architecture, stated: Formula = formula) -> None:
 
 
 def count_at_h(shape: Shape) -> int:
-    """As if there were no dependent heads."""
+    """Return the count as if there were no dependent heads."""
     d, d_out, _, h, _ = shape
     return min(formula(shape), h * (d * d + d * d_out - h))
 
 
 def past_the_top(shape: Shape, stated: Formula = count_at_h) -> str:
-    """The count of matrices of rank `h` falls again once `h` is more than a rank can be."""
+    """Check that the count of matrices of rank `h` falls again once `h` is more than a rank can be."""
     found = certified_dimension(network_of(shape))
     expect_more(ProvedBounds.of(found), stated(shape), at=network_of(shape))
     return (
@@ -186,7 +186,7 @@ def past_the_top(shape: Shape, stated: Formula = count_at_h) -> str:
 
 
 def exception(shape: Shape, stated: Formula = formula) -> str:
-    """Where the first formula that comes to mind, capped by rows alone, is one too large."""
+    """Return the finding where the first formula that comes to mind, capped by rows alone, is one too large."""
     expect_value(bounds(shape), stated(shape), at=network_of(shape))
     return (
         f"d, d', a, h, b = {shape}: {stated(shape)}, one less than the span of the rows, {by_rows(shape)}: "
@@ -195,7 +195,7 @@ def exception(shape: Shape, stated: Formula = formula) -> str:
 
 
 def permuted(heads: int, parts: str = "QKV") -> None:
-    """Any permutation of whole heads, over formal words, for any pattern of the scores."""
+    """Check any permutation of whole heads, over formal words, for any pattern of the scores."""
     for form in (LIGHTNING, Form(lambda s: Words.letter(f"pattern({s})"), skip=True)):
         layer = [Layer(*(Words.letter(f"{letter}{h}") for letter in "QKV")) for h in range(heads)]
         x = Words.letter("X")
@@ -209,7 +209,7 @@ def permuted(heads: int, parts: str = "QKV") -> None:
 
 
 def mixed(heads: int, back: int = -1) -> str:
-    """A_1 + c A_2 with V_2 - c V_1: the same sum, for lightning scores."""
+    """Return the finding that A_1 + c A_2 with V_2 - c V_1 is the same sum, for lightning scores."""
     one, c, x = Words.identity(), Words.scalar("c"), Words.letter("X")
     minus_c = Words(frozenset((key, back * n) for key, n in c.terms))
     a, v = ([Words.letter(f"{letter}{h}") for h in range(heads)] for letter in "AV")

@@ -11,7 +11,7 @@ from proofs_check.claims.transformers.section_4_skip import A1, A2, V1, V2, head
 
 
 def walk() -> Iterator[Step]:
-    """Several heads."""
+    """Yield the steps for several heads."""
     together = heads_output((A1, V1), (A2, V2))
     must((together == heads_output((A2, V2), (A1, V1))).all(), "the same function in the other order")
     yield Step(

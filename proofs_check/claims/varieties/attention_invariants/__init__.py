@@ -58,14 +58,14 @@ class Slices:
         self.output = forward(self.ring.matrix("x", d, tokens), [Layer(query, key, self.value)])[0, 0]
 
     def y(self, a: int, b: int, c: int, tokens: tuple[int, int, int] = (2, 2, 1)) -> Any:
-        """The coefficient of the product of three inputs over the number of its orders: a derivative."""
+        """Return the coefficient of the product of three inputs over the number of its orders: a derivative."""
         result = self.output
         for coordinate, token in zip((a, b, c), tokens, strict=True):
             result = result.derivative(f"x_{coordinate + 1}_{token}")
         return result / (6 if len(set(tokens)) == 1 else 2)
 
     def flattening(self) -> ObjectArray:
-        """Rows are pairs `a <= b`, columns are `l`."""
+        """Return a matrix with a row for each pair `a <= b` and a column for each `l`."""
         pairs = list(combinations_with_replacement(range(self.d), 2))
         return array_of([[self.y(*pair, c) for c in range(self.d)] for pair in pairs])
 
@@ -75,7 +75,10 @@ def demand_zero(value: Any, at: str) -> None:
 
 
 def linear(shape: Shape, factor: int = 1) -> None:
-    """Tokens two and three alike; and the coefficients in token one alone are sums over the places of `l`."""
+    """Check that tokens two and three are alike; and that coefficients in token one alone are sums.
+
+    The sums are over the places of `l`.
+    """
     d, a = shape
     layer = Slices(d, a, tokens=3)
     for i, j, k in product(range(d), repeat=3):
@@ -101,7 +104,7 @@ def low_rank(shape: Shape, more: int = 1) -> None:
 
 
 def model_matrix(d: int, half: Fraction) -> ObjectArray:
-    r"""$\Phi(v)$: the products of `v` with the coordinates, made symmetric by `half`."""
+    r"""Return $\Phi(v)$: the products of `v` with the coordinates, made symmetric by `half`."""
     ring = PolynomialRing([f"v_{i}" for i in range(d)])
     pairs = list(combinations_with_replacement(range(d), 2))
 
@@ -113,7 +116,7 @@ def model_matrix(d: int, half: Fraction) -> ObjectArray:
 
 
 def syzygies(shape: Shape, half: Fraction = Fraction(1, 2)) -> None:
-    """Relations that hold for the minors of the model matrix hold for those of the flattening."""
+    """Check that relations of the minors of the model matrix hold for those of the flattening."""
     d, a = shape
     of_model = [minor.to_dict() for minor in minors(model_matrix(d, half), d)]
     monomials = sorted({m for terms in of_model for m in terms})
@@ -128,13 +131,13 @@ def syzygies(shape: Shape, half: Fraction = Fraction(1, 2)) -> None:
 
 
 def acyclic(alpha: tuple[int, ...]) -> list[int]:
-    """A map of the places to themselves that takes `i` as a value `alpha_i` times, and fixes every value it takes."""
+    """Return a map of places to themselves that takes `i` as a value `alpha_i` times, and fixes every such value."""
     spare = [i for i, n in enumerate(alpha) for _ in range(n - 1)]
     return [i if n else spare.pop(0) for i, n in enumerate(alpha)]
 
 
 def veronese(instance: tuple[int, int, int], doubled: int = 2) -> None:
-    """Products of two of the minors depend on the sum of their exponents only."""
+    """Check that products of two of the minors depend on the sum of their exponents only."""
     d, a, r = instance
     layer = Slices(d, a)
     exponents = [alpha for alpha in product(range(r + 1), repeat=r) if sum(alpha) == r]
@@ -155,7 +158,7 @@ def veronese(instance: tuple[int, int, int], doubled: int = 2) -> None:
 
 
 def resultants(shape: Shape, middle: int = 1) -> None:
-    """The resultant of two slices on two lines: along coordinates, and a general one."""
+    """Check the resultant of two slices on two lines: along coordinates, and a general one."""
     d, a = shape
     layer = Slices(d, a)
     lines = [(np.eye(d, dtype=int)[0], np.eye(d, dtype=int)[1]), (np.arange(1, d + 1), np.arange(d) ** 2 - 1)]
@@ -181,12 +184,15 @@ def one_token_low_rank(shape: Shape, more: int = 2) -> None:
 
 
 def lie_flattening(layer: Slices, vector: Any) -> Any:
-    """The directional derivative of the cubic form along a linear vector field."""
+    """Return the directional derivative of the cubic form along a linear vector field."""
     return sum(layer.output.derivative(f"x_{i + 1}_1") * vector[i] for i in range(layer.d))
 
 
 def stabilizer(d: int, forget: bool = False) -> None:
-    """For `d >= 3` a traceless `B`, not zero, with no effect on the cubic form: the columns are dependent."""
+    """Check for `d >= 3` a traceless `B`, not zero, with no effect on the cubic form.
+
+    So the columns are dependent.
+    """
     layer = Slices(d, d, tokens=1)
     ring = layer.ring
     query, key = ring.matrix("Q", d, d), ring.matrix("K", d, d)
@@ -211,7 +217,7 @@ def stabilizer(d: int, forget: bool = False) -> None:
 
 
 def chow_minors(weights: tuple[Any, Any]) -> None:
-    """At `d = 2`: the 3 x 3 minors at a function of the layer, exact numbers."""
+    """Check that the 3 x 3 minors vanish at a function of the layer, at `d = 2`, in exact numbers."""
     attention, value = (np.array(m, dtype=object) for m in weights)
     for minor in minors(flattening_at(attention, value), 3):
         if minor:
@@ -221,7 +227,7 @@ def chow_minors(weights: tuple[Any, Any]) -> None:
 
 
 def shapes(quick: bool, least: int = 2, below: bool = False, two: bool = False) -> Iterator[Shape]:
-    """`d` and `a`; with `below`, `a < d` only."""
+    """Yield `d` and `a`; with `below`, only those with `a < d`."""
     for d in (2, 3):
         for a in range(1, d + 1):
             if d >= least and (a < d or not below) and not (quick and two and (d, a) == (3, 3)):

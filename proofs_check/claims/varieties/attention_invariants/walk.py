@@ -18,7 +18,7 @@ from proofs_check.ring_matrices import array_of, determinant, minors
 
 
 def flattening_at(attention: ObjectArray, value: ObjectArray) -> ObjectArray:
-    """At `d = 2`: the derivatives along three traceless matrices, in the monomials of degree three."""
+    """Return the derivatives along three traceless matrices, by monomials of degree three, at `d = 2`."""
     ring = PolynomialRing(["x_1_1", "x_2_1"])
     x = ring.matrix("x", 2, 1)
     one = np.eye(2, dtype=int).astype(object)
@@ -30,7 +30,7 @@ def flattening_at(attention: ObjectArray, value: ObjectArray) -> ObjectArray:
 
 
 def walk() -> Iterator[Step]:
-    """Equations of one layer, and one family that needs three coordinates."""
+    """Yield the steps for equations of one layer, and for one family that needs three coordinates."""
     ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
     products = general_coefficients(ring.matrix("a", 2, 2), ring.matrix("v", 1, 2))
     yield Step(

@@ -51,7 +51,10 @@ def one_term_less(quantity: Quantity) -> Quantity:
 
 
 def other_factor(quantity: Quantity) -> Quantity:
-    """`Q K^T`-like products, symmetric and not: what belongs to rotations and not to symmetric generators."""
+    """Return a quantity with `Q K^T`-like products: it belongs to rotations, not to symmetric generators.
+
+    The products are symmetric and not.
+    """
     first, last = quantity.terms[0], quantity.terms[-1]
     if first.left == last.left or first.form != last.form or quantity.kind is not MatrixKind.SYMMETRIC:
         return wrong_sign(quantity)
@@ -127,7 +130,7 @@ def _inner(ring: PolynomialRing, left: list[Any], right: list[Any]) -> Any:
 
 
 def symmetric_of_rank(a: int, n: int) -> int:
-    """Dimension of the symmetric `a x a` matrices of rank at most `n`."""
+    """Return the dimension of the symmetric `a x a` matrices of rank at most `n`."""
     m = min(a, n)
     return m * a - m * (m - 1) // 2
 
@@ -147,7 +150,7 @@ def lightning_count(network: Architecture) -> int:
 
 
 def any_rank(network: Architecture) -> int:
-    """As if `Q Q^T - K K^T` could have any rank."""
+    """Return the count as if `Q Q^T - K K^T` could have any rank."""
     (a,) = network.attention_ranks
     b = network.value_ranks[0] if network.value_ranks is not None else 0
     more = 1 if network.normalization is None else 0
@@ -206,7 +209,7 @@ def deep_networks(*, quick: bool) -> Iterator[Architecture]:
 
 
 def all_are_listed(network: Architecture, less: int = 0) -> None:
-    """The number of all kept quantities is the number of independent ones among the moments."""
+    """Check that the number of all kept quantities is the number of independent ones among the moments."""
     found = conserved_quantities(network)
     expect_value(ProvedBounds(found.lower, found.upper), found.listed - less, network)
 

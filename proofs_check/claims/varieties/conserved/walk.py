@@ -14,7 +14,7 @@ X, C = rational([[1, 2], [1, -1]]), rational([[1, 0], [0, 2]])
 
 
 def walk() -> Iterator[Step]:
-    """A gradient, and matrices that do not change along it."""
+    """Yield a gradient, and matrices that do not change along it."""
     query, key, value = weight_gradients([Layer(Q, K, V)], X, C)
     yield Step(
         "One step of training",
