@@ -161,7 +161,7 @@ def cases(kind: Kind, d: int, layers: int, folder: Path) -> Iterator[Case]:
         yield Case("canonical", (paths[0], *options))
 
 
-def asked(checkout: Path, case: Case, limit: float) -> str:
+def measured_cell(checkout: Path, case: Case, limit: float) -> str:
     """Return one cell: exit code, seconds, memory; or why not."""
     words = [sys.executable, "-m", "lightning_cli", case.command.split()[0], *case.files]
     found = run(words, checkout, environment(checkout, COLUMNS="200"), limit)
@@ -232,7 +232,7 @@ def main() -> int:
         for d, layers in shapes:
             with tempfile.TemporaryDirectory() as folder:
                 for case in (c for c in cases(kind, d, layers, Path(folder)) if given.only in c.command):
-                    cells = [asked(checkout, case, given.limit) for checkout in there]
+                    cells = [measured_cell(checkout, case, given.limit) for checkout in there]
                     print(f"{kind.name:16} d={d:<4} l={layers} {case.command:14}", " | ".join(cells), flush=True)
     return 0
 

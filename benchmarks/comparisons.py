@@ -59,7 +59,7 @@ ROWS = [
 ]
 
 
-def unimodular(n: int, source: random.Random) -> Any:
+def random_unimodular(n: int, source: random.Random) -> Any:
     """Return a random integer matrix of determinant 1 with small entries."""
     result = np.eye(n, dtype=int)
     for _ in range(2 * n):
@@ -72,16 +72,16 @@ def moved(weights: Weights, shape: Architecture, source: random.Random) -> Weigh
     """Return the same function, by other weights."""
     layers = range(1, shape.depth + 1)
     if shape.heads == 1:
-        group = {i: unimodular(shape.attention_ranks[i - 1], source) for i in layers}
+        group = {i: random_unimodular(shape.attention_ranks[i - 1], source) for i in layers}
         return transform(
-            weights, query_key=group, between={i: unimodular(shape.widths[i], source) for i in layers[:-1]}
+            weights, query_key=group, between={i: random_unimodular(shape.widths[i], source) for i in layers[:-1]}
         )
     heads = {f"{i}.{h}": shape.attention_ranks[i - 1] for i in layers for h in range(1, shape.heads + 1)}
     order = list(range(1, shape.heads + 1))
     return transform(
         weights,
-        query_key={name: unimodular(a, source) for name, a in heads.items()},
-        value_output={name: unimodular(a, source) for name, a in heads.items()},
+        query_key={name: random_unimodular(a, source) for name, a in heads.items()},
+        value_output={name: random_unimodular(a, source) for name, a in heads.items()},
         heads={i: source.sample(order, len(order)) for i in layers},
     )
 

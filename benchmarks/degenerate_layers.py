@@ -23,7 +23,7 @@ from lightning_sym import TooLarge, Weights, learning_coefficient, polynomial_co
 Rows = list[list[int]]
 
 
-def matrix(draw: random.Random, rows: int, columns: int) -> Rows:
+def random_matrix(draw: random.Random, rows: int, columns: int) -> Rows:
     """Return a random integer matrix: full, zero, of rank one, or with small entries."""
     kind = draw.choice(["full", "zero", "one", "small", "small"])
     if kind == "one":
@@ -36,7 +36,7 @@ def matrix(draw: random.Random, rows: int, columns: int) -> Rows:
 def layer(draw: random.Random) -> tuple[dict[str, Rows], int]:
     """Return one layer, and its tokens; values and keys are multiples of one form in a third of them."""
     d, out, a = (draw.choice([1, 2, 2]) for _ in range(3))
-    own = {"Q1": matrix(draw, a, d), "K1": matrix(draw, a, d), "V1": matrix(draw, out, d)}
+    own = {"Q1": random_matrix(draw, a, d), "K1": random_matrix(draw, a, d), "V1": random_matrix(draw, out, d)}
     if draw.random() < 0.33:
         form = [draw.choice([0, 1, 1, 2]) for _ in range(d)]
         own["K1"] = [[k * x for x in form] for k in [draw.randint(-1, 1) for _ in range(a)]]

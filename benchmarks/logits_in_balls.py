@@ -88,7 +88,7 @@ class Timed:
         return self._timed(lambda: self.of.block(layer))
 
 
-def seconds(checkpoint: Timed, work: Callable[[], T]) -> tuple[float, T]:
+def processor_seconds(checkpoint: Timed, work: Callable[[], T]) -> tuple[float, T]:
     """Return the processor's seconds for the work, without those for making weights, and what it returned."""
     start, before = time.process_time(), checkpoint.seconds
     found = work()
@@ -98,12 +98,12 @@ def seconds(checkpoint: Timed, work: Callable[[], T]) -> tuple[float, T]:
 def report(given: Checkpoint, ids: list[int]) -> None:
     """Print one line for each question."""
     checkpoint = Timed(given)
-    plain, floats = seconds(checkpoint, lambda: plain_logits(checkpoint, np.array(ids)))
-    ours, balls = seconds(checkpoint, lambda: logits(checkpoint, ids))
+    plain, floats = processor_seconds(checkpoint, lambda: plain_logits(checkpoint, np.array(ids)))
+    ours, balls = processor_seconds(checkpoint, lambda: logits(checkpoint, ids))
     print(f"{checkpoint.name}: {len(ids)} tokens")
     print(f"  float64  {plain:6.1f} s, off by at most {np.abs(floats.T - balls.middle).max():.1e}")
     print(f"  balls    {ours:6.1f} s, {ours / plain:.0f} times that; radii at most {balls.radius.max():.1e}")
-    both, found = seconds(checkpoint, lambda: compare_logits(checkpoint, checkpoint, ids))
+    both, found = processor_seconds(checkpoint, lambda: compare_logits(checkpoint, checkpoint, ids))
     print(f"  compared {both:6.1f} s: with itself, bound {float(found.bound):.0e}")
     print(f"  peak     {peak() / 2**30:6.2f} GiB, weights of the layer included", flush=True)
 

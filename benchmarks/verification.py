@@ -36,7 +36,7 @@ def checker(path: Path, name: str) -> ModuleType:
     return module
 
 
-def seconds(module: ModuleType, path: Path) -> float | None:
+def processor_seconds(module: ModuleType, path: Path) -> float | None:
     """Return the processor's seconds to read and check one file; `None` if it is rejected."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
@@ -60,7 +60,7 @@ def main() -> None:
             document = dimension_certificate(result)
             write_certificate(path, document)
             made = time.process_time() - start
-            times = [[seconds(module, path) for module in checkers] for _ in range(3)]
+            times = [[processor_seconds(module, path) for module in checkers] for _ in range(3)]
             best = [min((x for x in each if x is not None), default=None) for each in zip(*times, strict=True)]
             if best[0] is None:
                 raise SystemExit(f"the certificate of {network} was rejected")

@@ -51,7 +51,7 @@ def random_shape(generator: random.Random, largest: int) -> Architecture:
     return Architecture(tuple(widths[:1] * (depth + 1) if skip else widths), ranks, generator.randint(1, 5), **options)
 
 
-def plain(shape: Architecture) -> Architecture:
+def without_options(shape: Architecture) -> Architecture:
     """Return the shape without its options, as some questions need it."""
     return Architecture(shape.widths, shape.attention_ranks, shape.tokens)
 
@@ -123,7 +123,7 @@ def main() -> int:
         generator, rows = random.Random(given.seed), []
         for _ in range(given.count):
             shape = random_shape(generator, given.largest)
-            shape = plain(shape) if QUESTIONS[name].only_plain else shape
+            shape = without_options(shape) if QUESTIONS[name].only_plain else shape
             answers = processes.Queue()
             child = processes.Process(
                 target=ask, args=(name, shape, given.work, given.degree, given.address_space, answers)

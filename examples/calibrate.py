@@ -121,7 +121,7 @@ def squares(parts):
     return sum((part**2).flatten(1).sum(1) for part in parts)
 
 
-def walk(case, given, rate, steps):
+def langevin_walk(case, given, rate, steps):
     """Return the mean loss of each chain of Langevin steps, and how often Metropolis would accept a step.
 
     All chains walk at once.
@@ -159,12 +159,12 @@ def walk(case, given, rate, steps):
 def chosen_rate(case, given):
     """Return the rate that is asked for, or the first of 1e-2, 3e-3, 1e-3, ... whose steps Metropolis would accept."""
     rates = (each * 10.0**power for power in range(-2, -9, -1) for each in (1.0, 0.3))
-    return given.rate or next((rate for rate in rates if walk(case, given, rate, PILOT)[1] > ACCEPTED), 1e-9)
+    return given.rate or next((rate for rate in rates if langevin_walk(case, given, rate, PILOT)[1] > ACCEPTED), 1e-9)
 
 
 def sgld(case, given, rate):
     """Return an estimate for each chain, from plain Langevin steps."""
-    return (given.nbeta * walk(case, given, rate, given.steps)[0]).tolist()
+    return (given.nbeta * langevin_walk(case, given, rate, given.steps)[0]).tolist()
 
 
 def devinterp(case, given, rate):

@@ -32,7 +32,7 @@ QUICK = 30
 """Networks a kind of `--quick`."""
 
 
-def asked(sides: list[Side], shared: Corpus, folder: Path, limits: Limits, workers: int) -> None:
+def ask_corpus(sides: list[Side], shared: Corpus, folder: Path, limits: Limits, workers: int) -> None:
     """Ask the sides that are checkouts all of the corpus, group by group, some groups side by side."""
     shared.written(folder)
     jobs = [(side, group) for group in shared.groups for side in sides if side.checkout is not None]
@@ -144,7 +144,7 @@ def run(given: argparse.Namespace, folder: Path) -> int:
         shared = corpus(sides[0].checkout, count, tuple(given.only or PARTS), quick=given.quick)
     work = folder / "asked"
     limits = Limits(int(given.memory * 2**30), given.seconds)
-    asked(sides, shared, work, limits, given.workers)
+    ask_corpus(sides, shared, work, limits, given.workers)
     if given.record:
         sides[0].corpus = shared
         write_record(sides[0], given.record)

@@ -88,7 +88,7 @@ def decoder_of(one: MadeCheckpoint) -> Decoder:
     )  # fmt: skip
 
 
-def shapes(count: int, source: np.random.Generator, kinds: Sequence[str], most: int, done: Path) -> Counter[str]:
+def dimensions(count: int, source: np.random.Generator, kinds: Sequence[str], most: int, done: Path) -> Counter[str]:
     """Count dimensions against ranks, until so many distinct shapes are certified; each is a line of the file.
 
     Shapes that stand in the file are not drawn again, so that runs in portions add up.
@@ -160,7 +160,7 @@ def changed(one: MadeCheckpoint, source: np.random.Generator) -> tuple[str, Made
     return f"one number of {name}", with_block(one, layer, **{name: array})
 
 
-def pairs(count: int, source: np.random.Generator, kinds: Sequence[str]) -> Counter[str]:
+def verdicts_on_pairs(count: int, source: np.random.Generator, kinds: Sequence[str]) -> Counter[str]:
     """Return what was told of rewritten pairs, and of changed ones."""
     told: Counter[str] = Counter()
     while sum(told.values()) < count:
@@ -237,8 +237,8 @@ def main() -> None:
     asked = parser.parse_args()
     kinds = asked.kinds.split(",")
     for name, run in (
-        ("shapes", lambda source: shapes(asked.shapes, source, kinds, asked.most, asked.done)),
-        ("pairs", lambda source: pairs(asked.pairs, source, kinds)),
+        ("shapes", lambda source: dimensions(asked.shapes, source, kinds, asked.most, asked.done)),
+        ("pairs", lambda source: verdicts_on_pairs(asked.pairs, source, kinds)),
     ):
         start = time.process_time()
         told = run(np.random.default_rng(asked.seed))

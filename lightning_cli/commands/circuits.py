@@ -113,7 +113,7 @@ FINGERPRINT = json_answer(
 )
 
 
-def _said(found: comparisons.FingerprintComparison) -> str:
+def _answer_in_a_word(found: comparisons.FingerprintComparison) -> str:
     """Return the answer in one word."""
     return "different" if found.different else "identical" if found.identical else "no_difference_seen"
 
@@ -127,7 +127,7 @@ COMPARISON = json_answer(
         one_of("different", "identical", "no_difference_seen"),
         "different: proved by balls, no listed symmetry takes one to the other; identical: every tensor, byte by "
         "byte; no difference seen proves nothing",
-        _said,
+        _answer_in_a_word,
     ),
     field("apart", [str], "places that are proved different"),
     field(

@@ -34,7 +34,7 @@ _SKIP = {"no": False, "yes": True, "both": "both"}
 _SIZES = "sizes: 3, a list 2,3,5 or a range 1..4"
 
 
-def _said(values: dict[str, Any]) -> dict[str, Any]:
+def _keys_of_options(values: dict[str, Any]) -> dict[str, Any]:
     """Return what the options say, as a family's keys."""
     said: dict[str, Any] = {}
     for name, value in values.items():
@@ -112,7 +112,7 @@ def command(
     """
     if sizes["skip"] is not None and (wrong := {word.strip() for word in sizes["skip"].split(",")} - {*_SKIP}):
         raise click.BadParameter(f"must be {', '.join(_SKIP)}, got {min(wrong)[:60]!r}", param_hint="--skip")
-    family = families.Family.of((families.family_keys(spec) if spec is not None else {}) | _said(sizes))
+    family = families.Family.of((families.family_keys(spec) if spec is not None else {}) | _keys_of_options(sizes))
     if conjecture is not None:
         formulas.Formula(conjecture)
     if retry is not None:

@@ -45,7 +45,7 @@ class Branch:
     over: int | None = None
 
 
-def _given(component: Component, scale: Fraction, sign: int = 1) -> dict[str, Any]:
+def _member_parameters(component: Component, scale: Fraction, sign: int = 1) -> dict[str, Any]:
     """Return the parameters of a member; behind the first rescaling all stay where the component's own member has them,
     but for the sign of the second one."""
     assert component.virtual is not None  # noqa: S101 - others are left out
@@ -80,7 +80,7 @@ def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
     reach = {1: _STEPS // 2, 2: _STEPS // 5}.get(depth, 1)
 
     def place(component: Component, scale: Fraction, sign: int = 1) -> Place:
-        found = component.at(**_given(component, scale, sign))
+        found = component.at(**_member_parameters(component, scale, sign))
         return Fraction(found.attention[0][i, j]), Fraction(found.value[m, n])
 
     made = []
@@ -97,7 +97,7 @@ def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
 def _compared(weights: Weights, component: Component, scale: Fraction, tokens: int) -> str:
     """Return whether weights with these virtual weights have the same function as the given ones, decided anew."""
     try:
-        other = component.point(**_given(component, scale))
+        other = component.point(**_member_parameters(component, scale))
     except TooLarge:
         raise
     except BadInput:  # the ranks are too large for the widths
@@ -109,7 +109,7 @@ def _rows(weights: Weights, tokens: int, components: list[Component]) -> Iterato
     """Yield some members, each compared with the given weights."""
     for number, component in enumerate(components, start=1):
         for scale in (Fraction(1), Fraction(6, 5), Fraction(-1)):
-            member = component.at(**_given(component, scale))
+            member = component.at(**_member_parameters(component, scale))
             same = _compared(weights, component, scale, tokens)
             shown = [rows_in_line(m) for m in (*member.attention, member.value)]
             yield (str(number), str(scale), *shown, same)

@@ -64,7 +64,7 @@ def _world(u: Fraction, w: Fraction, z: Fraction) -> Floats:
     return np.array([float(u), float(z), float(w)])
 
 
-def _seen(points: Floats) -> tuple[Floats, Floats]:
+def _projected(points: Floats) -> tuple[Floats, Floats]:
     """Return the places on the paper, and how far from the reader."""
     towards = _EYE / np.linalg.norm(_EYE)
     right = np.cross([0.0, 1.0, 0.0], towards)
@@ -122,7 +122,7 @@ Piece = tuple[float, Floats, tuple[float, ...] | str]
 
 def _pieces() -> Iterator[Piece]:
     for corners, normal, ruled in _patches():
-        places, depth = _seen(corners)
+        places, depth = _projected(corners)
         colour = _shade(normal, corners.mean(axis=0))
         yield float(depth.mean()), places, colour
         if ruled:
@@ -130,12 +130,12 @@ def _pieces() -> Iterator[Piece]:
             yield float(depth.mean()) - 0.02, _strip(places[0], places[3], 0.014), darker
     for side in (1, -1):  # the singular line, a little in front of the sheets that cross in it
         heights = [side * (1 + (TOP - 1) * k / LINE) for k in range(LINE + 1)]
-        places, depth = _seen(np.array([_world(Fraction(0), Fraction(0), Fraction(z)) for z in heights]))
+        places, depth = _projected(np.array([_world(Fraction(0), Fraction(0), Fraction(z)) for z in heights]))
         for k in range(LINE):
             yield float(depth[k]) - 0.12, _strip(places[k], places[k + 1], 0.075), ORANGE
     circle = np.array([[np.cos(angle), np.sin(angle)] for angle in np.linspace(0, 2 * np.pi, 13)[:-1]]) * 0.045
     for k in range(1, DOTS):
-        places, depth = _seen(_world(Fraction(0), Fraction(0), Fraction(2 * k, DOTS) - 1)[None])
+        places, depth = _projected(_world(Fraction(0), Fraction(0), Fraction(2 * k, DOTS) - 1)[None])
         yield float(depth[0]) - 0.12, places[0] + circle, ORANGE
 
 
@@ -162,7 +162,7 @@ def _label(axes: Any) -> None:
         ("only in the closure:\n$V$ would be complex", Fraction(0), (-2.9, 0.05)),
         ("boundary", Fraction(-1), (2.5, -0.5)),
     ):
-        target, _ = _seen(_world(Fraction(0), Fraction(0), z)[None])
+        target, _ = _projected(_world(Fraction(0), Fraction(0), z)[None])
         axes.annotate(
             text, target[0], xytext=place, color=GREY, fontsize=10, ha="center", va="center",
             arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkB": 4},

@@ -46,7 +46,7 @@ class Told(NamedTuple):
     result: ClaimResult | PartResult | None
 
 
-def _found(name: str, empty: object = None) -> Callable[[Told], Any]:
+def _place_of_attribute(name: str, empty: object = None) -> Callable[[Told], Any]:
     """Return where an attribute of the result is; what is `empty` stands for none."""
     return lambda told: empty if told.result is None else attrgetter(name)(told.result)
 
@@ -58,13 +58,13 @@ def _verdict(told: Told) -> str | None:
 
 def _seconds(told: Told) -> float | None:
     """Return how long it took, to the millisecond."""
-    found = _found("seconds")(told)
+    found = _place_of_attribute("seconds")(told)
     return None if found is None else round(found, 3)
 
 
 def _parts(told: Told) -> list[Told]:
     """Return the parts of a claim, each with its result."""
-    found = {part.name: part for part in _found("parts", ())(told)}
+    found = {part.name: part for part in _place_of_attribute("parts", ())(told)}
     return [Told(part, found.get(part.name)) for part in told.stated.parts]  # type: ignore[union-attr]
 
 
@@ -74,15 +74,15 @@ PART = group(
     field("expected", VERDICTS, of="stated.expected.value"),
     field("verdict", optional(VERDICTS), of=_verdict),
     field("instance", str, "what one instance is", "stated.instance"),
-    field("instances", optional(natural()), of=_found("instances")),
-    field("witness", optional(str), "where the statement fails, or is undecided", _found("witness")),
-    field("findings", [str], "what was found out about the hypotheses", _found("findings", ())),
-    field("tallies", [str], "what was counted", _found("tallies", ())),
+    field("instances", optional(natural()), of=_place_of_attribute("instances")),
+    field("witness", optional(str), "where the statement fails, or is undecided", _place_of_attribute("witness")),
+    field("findings", [str], "what was found out about the hypotheses", _place_of_attribute("findings", ())),
+    field("tallies", [str], "what was counted", _place_of_attribute("tallies", ())),
     field(
         "examples",
         {str: str},
         "the first, second and last instance, in short",
-        _found("examples", {}),
+        _place_of_attribute("examples", {}),
     ),
 )
 
@@ -99,13 +99,13 @@ CLAIM = group(
     field("hypotheses", str, HYPOTHESES, "stated.hypotheses"),
     field("verdict", optional(VERDICTS), of=_verdict),
     field("expected", VERDICTS, of="stated.expected.value"),
-    field("instances", optional(natural()), of=_found("instances")),
+    field("instances", optional(natural()), of=_place_of_attribute("instances")),
     field(
         "seconds",
         optional(FLOAT.having(minimum=0)),
         of=lambda told: None if told.result is None else round(told.result.seconds, 3),
     ),
-    field("error", optional(str), "of the program", _found("error")),
+    field("error", optional(str), "of the program", _place_of_attribute("error")),
     field("parts", each(PART, 1), of=_parts),
 )
 

@@ -156,7 +156,7 @@ def _symmetry_steps(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, *
     done, before = _nothing(symmetry), first
     headings, prose = list[str](), list[str]()
     for part in PARTS:
-        taken = _with(done, symmetry, part.names)
+        taken = _with_parts(done, symmetry, part.names)
         if taken.parts() == done.parts() and (taken.groups, taken.tied) == (done.groups, done.tied):
             continue
         done = taken
@@ -177,7 +177,7 @@ def _nothing(symmetry: Symmetry) -> Symmetry:
     return Symmetry(tuple(LayerSymmetry() for _ in symmetry.layers))
 
 
-def _with(done: Symmetry, symmetry: Symmetry, names: tuple[str, ...]) -> Symmetry:
+def _with_parts(done: Symmetry, symmetry: Symmetry, names: tuple[str, ...]) -> Symmetry:
     """Return what is done, and some parts of the whole."""
 
     def taken(found: Any, whole: Any) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class Formula:
         known = names_of(network)
         if not self.names <= known.keys():
             return None
-        value = _Evaluation(known, self.text).of(self._tree)
+        value = _Evaluation(known, self.text).value_of(self._tree)
         if isinstance(value, bool) or not isinstance(value, int):
             raise BadInput(f"a formula must give a whole number, {self.text[:60]} gives {shown(value)} for {network}")
         return value
@@ -171,7 +171,7 @@ class _Evaluation:
     def __init__(self, names: Mapping[str, Any], text: str) -> None:
         self.names, self.text, self.steps = dict(names), text, 0
 
-    def of(self, node: ast.AST) -> Any:
+    def value_of(self, node: ast.AST) -> Any:
         """Return the value of a part of the formula."""
         operations = _chain(node)
         self.steps += 1 + len(operations)
@@ -180,7 +180,7 @@ class _Evaluation:
         try:
             value = self._bounded(self._value(operations[0].left if operations else node))
             for operation in operations:
-                value = self._bounded(_combined(value, operation.op, self.of(operation.right)))
+                value = self._bounded(_combined(value, operation.op, self.value_of(operation.right)))
         except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             if isinstance(error, BadInput):
                 raise
@@ -200,17 +200,17 @@ class _Evaluation:
             case ast.Name(id=name):
                 return self.names[name]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.of(operand)
+                return -self.value_of(operand)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.of(body) if self.of(test) else self.of(orelse)
+                return self.value_of(body) if self.value_of(test) else self.value_of(orelse)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-                return int(_COMPARE[type(op)](self.of(left), self.of(right)))
+                return int(_COMPARE[type(op)](self.value_of(left), self.value_of(right)))
             case ast.Subscript(value=value, slice=index):
-                return self.of(value)[self.of(index)]
+                return self.value_of(value)[self.value_of(index)]
             case ast.Tuple(elts=items):
-                return tuple(self.of(item) for item in items)
+                return tuple(self.value_of(item) for item in items)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-                found = _FUNCTIONS[name](*(self.of(argument) for argument in arguments))
+                found = _FUNCTIONS[name](*(self.value_of(argument) for argument in arguments))
                 return tuple(found) if name == "zip" else found
             case ast.GeneratorExp(elt=each, generators=[loop]) if not loop.is_async:
                 return self._over(each, loop)
@@ -223,10 +223,10 @@ class _Evaluation:
         if not names or not all(isinstance(name, ast.Name) for name in names):
             raise BadInput(f"a sum over layers must name what it goes over, got {shown(self.text)}")
         before, result = dict(self.names), []
-        for item in self.of(loop.iter):
+        for item in self.value_of(loop.iter):
             values = [item] if isinstance(target, ast.Name) else list(item)
             self.names |= zip((name.id for name in names), values, strict=True)
-            if all(self.of(test) for test in loop.ifs):
-                result.append(self.of(each))
+            if all(self.value_of(test) for test in loop.ifs):
+                result.append(self.value_of(each))
         self.names = before
         return tuple(result)

@@ -17,7 +17,7 @@ from lightning_sym.atlas.store import Atlas, Entry, key_of
 from lightning_sym.atlas.workers import cluster, hand_out, processes
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.dimension.search import bytes_needed, orders_of
+from lightning_sym.dimension.search import bytes_needed, degrees_of
 from lightning_sym.display import Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
@@ -147,7 +147,7 @@ class _NetworkQueue:
 
 def rough_seconds(network: Architecture) -> float:
     """Return how long a network may take, from the bytes that its first Jacobian may need."""
-    size, order = network.parameter_count, orders_of(network)[0]
+    size, order = network.parameter_count, degrees_of(network)[0]
     return bytes_needed(network, size + 1, size, order, PRIMES[0]) / _BYTES_A_SECOND
 
 

@@ -23,7 +23,7 @@ def ones(x: Any, rows: int, columns: int) -> Any:
     return constants(x, np.ones((rows, columns), dtype=int).astype(object), "a transformer")
 
 
-def spread(column: Array, x: Any) -> Any:
+def in_every_column(column: Array, x: Any) -> Any:
     """Return a matrix with a number for each row of `x`, repeated in as many columns as `x` has."""
     return constants(x, np.asarray(column)[:, None], "a transformer") @ ones(x, 1, x.shape[-1])
 
@@ -42,7 +42,7 @@ class Affine:
 
     def __matmul__(self, x: Any) -> Any:
         y = times(self.weight, x)
-        return y if self.bias is None else y + spread(self.bias, y)
+        return y if self.bias is None else y + in_every_column(self.bias, y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,7 @@ class Matrices:
 
     def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
         up = piece.axes[place].up
-        found = of_groups(self.matrices if up else self.inverses, piece, place)
+        found = for_first_axis(self.matrices if up else self.inverses, piece, place)
         if place == 2:
             return ring.product(array, found.swapaxes(-1, -2) if up else found)
         found = found if up else found.swapaxes(-1, -2)
@@ -74,7 +74,7 @@ class Turns:
         return cls(turns, ring.over(turns, ring.plus(squares[..., :1], squares[..., 1:])))
 
     def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
-        found = of_groups(self.turns if piece.axes[place].up else self.inverses, piece, place)
+        found = for_first_axis(self.turns if piece.axes[place].up else self.inverses, piece, place)
         half = array.shape[place] // 2
         x, y, upper, lower = found[..., 0], found[..., 1], array[:, :half], array[:, half:]
         if len(piece.axes) > 2:
@@ -214,7 +214,7 @@ def one_number(number: Fraction, ring: Arithmetic) -> Any:
     return ring.numbers(np.array([number], dtype=object))
 
 
-def of_groups(found: Any, piece: CheckpointPiece, place: int) -> Any:
+def for_first_axis(found: Any, piece: CheckpointPiece, place: int) -> Any:
     """Return for each entry of the first axis the numbers of its group.
 
     A group's numbers belong to all of its heads.

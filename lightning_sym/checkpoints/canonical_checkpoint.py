@@ -156,7 +156,7 @@ def canonical_checkpoint(
     for layer in range(form.layers):
         tell(f"layer {layer}", layer + 1, form.layers + 1)
         norms, kept = _norms(block_of(checkpoint, layer, Walker.REWRITING), form.at(layer), way)
-        found, near = _layer(_with(prepared, layer, norms), prepared.form.at(layer), way, kept)
+        found, near = _layer(_with_norms(prepared, layer, norms), prepared.form.at(layer), way, kept)
         left += [f"layer {layer}: {each}" for each in kept]
         layers.append(LayerSymmetry(**norms, **found))
         closest = min(closest, near)
@@ -257,7 +257,7 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
     return parts, left
 
 
-def _with(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
+def _with_norms(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
     """Return a layer of a checkpoint whose stream is as it will be, its norms too."""
     block = block_of(layer_under(prepared, layer, LayerSymmetry(**norms)), layer, Walker.REWRITING)
     if long := next((name for name, array in block.present() if array.dtype == object), ""):

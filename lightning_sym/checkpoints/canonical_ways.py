@@ -242,7 +242,7 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     """Return matrices or turns of each group, and scales of neurons that a gate multiplies; not what is not told."""
     share = form.heads // form.groups
     writers = block.output.reshape(form.groups, -1, form.head_width)
-    found: dict[str, Any] = {"values": _all(zip(block.value, writers, strict=True))}
+    found: dict[str, Any] = {"values": _matrix_of_each_group(zip(block.value, writers, strict=True))}
     if form.head_norms is not None:
         found |= _factors(block, form, _equal_lengths)
     if form.head_norms is None and form.turned:
@@ -253,7 +253,7 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
         queries, keys = (part[:, form.turned :] for part in (block.query, block.key))
         sides = queries.reshape(form.groups, share, *queries.shape[1:]).swapaxes(1, 2)
         pairs = zip(sides.reshape(*keys.shape[:2], -1), keys, strict=True)
-        found["queries"] = _all((query, key.T) for query, key in pairs)
+        found["queries"] = _matrix_of_each_group((query, key.T) for query, key in pairs)
     if form.scales_neurons:
         up, down = (np.sqrt((x * x).sum(axis=1)) for x in (block.up, block.down.T))
         told = (up > 0) & (down > 0)
@@ -317,7 +317,7 @@ def balanced(rows: Any, columns: Any) -> Floats | None:
     return np.asarray(found * cube_signs(found @ rows)[:, None])
 
 
-def _all(pairs: Any) -> Floats | None:
+def _matrix_of_each_group(pairs: Any) -> Floats | None:
     """Return the matrix of each group, 1 where it is not told; `None` where it is told in none."""
     made = [(balanced(rows, columns), len(rows)) for rows, columns in pairs]
     if all(matrix is None for matrix, _ in made):

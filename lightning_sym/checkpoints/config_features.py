@@ -179,16 +179,16 @@ EMBEDDINGS_TIMES_ROOT = Feature(
 """Of Gemma: embeddings are multiplied by the root of the width."""
 
 
-def always(**parts: Any) -> Feature:
+def fixed_parts(**parts: Any) -> Feature:
     """Return a feature with parts of the form that all of a family have, and no key states."""
     return Feature(lambda config, form: replace(form, **parts), lambda form: {})
 
 
-HEAD_NORMS = always(head_norms="head")
+HEAD_NORMS = fixed_parts(head_norms="head")
 """Of Qwen3: queries and keys of each head go through a norm."""
-NORMS_BEHIND = always(norms_behind=True)
+NORMS_BEHIND = fixed_parts(norms_behind=True)
 """Of Gemma 2 and 3: what a half of a layer adds goes through a norm."""
-BEHIND_ALONE = always(norms_behind=True, bare=True, head_norms="width")
+BEHIND_ALONE = fixed_parts(norms_behind=True, bare=True, head_norms="width")
 """Of OLMo 2: norms stand behind both halves alone, and one over all queries of a layer, and over all keys."""
 
 
@@ -293,7 +293,7 @@ def _local_theta(config: Config) -> Fraction:
     return stated[0] if stated else local
 
 
-def silent(*keys: str) -> Feature:
+def ignored(*keys: str) -> Feature:
     """Return a feature for keys that say nothing in this family."""
 
     def read(config: Config, form: CheckpointForm) -> CheckpointForm:

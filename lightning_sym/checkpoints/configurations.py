@@ -202,7 +202,7 @@ def require_neurons(layer: LayerSymmetry, old: int, where: str) -> None:
     require(fits, f"{where}neurons must be different ones of 0..{old - 1}, or -1")
 
 
-def chosen(layer: LayerSymmetry, block: Block, where: str) -> tuple[Any, Any]:
+def kept_neurons(layer: LayerSymmetry, block: Block, where: str) -> tuple[Any, Any]:
     """Return the places of new neurons that are old ones, and which those are; what is left out must do nothing."""
     if layer.neurons is None:
         return slice(None), slice(None)

@@ -76,7 +76,7 @@ class EndsPair:
         for ends in (self.first, self.second):
             tall = {name: getattr(ends, name) for name in TALL if getattr(ends, name) is not None}
             there |= {name for name, array in tall.items() if start < len(array)}
-            some = {name: np.asarray(array[_place(start, self.step, array)]) for name, array in tall.items()}
+            some = {name: np.asarray(array[_rows_from(start, self.step, array)]) for name, array in tall.items()}
             parts.append(replace(ends, **some))
         places = 0 if parts[1].positions is None else len(parts[1].positions)
         return *parts, replace(self.form, layers=0, vocabulary=len(parts[1].embedding), context=places), there  # type: ignore[return-value]
@@ -86,7 +86,7 @@ TALL = tuple(name for name, piece in SHAPELESS.ends.items() if piece.columns)
 """The pieces that have a row for each token id, or place."""
 
 
-def _place(start: int, step: int, array: Any) -> slice:
+def _rows_from(start: int, step: int, array: Any) -> slice:
     """Return the slice of so many rows from a place on; the first row where there are none."""
     return slice(start, start + step) if start < len(array) else slice(1)
 

@@ -41,11 +41,11 @@ class Explained:
 
     def __str__(self) -> str:
         where = f" at {', '.join(self.tensors)}" if self.tensors else ""
-        said = [_said(name, value) for name, value in self.detail.items() if name not in ("checked", "note")]
+        said = [_detail_in_words(name, value) for name, value in self.detail.items() if name not in ("checked", "note")]
         return f"{self.mistake}{where}" + (f" ({', '.join(said)})" if said else "")
 
 
-def _said(name: str, value: object) -> str:
+def _detail_in_words(name: str, value: object) -> str:
     """Return a word of the detail with its value; blocks are told in front."""
     if name == "blocks":
         return f"{value} blocks"

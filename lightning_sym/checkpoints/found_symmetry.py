@@ -108,7 +108,7 @@ class Gathered:
         self._refuse(why_not)
         self.layers.append(symmetry)
 
-    def made(self, *, exact: bool) -> Symmetry | None:
+    def as_symmetry(self, *, exact: bool) -> Symmetry | None:
         """Return all of it, if it can be applied."""
         try:
             symmetry = replace(self.stream.symmetry, layers=tuple(self.layers), **self.parts)

@@ -119,7 +119,7 @@ class LayerAccount:
     @property
     def left(self) -> Differences:
         """What is left of the whole layer, in units."""
-        return _left((cut, self.settled(cut)) for cut in self.pair.cuts)
+        return _left_of_parts((cut, self.settled(cut)) for cut in self.pair.cuts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ class LayerFound:
 
     def unsettled(self) -> Differences:
         """Return what is left of each piece, in units, before additive symmetries take up anything."""
-        return _left(
+        return _left_of_parts(
             (cut, _walk(self.pair, cut, self.account.guess, self.account.gains).found) for cut in self.pair.cuts
         )
 
@@ -180,7 +180,7 @@ class LayerFound:
                 inner[part] = None
         guess = replace(guess, symmetry=replace(guess.symmetry, **inner), fitted=guess.fitted - inner.keys())
         choices -= inner.keys()
-        return _left((cut, _walk(pair, cut, guess, gains).settle(choices)) for cut in pair.cuts)
+        return _left_of_parts((cut, _walk(pair, cut, guess, gains).settle(choices)) for cut in pair.cuts)
 
 
 def compare_layer(
@@ -188,7 +188,7 @@ def compare_layer(
 ) -> LayerFound:
     """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
     account, why_not = _best_account(LayerPair(first, second, form, stream, stored, limit))
-    return _found(account, why_not)
+    return _compared_exactly(account, why_not)
 
 
 def off_at_best(
@@ -297,7 +297,7 @@ def _chosen(
     return LayerAccount(pair, guess, gains, choices, frozenset(told.off), told, kept)
 
 
-def _left(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
+def _left_of_parts(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
     """Return what is left of each piece of all parts."""
     found: dict[str, list[Any]] = {}
     for cut, settled in parts:
@@ -307,7 +307,7 @@ def _left(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
     return {name: joined(name, parts) for name, parts in found.items()}
 
 
-def _found(account: LayerAccount, why_not: str) -> LayerFound:
+def _compared_exactly(account: LayerAccount, why_not: str) -> LayerFound:
     """Return an account, compared exactly where that is possible."""
     pair, told, exactly = account.pair, account.told, None
     if account.kept is not None:

@@ -152,7 +152,7 @@ def _fitted_part(
     parts: dict[str, Any] = {}
     if cut.groups is not None:
         some, ratio = cut.form(form), form.heads // form.groups
-        weights = tuple(_weight(x) for x in (new.value, new.output))
+        weights = tuple(_equation_weight(x) for x in (new.value, new.output))
         made = []
         for group in range(some.groups):
             mine = slice(group * ratio, (group + 1) * ratio)
@@ -179,7 +179,7 @@ def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
     return found
 
 
-def _weight(array: Floats) -> float:
+def _equation_weight(array: Floats) -> float:
     """Return the weight of the equations of a tensor: one over its mean square."""
     mean = float(np.mean(array * array))
     return 1 / mean if mean > 0 else 1.0
@@ -189,7 +189,7 @@ def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, abou
     """Return what was done to queries and keys, matrices or turns."""
     groups = form.groups
     ratio = form.heads // groups
-    weight = (_weight(new.query), _weight(new.key))
+    weight = (_equation_weight(new.query), _equation_weight(new.key))
     made, turned = [], []
     for group in range(groups):
         mine = slice(group * ratio, (group + 1) * ratio)
@@ -218,7 +218,7 @@ def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, f
     both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in groups]
 
     def made(z: Any) -> Floats:
-        return _flat(np.stack([z.real, z.imag], axis=-1)) if turned else z
+        return _without_noise(np.stack([z.real, z.imag], axis=-1)) if turned else z
 
     def fitted_best() -> Floats:
         return made(np.stack([fits.row_factors(*group, weight) for group in groups]))
@@ -247,7 +247,7 @@ def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, f
     return fits.nice_scales([fitted_best, counted], inverse_of, off, stored, about)
 
 
-def _flat(turns: Floats) -> Floats:
+def _without_noise(turns: Floats) -> Floats:
     """Return the turns without real or imaginary parts that are but noise."""
     size = np.hypot(turns[..., :1], turns[..., 1:])
     return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
@@ -255,7 +255,7 @@ def _flat(turns: Floats) -> Floats:
 
 def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int, by: Sides) -> Any:
     """Return the scale of each neuron; without a gate it is positive."""
-    weight = (_weight(new.up), _weight(new.down))
+    weight = (_equation_weight(new.up), _equation_weight(new.down))
     found = _row_numbers([by.of(old.up, new.up, old.down.T, new.down.T)], weight, about).reshape(-1)
     return found if form.has_gate or (value_of(found) > 0).all() else np.ones(len(old.up))
 

@@ -44,7 +44,7 @@ class LayoutRow:
     said: str
     program: str = "pt"
 
-    def of(self, family: ModelFamily) -> tuple[Layout, ...]:
+    def spellings_for(self, family: ModelFamily) -> tuple[Layout, ...]:
         """Return the spellings for a family.
 
         Raises:

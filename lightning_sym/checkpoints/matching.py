@@ -136,7 +136,7 @@ def match_heads(first: HeadParts, second: HeadParts, form: CheckpointForm, group
 
 def _distance(first: HeadParts, second: HeadParts, ratio: int, turned: int) -> Floats:
     """Return squares of distances between heads of one and of the other, over the sum of squares; of both kinds."""
-    inner = (lambda x, y: _values(x, y, ratio)), (lambda x, y: _scores(x, y, ratio, turned))
+    inner = (lambda x, y: _value_products(x, y, ratio)), (lambda x, y: _score_products(x, y, ratio, turned))
     squares = [(_squares(of, first, ratio), _squares(of, second, ratio)) for of in inner]
     products = [np.concatenate([_beside(of, x, second) for x in first()]) for of in inner]
     return np.asarray(sum(_relative(one, two, each) for (one, two), each in zip(squares, products, strict=True)))
@@ -174,14 +174,14 @@ def _grams(first: Floats, second: Floats) -> Floats:
     return product.reshape(n, a, len(second), a).transpose(0, 2, 1, 3)
 
 
-def _values(first: Folded, second: Folded, ratio: int) -> Floats:
+def _value_products(first: Folded, second: Folded, ratio: int) -> Floats:
     """Return the inner products of all `W_O W_V`."""
     value = _grams(first.value, second.value).repeat(ratio, 0).repeat(ratio, 1)
     output = _grams(first.output.transpose(0, 2, 1), second.output.transpose(0, 2, 1))
     return np.asarray((value * output).sum(axis=(2, 3)))
 
 
-def _scores(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
+def _score_products(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
     """Return the inner products of all `W_Q^T W_K`; rows that rotary positions turn count by frequencies."""
     found = _turned_scores(first, second, ratio, turned) if turned else 0.0
     if turned < first.key.shape[1]:

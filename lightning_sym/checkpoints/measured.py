@@ -123,7 +123,7 @@ class Doubt(_ArrayParts):
     basis: Floats
     shares: Floats
 
-    def of(self, rows: Floats) -> Floats:
+    def squares_off(self, rows: Floats) -> Floats:
         """Return squares of what is off in `g x` for each row `x`, `(..., n, a)`."""
         forms = np.maximum(((rows @ self.gram) * rows).sum(axis=-1), 0.0)
         told = np.square(rows @ self.basis) @ self.shares.swapaxes(-1, -2)
@@ -155,11 +155,11 @@ class Fitted(_ArrayParts):
 
     def of_columns(self, array: Any) -> Floats:
         """Return squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
-        return self.doubt.of(value_of(array).swapaxes(-1, -2)).swapaxes(-1, -2)
+        return self.doubt.squares_off(value_of(array).swapaxes(-1, -2)).swapaxes(-1, -2)
 
     def of_rows(self, array: Any) -> Floats:
         """Return the same for rows, `(..., n, a)`, from the other side."""
-        return self.doubt.of(value_of(array))
+        return self.doubt.squares_off(value_of(array))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class _Side:
     square: Floats
 
     @cached_property
-    def made(self) -> Floats:
+    def image_of_rows(self) -> Floats:
         """What the matrices make of the rows."""
         return np.asarray(self.rows @ self.by)
 
@@ -183,7 +183,7 @@ class _Side:
     @property
     def weight(self) -> Floats:
         """That of the equations in the fit."""
-        mean = np.square(self.made).mean(axis=(-1, -2))[..., None, None]
+        mean = np.square(self.image_of_rows).mean(axis=(-1, -2))[..., None, None]
         return np.asarray(1 / np.maximum(mean, np.finfo(float).tiny))
 
     def doubt(self, other: _Side, share: float) -> Doubt:
@@ -193,7 +193,7 @@ class _Side:
         each = self.square.mean(axis=-1, keepdims=True)
         value = 2 / share * self.square.mean(axis=-2) / np.maximum(each.mean(axis=-2), least)
         (high, basis), (low, across) = (
-            np.linalg.eigh(each.made.swapaxes(-1, -2) @ each.made) for each in (self, other)
+            np.linalg.eigh(each.image_of_rows.swapaxes(-1, -2) @ each.image_of_rows) for each in (self, other)
         )
         energies = self.weight * np.maximum(high, 0)[..., None, :], other.weight * np.maximum(low, 0)[..., :, None]
         spoiled = self.weight * self.noise * energies[0] + other.weight * other.noise * energies[1]

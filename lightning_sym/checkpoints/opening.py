@@ -106,7 +106,7 @@ def rows_of(wanted: LayoutRow | None, files: Files, family: ModelFamily) -> tupl
         return tuple(row for row in LAYOUTS.values() if row.files is files and row.spellings(family))
     if wanted.files is not files:
         raise FileFormatError(f"the layout {wanted.name} is one of {wanted.files.value}, and these are {files.value}")
-    wanted.of(family)
+    wanted.spellings_for(family)
     return (wanted,)
 
 
@@ -146,7 +146,7 @@ def _layout_of(
     """Return the first layout whose tensors are all there, or else the first one of all."""
     first = None
     for row in held.rows:
-        for layout in row.of(held.family):
+        for layout in row.spellings_for(held.family):
             first = first or (row, layout)
             try:
                 places = layout.places(form, parts)

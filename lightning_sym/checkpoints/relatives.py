@@ -22,10 +22,10 @@ from lightning_sym.checkpoints.config_features import (
     every_other,
     everywhere,
     experts,
+    ignored,
     of_last_layers,
     query_scale,
     required,
-    silent,
 )
 from lightning_sym.checkpoints.layout import Biases
 from lightning_sym.checkpoints.model import CheckpointForm
@@ -110,7 +110,7 @@ RELATIVES: dict[str, Relative] = {
         features=(
             everywhere(None),
             experts(("num_local_experts", 8), 2, ("intermediate_size", 14336)),
-            silent("router_jitter_noise", *OF_TRAINING),
+            ignored("router_jitter_noise", *OF_TRAINING),
         ),
     ),
     "qwen3_moe": Relative(
@@ -123,7 +123,7 @@ RELATIVES: dict[str, Relative] = {
             experts(("num_experts", 128), 8, ("moe_intermediate_size", 768), "norm_topk_prob"),
             required("decoder_sparse_step", 1),
             required("mlp_only_layers", []),
-            silent(*OF_TRAINING),
+            ignored(*OF_TRAINING),
         ),
     ),
     "olmo2": Relative(
@@ -138,7 +138,7 @@ RELATIVES: dict[str, Relative] = {
         features=(
             everywhere(None),
             required("attention_bias", False),
-            silent("original_max_position_embeddings", "auto_map"),
+            ignored("original_max_position_embeddings", "auto_map"),
             UNPADDED,
         ),
     ),
@@ -147,7 +147,13 @@ RELATIVES: dict[str, Relative] = {
         "SmolLM3ForCausalLM",
         {"groups": 4, "tied": True, "theta": Fraction(2_000_000)},
         bias_keys=BOTH,
-        features=(NO_WINDOW, UNTURNED, required("use_sliding_window", False), silent("max_window_layers"), UNPADDED),
+        features=(
+            NO_WINDOW,
+            UNTURNED,
+            required("use_sliding_window", False),
+            ignored("max_window_layers"),
+            UNPADDED,
+        ),
     ),
     "gemma": Relative(
         "GemmaForCausalLM",
@@ -172,7 +178,7 @@ RELATIVES: dict[str, Relative] = {
             query_scale(256),
             caps(None, None),
             every_other(4096, "sliding_window_pattern"),
-            silent("_sliding_window_pattern"),
+            ignored("_sliding_window_pattern"),
             UNPADDED,
         ),
     ),

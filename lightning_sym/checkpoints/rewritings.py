@@ -18,8 +18,8 @@ from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, TurnedAndNot, 
 from lightning_sym.checkpoints.coded import RowsLater, slices
 from lightning_sym.checkpoints.configurations import (
     Configurations,
-    chosen,
     has_equal_experts,
+    kept_neurons,
     require_neurons,
     with_idle,
 )
@@ -102,7 +102,7 @@ class Rewritten(View):
         """
         forms, where, symmetry = self.configurations, f"layer {layer}: ", self.symmetry.layers[layer]
         old = forms.written_out(block_of(self.original, layer, Walker.REWRITING, coded=True))
-        places, order = chosen(symmetry, old, where)
+        places, order = kept_neurons(symmetry, old, where)
         orders = orders_of(symmetry, forms.between) | ({} if symmetry.neurons is None else {"neurons": order})
         experts = orders.get("experts", np.arange(0))
         kept = (experts == np.arange(len(experts))).all() or not has_equal_experts(old, forms.between)

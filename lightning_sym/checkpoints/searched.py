@@ -138,7 +138,7 @@ class Searched:
         if self.gathered is None:
             raise TypeError("nothing is asked as numbers that was not compared")
         self.tell("the symmetry as numbers", len(self.gathered.layers), len(self.gathered.layers) + 1)
-        return self.gathered.made(exact=exact)
+        return self.gathered.as_symmetry(exact=exact)
 
     @property
     def why_not(self) -> str:

@@ -186,12 +186,12 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
     """
     share = form.heads // form.groups
     exactly: dict[str, Any] = {}
-    reduced = {name: _seen(block, form, name, lambda x: residues(x, P), lambda x: x % P) for name in HEAD}
+    reduced = {name: _seen_map(block, form, name, lambda x: residues(x, P), lambda x: x % P) for name in HEAD}
     ranks = {name: [rank_mod_p(matrix, P) for matrix in maps] for name, maps in reduced.items()}
 
     def exact(name: str, place: int) -> npt.NDArray[Any]:
         if name not in exactly:
-            exactly[name] = _seen(block, form, name, lambda x: to_objects(np.asarray(x)), lambda x: x)
+            exactly[name] = _seen_map(block, form, name, lambda x: to_objects(np.asarray(x)), lambda x: x)
         return np.asarray(exactly[name][place])
 
     def found(first: str, i: int, second: str, j: int) -> RankBounds:
@@ -238,7 +238,7 @@ HEAD = ("query", "key", "value", "output")
 """The maps of a head."""
 
 
-def _seen(
+def _seen_map(
     block: Block, form: CheckpointForm, name: str, of: Callable[[Any], Any], reduced: Callable[[Any], Any]
 ) -> Any:
     """Return a map as the norm shows the stream, `(n, a, d)`, with its bias, if it is seen, as a last column.

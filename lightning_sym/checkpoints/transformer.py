@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.affine_factors import Affine, Shared, Then, everywhere, ones, spread
+from lightning_sym.checkpoints.affine_factors import Affine, Shared, Then, everywhere, in_every_column, ones
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.network.attention import Form, attention_layer
@@ -162,8 +162,8 @@ def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
         x = x + everywhere(Fraction(-1), x, d, 1) @ (average @ x)
     size = average @ (x * x) + everywhere(form.epsilon, x, 1, t)
     inverse = operation(size, "elementary", "a norm")("rsqrt")
-    x = x * (ones(x, d, 1) @ inverse) * spread(gain, x)
-    return x if bias is None else x + spread(bias, x)
+    x = x * (ones(x, d, 1) @ inverse) * in_every_column(gain, x)
+    return x if bias is None else x + in_every_column(bias, x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +261,7 @@ def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any
     seen = normed(x, form, block.norm1_gain, block.norm1_bias)
     added = attention_layer(seen, list(heads(block, form, sight.rotary)), Form(pattern))
     if block.output_bias is not None:
-        added = added + spread(block.output_bias, x)
+        added = added + in_every_column(block.output_bias, x)
     before, x = x, x + times_number(normed(added, form, block.behind1_gain), form.residual)
     read = before if form.parallel else x
     added = mlp(normed(read, form, block.norm2_gain, block.norm2_bias), block, form)

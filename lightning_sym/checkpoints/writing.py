@@ -149,7 +149,7 @@ class _Plan:
         form = checkpoint.form
         family, parts = FAMILIES[form.family], _parts(checkpoint)
         config = stated(family, form, parts)
-        places = row.of(family)[0].places(form, parts)
+        places = row.spellings_for(family)[0].places(form, parts)
         tensors = _tensors(checkpoint, places, stored, row)
         config |= {"torch_dtype": type_of_all({tensor.kind for tensor in tensors})}
         return cls(row, family, form, parts, config, places, tensors)

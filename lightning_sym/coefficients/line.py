@@ -51,7 +51,7 @@ class PathPoint(Result):
 
     def lines(self) -> Lines:
         """Return the place, and what is found there."""
-        return [(self.place, _said(self.coefficient))]
+        return [(self.place, _in_words(self.coefficient))]
 
 
 @no_truth_value("line.drops")
@@ -71,8 +71,8 @@ class CoefficientPath(Result):
 
     def lines(self) -> Lines:
         """Return the lines as the command `coefficient` prints them."""
-        lines = [("generic", _said(self.generic))] if self.generic is not None else []
-        lines += [(f"at {point.place}", _said(point.coefficient)) for point in self.drops]
+        lines = [("generic", _in_words(self.generic))] if self.generic is not None else []
+        lines += [(f"at {point.place}", _in_words(point.coefficient)) for point in self.drops]
         if self.generic is not None:
             lines += [("", "at no other s from 0 to 1"), ("proof", WHOLE_LINE)]
         for network, points in groupby(self.points, lambda point: point.coefficient.about):
@@ -86,7 +86,7 @@ class CoefficientPath(Result):
         return all(each.certified for each in ([] if self.generic is None else [self.generic]) + found)
 
 
-def _said(coefficient: LearningCoefficient) -> str:
+def _in_words(coefficient: LearningCoefficient) -> str:
     return coefficient.lines()[0][1]
 
 
@@ -94,11 +94,11 @@ def _steps(points: Sequence[PathPoint]) -> Lines:
     """Return the points as a plot of steps: equal ones next to each other are one line."""
     lines, start = Lines(), 0
     for end in range(1, len(points) + 1):
-        if end < len(points) and _said(points[end].coefficient) == _said(points[start].coefficient):
+        if end < len(points) and _in_words(points[end].coefficient) == _in_words(points[start].coefficient):
             continue
         first, last = points[start].place, points[end - 1].place
         place = first if start == end - 1 else f"{first} to {last}"
-        lines.append((place, _said(points[start].coefficient)))
+        lines.append((place, _in_words(points[start].coefficient)))
         start = end
     return lines
 
@@ -149,7 +149,7 @@ def coefficients_between(
     budget = Work(work, progress)
     places = [Fraction(step, steps) for step in range(steps + 1)]
     named = ((f"s = {s}", _between(first, second, s)) for s in places)
-    points = _asked(named, len(places), tokens, seed, memory, budget)
+    points = _coefficients_of(named, len(places), tokens, seed, memory, budget)
     if shape.depth > 1 or shape.heads > 1 or shape.normalization is not None or tokens == 1:
         return CoefficientPath(points)
     if shape.embed is not None or shape.unembed is not None:
@@ -193,10 +193,10 @@ def coefficients_of(
     given: Mapping[str, object] = path
     if wrong := [name for name, weights in given.items() if not isinstance(weights, Weights)]:
         raise BadInput(f"a path must have Weights at every place, got {shown(path[wrong[0]])} at {shown(wrong[0])}")
-    return CoefficientPath(_asked(path.items(), len(path), tokens, seed, memory, Work(work, progress)))
+    return CoefficientPath(_coefficients_of(path.items(), len(path), tokens, seed, memory, Work(work, progress)))
 
 
-def _asked(
+def _coefficients_of(
     named: Iterable[tuple[str, Weights]], count: int, tokens: int, seed: int, memory: int, budget: Work
 ) -> tuple[PathPoint, ...]:
     """Return the coefficient at each of some weights; all of them share the budget."""

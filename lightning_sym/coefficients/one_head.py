@@ -14,7 +14,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.coefficients import coefficient_certificate
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.linear_attention import LARGEST_WRITTEN, PAGE, require_sizes
-from lightning_sym.coefficients.reduced_rank import least_and_how_often
+from lightning_sym.coefficients.reduced_rank import least_and_multiplicity
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.rational import rank
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Work, require_integer, require_memory
@@ -72,7 +72,7 @@ def one_head_coefficient(
     ranks: dict[str, int] = {}
     if teacher is None:
         budget.spend(CHAIN * min(v, e), "counts of singular values")
-        least, m = least_and_how_often(v, e, v - 1)
+        least, m = least_and_multiplicity(v, e, v - 1)
         two, theorem = Fraction(least), "Theorem 6"
     elif teacher >= v:
         two, m, theorem = Fraction(2 * v * (v - 1)), 1, "Theorem 7"

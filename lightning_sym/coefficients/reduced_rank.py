@@ -89,7 +89,7 @@ class FactorRanks:
         $n$ is 0.
         """
         b, a = self.left, self.right
-        rest, count = least_and_how_often(self.rows - b, self.inner - a - b + self.product, self.columns - a)
+        rest, count = least_and_multiplicity(self.rows - b, self.inner - a - b + self.product, self.columns - a)
         return LocalPair(Fraction(self.differential + rest, 2), count)
 
     @property
@@ -98,7 +98,7 @@ class FactorRanks:
         return self.left == self.rows or self.right == self.columns
 
 
-def least_and_how_often(p: int, h: int, n: int) -> tuple[int, int]:
+def least_and_multiplicity(p: int, h: int, n: int) -> tuple[int, int]:
     r"""Return twice $\lambda$, and $m$, of the ideal of $FD$ at 0, $F$ of size `p x h`, $D$ of size `h x n`.
 
     Example:

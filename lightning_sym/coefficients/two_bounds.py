@@ -30,11 +30,11 @@ def two_bounds(question: AtWeights, *, counted: bool = True) -> LearningCoeffici
             coefficients has a part.
     """
     parameters, rank, fiber = question.shape.parameter_count, 0, 0
-    for more_rank, more_fiber in chain(_dimensions(question), _counted(question) if counted else ()):
+    for more_rank, more_fiber in chain(_rank_and_fiber_bounds(question), _counted(question) if counted else ()):
         rank, fiber = max(rank, more_rank), max(fiber, more_fiber)
         if rank + fiber == parameters:
             break
-    half, upper = Fraction(rank, 2), min([Fraction(parameters - fiber, 2), *_zero_blocks(question)])
+    half, upper = Fraction(rank, 2), min([Fraction(parameters - fiber, 2), *_bounds_of_zero_blocks(question)])
     lower, proof = half, f"{PAGE}, Proposition 3"
     if counted and (question.least > half or any(most < upper for most in question.most)):
         lower, upper = max(half, question.least), min([upper, *question.most])
@@ -43,7 +43,7 @@ def two_bounds(question: AtWeights, *, counted: bool = True) -> LearningCoeffici
     return LearningCoefficient(lower, upper, 1 if half == upper else None, proof, "", ranks)
 
 
-def _zero_blocks(question: AtWeights) -> Iterator[Fraction]:
+def _bounds_of_zero_blocks(question: AtWeights) -> Iterator[Fraction]:
     """Yield half of what a block of zero weights counts, over the power of it that the function is small like.
 
     That is 1 for `U`, for `E` with skip connections, and of softmax for `E` and all values or projections of a layer. A
@@ -59,7 +59,7 @@ def _zero_blocks(question: AtWeights) -> Iterator[Fraction]:
             yield Fraction(sum(matrix.size for matrix in block), 2 * power ** (shape.depth - i))
 
 
-def _dimensions(question: AtWeights) -> Iterator[tuple[int, int]]:
+def _rank_and_fiber_bounds(question: AtWeights) -> Iterator[tuple[int, int]]:
     """Yield lower bounds of the rank of the Jacobian, each with one of the dimension of the fiber."""
     weights, shape, budget = question.weights, question.shape, question.budget
     parameters = shape.parameter_count

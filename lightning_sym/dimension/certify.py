@@ -32,7 +32,7 @@ from lightning_sym.dimension.evidence import Evidence as Evidence
 from lightning_sym.dimension.layers import BY_LAYERS, NetworkByLayers
 from lightning_sym.dimension.narrow import BY_PLACES
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
-from lightning_sym.dimension.search import Search, bytes_needed, first_shape, gauge_columns, orders_of, primes_for
+from lightning_sym.dimension.search import Search, bytes_needed, degrees_of, first_shape, gauge_columns, primes_for
 from lightning_sym.dimension.varieties import counted_bounds
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
@@ -288,7 +288,7 @@ def certified_dimension(
         return summed
     report = progress or unheard
     parameters = architecture.parameter_count
-    orders = orders_of(architecture)
+    orders = degrees_of(architecture)
     most = min(parameters, *upper_bounds.values()) if upper_bounds else parameters
     first_rows, columns = first_shape(architecture, most, parameters)
     if (orders[0] or 0) > LARGEST_DEGREE:

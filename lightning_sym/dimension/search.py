@@ -97,7 +97,7 @@ SMALL_PRIMES_FROM = 1000
 """Dimension from which two small primes come first: they take half the time and memory, and seldom fall short."""
 
 
-def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
+def degrees_of(architecture: Architecture) -> tuple[int | None, ...]:
     """Return the degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
     architecture.require("the degree of a Taylor series", SHAPED)
     exact = architecture.normalization is None or architecture.normalization.is_exponential
@@ -159,7 +159,7 @@ class Search:
 
     def __init__(self, architecture: Architecture, seed: int, memory: int, report: Progress) -> None:
         self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
-        self.orders = orders_of(architecture)
+        self.orders = degrees_of(architecture)
         self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, self.orders[0]
 
     def attempts(self, upper: int, keep: Indices | None, primes: Sequence[int]) -> Iterator[None]:

@@ -66,11 +66,11 @@ def rank_at_least(matrix: PrimeFieldMatrix, most: int | None = None) -> int:
         return 0
     if n * rows * columns > _BLAS_ALONE:
         with threads_of_our_own():
-            return _found(matrix, n)
-    return _found(matrix, n)
+            return _rank_bound(matrix, n)
+    return _rank_bound(matrix, n)
 
 
-def _found(matrix: PrimeFieldMatrix, n: int) -> int:
+def _rank_bound(matrix: PrimeFieldMatrix, n: int) -> int:
     """Return the bound, at most `n`."""
     (rows, columns), p = matrix.entries.shape, matrix.prime
     left, right = n * rows, n * columns

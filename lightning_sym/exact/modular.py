@@ -129,13 +129,13 @@ def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64
         pivot = (first != 0).argmax(axis=0)[None]
         scale = minus_inverse[np.take_along_axis(first, pivot, axis=0)]  # zero where there is no pivot
         ranks += scale[0] != 0
-        row = _reduced(np.take_along_axis(rest, pivot[None], axis=0) * scale, p)
+        row = _reduced_in_place(np.take_along_axis(rest, pivot[None], axis=0) * scale, p)
         rest += first[:, None] * row  # the row of the pivot becomes zero with the others
-        _reduced(rest, p)
+        _reduced_in_place(rest, p)
     return ranks
 
 
-def _reduced(numbers: npt.NDArray[Any], p: int) -> npt.NDArray[Any]:
+def _reduced_in_place(numbers: npt.NDArray[Any], p: int) -> npt.NDArray[Any]:
     """Return the numbers modulo `p`, reduced in place: several times faster than NumPy's remainder."""
     numbers -= numbers // p * p
     return numbers

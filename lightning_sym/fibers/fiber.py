@@ -38,11 +38,11 @@ FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
     LaterRows(lambda asked: asked.shape.normalization is not None, lambda: softmax_fiber.SOFTMAX_FIBERS),
     TheoremRow(
         f"Proposition 3 of {_NEAR}", any_question, paid_by_steps,
-        lambda asked: lightning_fiber.of_one_layer(asked),
+        lambda asked: lightning_fiber.one_layer_fiber(asked),
         needs=(_ONE_HEAD, _ONE_LAYER),
     ),
     TheoremRow(
-        f"Proposition 4 of {_NEAR}", any_question, paid_by_steps, lambda asked: lightning_fiber.of_masked(asked),
+        f"Proposition 4 of {_NEAR}", any_question, paid_by_steps, lambda asked: lightning_fiber.masked_fiber(asked),
         "without the mask no theorem describes all of the fiber, or the function is zero",
         needs=(_MASK_ALONE,),
     ),

@@ -139,7 +139,7 @@ def heads_of_tensor(weights: Weights, shape: Architecture) -> list[KnownHeads]:
     found, residues = [], LayerTensors.of(weights, shape.tokens)
     for i, layer in enumerate(NetworkCircuits.of(weights).layers, start=1):
         heads = list(layer)
-        known = _known(heads, shape, i)
+        known = _determined_in_words(heads, shape, i)
         dimension = sum(_factors(shape, i, head) + 1 for head in heads) if known else None
         if not known:
             (attention, values), p = residues.heads[i - 1], residues.prime
@@ -150,7 +150,7 @@ def heads_of_tensor(weights: Weights, shape: Architecture) -> list[KnownHeads]:
     return found
 
 
-def _known(heads: Sequence[HeadCircuits], shape: Architecture, i: int) -> str:
+def _determined_in_words(heads: Sequence[HeadCircuits], shape: Architecture, i: int) -> str:
     """Return in words what the heads of a layer are determined up to; empty where it is not known."""
     if len(heads) == 1:
         thin = heads[0].attention.rank() == heads[0].value.rank() == 1

@@ -75,11 +75,11 @@ def _places(
         price = Price("rationals")
         space, forms = (Sizes(m.shape, price, bits=m.bits) for m in (frame.spaces[i - 1], frame.forms[i]))
         held = partial(_size, price, shapes, lengths)
-        for matrix in chain.from_iterable(_seen(shape, i, held, space, forms)):
+        for matrix in chain.from_iterable(_seen_of_heads(shape, i, held, space, forms)):
             matrix.read()
         if budget.begins(price.seconds, WHAT):
             yield _LayerOnFrame(weights, shape, frame, i, p).families(budget)
-    for end in _ends(shape, frame, p):
+    for end in _changes_of_ends(shape, frame, p):
         yield iter([end])
 
 
@@ -88,7 +88,7 @@ def _size(price: Price, shapes: Mapping[str, tuple[int, int]], lengths: Mapping[
     return Sizes(shapes[name], price, bits=lengths[name])
 
 
-def _seen(shape: Architecture, i: int, held: Callable[[str], M], space: M, forms: M) -> list[list[M]]:
+def _seen_of_heads(shape: Architecture, i: int, held: Callable[[str], M], space: M, forms: M) -> list[list[M]]:
     """Return `Q B`, `V B`, `K B` and `Phi O` of each head of a layer, over the rationals or over sizes."""
     names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
     read = [[held(letter + name) @ space for name in names] for letter in "QVK"]
@@ -122,7 +122,7 @@ def _products(left: ObjectArray, right: ObjectArray) -> ObjectArray:
     return found.reshape(len(left) * len(right), left.shape[1], right.shape[1])
 
 
-def _ends(shape: Architecture, frame: Frame, p: int) -> Iterator[Directions]:
+def _changes_of_ends(shape: Architecture, frame: Frame, p: int) -> Iterator[Directions]:
     """Yield the changes of embeddings into $Z_0$, and of unembeddings that vanish on $B_l$."""
     if shape.embed is not None and len(free := kernel(frame.forms[0])):
         yield _placed(shape, {"E": _products(free, _eye(shape.embed))}, p)
@@ -147,7 +147,7 @@ class _LayerOnFrame:
         self.shape, self.space, self.forms, self.prime = shape, numbers(space), numbers(forms), p
         self.sizes, self.named = dict(shape.weight_shapes()), weights.all_held
         self.names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
-        seen = _seen(shape, i, lambda name: RationalMatrix.of(self.named[name]), space, forms)
+        seen = _seen_of_heads(shape, i, lambda name: RationalMatrix.of(self.named[name]), space, forms)
         factors = [_together(matrices) for matrices in seen]
         self.bits = max(matrix.bits for matrices in (*factors[:3], seen[3], [space]) for matrix in matrices)
         self.heads = [HeadOver(*map(numbers, each)) for each in zip(*factors, strict=True)]

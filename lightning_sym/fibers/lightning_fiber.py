@@ -23,7 +23,7 @@ from lightning_sym.system.circuits import NetworkCircuits
 _PAGE = "docs/fibers-near-weights.md"
 
 
-def of_one_layer(asked: AskedFiber) -> Fiber:
+def one_layer_fiber(asked: AskedFiber) -> Fiber:
     """Return the fiber by Proposition 3: that of the plain layer with the same virtual weights.
 
     If the layer is skipped, `U E` is determined too.
@@ -55,7 +55,7 @@ def _with_reason(found: Fiber, shape: Architecture) -> Fiber:
     return replace(found, reason=found.reason + more)
 
 
-def of_masked(asked: AskedFiber) -> Fiber | None:
+def masked_fiber(asked: AskedFiber) -> Fiber | None:
     """Return the fiber by Proposition 4: where Theorem 3.7 holds without the mask, it is the same with it.
 
     For one token the mask does not matter; `None` where neither applies.

@@ -141,7 +141,7 @@ def local_dimension(
     shape.require("the dimension of a fiber near weights", SHAPED)
     if max(shape.parameter_count, symmetry_count(shape), tokens) > PARAMETER_LIMIT:
         return None
-    if not (orders := _orders(shape)) or not budget.allows(_cost(shape, orders[0])):
+    if not (orders := _taylor_degrees(shape)) or not budget.allows(_cost(shape, orders[0])):
         return None
     if (residues := _residues(weights, shape, orders[-1])) is None:
         return None
@@ -183,7 +183,7 @@ def _counts(shape: Architecture) -> list[int]:
     return [*counted_bounds(shape)[0].values(), *([] if place is None else [place])]
 
 
-def _orders(shape: Architecture) -> list[int | None]:
+def _taylor_degrees(shape: Architecture) -> list[int | None]:
     """Return the degrees of the Taylor series to try; what is polynomial needs none."""
     if shape.normalization is None:
         return [None]

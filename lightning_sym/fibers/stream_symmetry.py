@@ -138,7 +138,7 @@ class _ElementSearch:
     scales: dict[Any, Fraction] = field(default_factory=dict)
     heads: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
-    def key(self, layer: int, head: int) -> Any:
+    def name_of_head(self, layer: int, head: int) -> Any:
         """Return how `transform` calls a head."""
         return layer if self.shape.heads == 1 else f"{layer}.{head}"
 
@@ -156,15 +156,15 @@ class _ElementSearch:
         (key, key_after), (query, query_after) = pair("K"), pair("Q")
         if (change := intertwiner(key, key_after @ back, query_after @ back, query.scaled(scale))) is None:
             return False
-        self.query_key[self.key(layer, old)] = change.fractions()
+        self.query_key[self.name_of_head(layer, old)] = change.fractions()
         if scale != 1:
-            self.scales[self.key(layer, old)] = scale
+            self.scales[self.name_of_head(layer, old)] = scale
         if self.shape.value_ranks is not None:
             (value, value_after), (output, output_after) = pair("V"), pair("O")
             seen = (self.between[layer] @ output).mT
             if (change := intertwiner(value.scaled(1 / scale), value_after @ back, output_after.mT, seen)) is None:
                 return False
-            self.value_output[self.key(layer, old)] = change.fractions()
+            self.value_output[self.name_of_head(layer, old)] = change.fractions()
         return True
 
 

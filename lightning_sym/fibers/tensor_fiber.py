@@ -18,7 +18,7 @@ from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.tensor_hypotheses import NEAR, NEAR_3, PAGE, THEOREM_1, THEOREM_3, WIDEST, WIDTH_ONE
 
 
-def _said(layers: Sequence[KnownHeads], heads: int, alone: bool) -> str:
+def _heads_in_words(layers: Sequence[KnownHeads], heads: int, alone: bool) -> str:
     """Return what is left of heads, layers with the same words together."""
     words: dict[str, list[int]] = {}
     for each in layers:
@@ -99,7 +99,7 @@ def _determined(asked: AskedFiber) -> tuple[str, int | None]:
         names += "".join({"E": ", the first read behind E", "U": ", the last in front of U"}[end] for end in ends)
     sums = f"V y times the score of y for {'itself' if alone else 'z'}"
     what = f"{names}, sums over the heads of {sums}, are determined{basis * bool(streams)}"
-    return f"{what}; {_said(layers, shape.heads, alone)}", total
+    return f"{what}; {_heads_in_words(layers, shape.heads, alone)}", total
 
 
 def _price(asked: AskedFiber) -> TheoremPrice:

@@ -40,7 +40,7 @@ class TensorQuestion:
         """The network without its weights."""
         return self.weights.architecture(self.tokens)
 
-    def _with(self, background: int) -> tuple[LayerTensors, list[Condition]]:
+    def _with_background(self, background: int) -> tuple[LayerTensors, list[Condition]]:
         """Return the hypotheses with so many background tokens, up to the first that is not known to hold."""
         tensors, found = LayerTensors.of(self.weights, self.tokens, background, self.seed), list[Condition]()
         for condition in tensor_conditions(tensors):
@@ -54,7 +54,7 @@ class TensorQuestion:
         """With the least number of background tokens, or with the first one for which all is shown."""
         tried = []
         for background in backgrounds(self.shape):
-            tried.append(self._with(background))
+            tried.append(self._with_background(background))
             if all(condition.failing is None for condition in tried[-1][1]):
                 return tried[-1]
         return tried[0]

@@ -79,7 +79,7 @@ def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> 
     return found
 
 
-def _orders(given: Mapping[int, Sequence[int]] | None, shape: Architecture) -> dict[int, list[int]]:
+def _head_orders(given: Mapping[int, Sequence[int]] | None, shape: Architecture) -> dict[int, list[int]]:
     """Return by layer which head comes first, second, ...; layers that are not named keep their order."""
     every = list(range(1, shape.heads + 1))
     for i, order in (given or {}).items():
@@ -149,7 +149,7 @@ def transform(
         if factor == 0:
             raise BadInput(f"the scale of {_called(shape, *place)} must not be 0")
         element[WeightSpace("scale", place, 1)] = _Multiple(factor), _Multiple(1 / factor)
-    orders = _orders(heads, shape)
+    orders = _head_orders(heads, shape)
     touched = [piece for piece in pieces(shape) if not element.keys().isdisjoint(piece.spaces)]
     letters = bool(weights.letters) or any(_has_letters(g) for g, _ in element.values())
     into: Any = ExpressionMatrix.of if letters else RationalMatrix.of

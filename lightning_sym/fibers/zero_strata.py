@@ -87,17 +87,17 @@ def _flags(widths: Sequence[int], dimensions: Sequence[int]) -> int:
     return sum((before - after) * (width - after) for before, after, width in pairs)
 
 
-def _vanishing(inner: int, u: int, t: int) -> int:
+def _vanishing_cost(inner: int, u: int, t: int) -> int:
     """Return the codimension of $K^T Q = 0$ on a space of dimension `u`, where `Q` has the rank `t <= u`."""
     return u * inner - t * (inner - t)
 
 
-def _skew(inner: int, u: int) -> int:
+def _skew_cost(inner: int, u: int) -> int:
     """Return the codimension of $K^T Q$ skew on a space of dimension `u`."""
     return u * (u + 1) // 2 if u <= inner else u * inner - inner * (inner - 1) // 2
 
 
-def _rank_one(inner: int, u: int, t: int) -> int:
+def _rank_one_cost(inner: int, u: int, t: int) -> int:
     """Return the codimension of $K^T Q$ of rank at most one on a space of dimension `u > t`.
 
     `Q` has rank `t` on a hyperplane that the form kills.
@@ -180,14 +180,14 @@ class _ValueProducts:
             p = self.ranks[n][0]
             flags = self._least(n, self._flag_cost)
             assert flags is not None  # noqa: S101 - as above
-            exact = flags + min(_vanishing(inner, p, t) for t in range(q, min(inner - k, p) + 1))
+            exact = flags + min(_vanishing_cost(inner, p, t) for t in range(q, min(inner - k, p) + 1))
             return _Codimension(exact, exact)
         least, most = list[int](), list[int]()
         limits = _IsotropicSizes(self, n, q, k)
         for t in range(q, inner - k + 1):
 
             def cost(u: tuple[int, ...], t: int = t) -> int:
-                return self._flag_cost(u) + _vanishing(inner, u[-1], t)
+                return self._flag_cost(u) + _vanishing_cost(inner, u[-1], t)
 
             if (value := self._least(n, cost, limits.needed(t), (n, t))) is not None:
                 least.append(value)
@@ -200,7 +200,7 @@ class _ValueProducts:
         n, inner = i - 1, self.inner[i - 1]
         if self.forms[n] + self.forms[n].mT:
             return None
-        found = self._least(n, lambda u: self._flag_cost(u) + _skew(inner, u[-1]), self._isotropic(n))
+        found = self._least(n, lambda u: self._flag_cost(u) + _skew_cost(inner, u[-1]), self._isotropic(n))
         assert found is not None  # noqa: S101 - as above
         return _Codimension(found, found)
 
@@ -240,7 +240,7 @@ class _ValueProducts:
                 continue
 
             def cost(u: tuple[int, ...], t: int = t) -> int:
-                return self._flag_cost(u) + _rank_one(inner, u[i - 1], t) + _skew(self.inner[n], u[-1])
+                return self._flag_cost(u) + _rank_one_cost(inner, u[i - 1], t) + _skew_cost(self.inner[n], u[-1])
 
             if (value := self._least(n, cost, high, (i - 1, t + 1))) is not None:
                 found.append(value)

@@ -64,12 +64,12 @@ class SingularLocus(Result):
             counts = ", ".join(f"{'?' if n is None else f'{n:,}'} of degree {k}" for k, n in found.counts.items())
             reached = "all of them" if found.is_complete else f"all up to degree {found.complete_to_degree}"
             terms = [each for some in found.terms.values() for each in some]
-            shown = _shown(list(map(found.polynomial, terms[:MOST_SHOWN])), len(terms))
+            shown = _first_as_text(list(map(found.polynomial, terms[:MOST_SHOWN])), len(terms))
             lines += labelled("its equations", [f"{counts or 'none'}; {reached}", *shown])
         if self.partial_derivatives is not None:
-            derivatives = _shown(self.partial_derivatives)
+            derivatives = _first_as_text(self.partial_derivatives)
             lines += labelled("singular ideal", ["the equation of M and its partial derivatives:", *derivatives])
-        return lines + labelled("coordinates", _shown(self.coordinates))
+        return lines + labelled("coordinates", _first_as_text(self.coordinates))
 
     def to_text(self, form: str) -> str:
         """Return the ideal of the locus, ready to paste into a computer algebra system; where it is not looked for the
@@ -113,7 +113,7 @@ MOST_SHOWN = 12
 """Polynomials, and coordinates, that are printed."""
 
 
-def _shown(things: Sequence[Any], number: int | None = None) -> list[str]:
+def _first_as_text(things: Sequence[Any], number: int | None = None) -> list[str]:
     """Return the first ones as text: coordinates, or polynomials, with powers as `equations` writes them."""
     number = len(things) if number is None else number
     texts = [str(x.as_expr()).replace("**", "^") if hasattr(x, "as_expr") else str(x) for x in things[:MOST_SHOWN]]

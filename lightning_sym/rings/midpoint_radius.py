@@ -90,7 +90,7 @@ class MidpointRadius:
         middle = np.array([float(x.mid()) for x in balls], dtype=np.float64).reshape(shape)
         radius = np.array([float(x.rad()) for x in balls], dtype=np.float64).reshape(shape)
         # float() of a midpoint or a radius is within one part in 2^52 of it, or within 2^-1074 of it
-        return cls(middle, _up(radius + np.abs(middle) * (2 * UNIT)))
+        return cls(middle, _rounded_up(radius + np.abs(middle) * (2 * UNIT)))
 
     def __repr__(self) -> str:
         """Return the shape and the largest radius: balls are many."""
@@ -113,14 +113,14 @@ class MidpointRadius:
     def __add__(self, other: MidpointRadius) -> MidpointRadius:
         with np.errstate(over="ignore", invalid="ignore"):
             middle = self.middle + other.middle
-            return MidpointRadius(middle, _up(self.radius + other.radius + np.abs(middle) * UNIT))
+            return MidpointRadius(middle, _rounded_up(self.radius + other.radius + np.abs(middle) * UNIT))
 
     def __mul__(self, other: MidpointRadius) -> MidpointRadius:
         """Return the product entry by entry."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             middle = self.middle * other.middle
             size = np.abs(self.middle) * other.radius + self.radius * (np.abs(other.middle) + other.radius)
-            return MidpointRadius(middle, _up(size + np.abs(middle) * UNIT))
+            return MidpointRadius(middle, _rounded_up(size + np.abs(middle) * UNIT))
 
     def like(self, constants: Rows) -> MidpointRadius:
         """Return a matrix of rational numbers."""
@@ -183,7 +183,7 @@ class MidpointRadius:
         return BallMatrix(arb_mat(rows, columns, [arb(m, r) for m, r in pairs]))
 
 
-def _up(radius: Doubles) -> Doubles:
+def _rounded_up(radius: Doubles) -> Doubles:
     """Return an upper bound of a radius that floats computed as a sum of few products."""
     return radius * UP + TINY
 
@@ -200,4 +200,4 @@ def _product(left: Doubles, left_radius: Doubles | None, right: MidpointRadius) 
         spread = np.abs(left) @ (right.radius + size * (2 * n * UNIT) + TINY)
         if left_radius is not None:
             spread += left_radius @ (size + right.radius)
-    return MidpointRadius(middle, _up(spread))
+    return MidpointRadius(middle, _rounded_up(spread))

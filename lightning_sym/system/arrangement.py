@@ -128,10 +128,10 @@ def _in_letters(
                 made_of.append(tuple(sorted(set(chain.from_iterable(parts)))))
         layers.append(new)
         names.append(made_of)
-    return _with(circuits, layers), names
+    return _with_heads(circuits, layers), names
 
 
-def _with(circuits: NetworkCircuits, layers: list[list[HeadCircuits]]) -> NetworkCircuits:
+def _with_heads(circuits: NetworkCircuits, layers: list[list[HeadCircuits]]) -> NetworkCircuits:
     """Return the network with these heads; this very object where they are those that it has."""
     if [list(map(id, heads)) for heads in layers] == [list(map(id, heads)) for heads in circuits.layers]:
         return circuits
@@ -180,7 +180,7 @@ def _in_levels(circuits: NetworkCircuits, places: Places, common: CommonStreams)
     for number in sorted(live):
         layers[level[number] - 1].append(heads[number].circuit)
         names[level[number] - 1].append(heads[number].made_of)
-    return _with(circuits, layers), names
+    return _with_heads(circuits, layers), names
 
 
 def heads_in_levels(circuits: NetworkCircuits, tokens: int) -> tuple[NetworkCircuits, list[list[int | None]]]:

@@ -9,7 +9,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
-from lightning_sym.testing.failures import LONGEST, Mismatch, NotDecided, told
+from lightning_sym.testing.failures import LONGEST, Mismatch, NotDecided, failure
 from proofs_check.claim import Claim, Part, Refutation, Undecided
 from proofs_check.registry import all_claims, claim_by_id
 
@@ -87,10 +87,10 @@ hypotheses), got widths 4,4,4, ranks 2,2, tokens 1
                 part.check(instance)
             except Refutation as refutation:
                 lines.append(("witness", str(refutation)))
-                raise Mismatch(told(f"{claim.id} does not hold at this network", lines)) from None
+                raise Mismatch(failure(f"{claim.id} does not hold at this network", lines)) from None
             except Undecided as open_question:
                 lines.append(("known", str(open_question)[:LONGEST]))
-                undecided.append(told(f"it is undecided whether {claim.id} holds at this network", lines))
+                undecided.append(failure(f"it is undecided whether {claim.id} holds at this network", lines))
         checked.append((part.name, part.scope.name, len(instances)))
     if undecided:
         raise NotDecided(undecided[0])

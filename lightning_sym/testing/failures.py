@@ -24,11 +24,11 @@ class NotDecided(AssertionError):
     """What was asserted is neither shown nor refuted; the message says what is known."""
 
 
-def told(head: str, lines: Iterable[tuple[str, str]]) -> str:
+def failure(head: str, lines: Iterable[tuple[str, str]]) -> str:
     """Return a message: what is wrong, and under it names and what there is to say of them.
 
     Example:
-        >>> print(told("they differ", [("input", "X = 1 0"), ("first", "phi(X) = 2 0")]))
+        >>> print(failure("they differ", [("input", "X = 1 0"), ("first", "phi(X) = 2 0")]))
         they differ
           input  X = 1 0
           first  phi(X) = 2 0

@@ -13,7 +13,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
 from lightning_sym.network.weight_files import load_weights
 from lightning_sym.network.weights import Weights
-from lightning_sym.testing.failures import Mismatch, NotDecided, power_of_ten, told
+from lightning_sym.testing.failures import Mismatch, NotDecided, failure, power_of_ten
 
 Network = Weights | PolynomialMap | str | os.PathLike[str]
 """Exact weights, a file of them, or a polynomial map with numbers for weights."""
@@ -64,11 +64,11 @@ def assert_same_function(
     t = 2 if tokens is None else tokens
     found = same_function(one, other, t, seed=seed, work=work, progress=progress)
     if found.answer is Answer.DIFFERENT:
-        raise Mismatch(told(f"the networks compute different functions of inputs with {t} tokens", _lines(found)))
+        raise Mismatch(failure(f"the networks compute different functions of inputs with {t} tokens", _lines(found)))
     if found.answer is Answer.UNDECIDED:
         bound = f"at most {power_of_ten(found.error_bound)}"
         raise NotDecided(
-            told(
+            failure(
                 f"it is undecided whether the networks compute the same function of inputs with {t} tokens",
                 [
                     ("known", f"{found.evaluations} exact evaluations at random integer inputs agree"),
@@ -118,7 +118,7 @@ def _compare_maps(one: Weights | PolynomialMap, other: Weights | PolynomialMap, 
             k, j, exponents = place
             monomial = " ".join(f"{n}^{e}" if e > 1 else n for n, e in zip(names, exponents, strict=True) if e)
             raise Mismatch(
-                told(
+                failure(
                     f"the networks compute different functions of inputs with {t} tokens",
                     [
                         ("output", f"coordinate {k} of token {j}, coefficient of {monomial}"),
@@ -169,10 +169,10 @@ def assert_dimension(
     if found.status is Status.CERTIFIED:
         if found.lower != expected:
             raise Mismatch(
-                told(f"the dimension is not {expected}", [*lines, ("dimension", f"{found.lower}, certified")])
+                failure(f"the dimension is not {expected}", [*lines, ("dimension", f"{found.lower}, certified")])
             )
         return
     lines += [("lower bound", f"{found.lower}"), ("upper bound", f"{found.upper}")]
     if not found.lower <= expected <= found.upper:
-        raise Mismatch(told(f"the dimension is not {expected}: it lies between the bounds", lines))
-    raise NotDecided(told(f"it is undecided whether the dimension is {expected}: the bounds do not meet", lines))
+        raise Mismatch(failure(f"the dimension is not {expected}: it lies between the bounds", lines))
+    raise NotDecided(failure(f"it is undecided whether the dimension is {expected}: the bounds do not meet", lines))

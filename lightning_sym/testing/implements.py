@@ -16,7 +16,14 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.testing.callers import Caller, Function, first_inputs, random_input, shrunk
 from lightning_sym.testing.exact_floats import floats_named
-from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, power_of_ten, shown_sparsely, told
+from lightning_sym.testing.failures import (
+    MOST_SHOWN,
+    Mismatch,
+    NotDecided,
+    failure,
+    power_of_ten,
+    shown_sparsely,
+)
 from lightning_sym.testing.mistakes import recognized
 from lightning_sym.testing.truth import EnclosedOutputs, ExactOutputs, what_is_rounded
 
@@ -211,11 +218,11 @@ def _complaint(
     lines.append(("differs", where + truth.by_how_much(small, found, place)))
     if other := recognized(truth, weights, caller, [small, *tried]):
         lines.append(("is it", f"{other}? they agree at all inputs tried"))
-    return told("the function is not the map of this network", lines)
+    return failure("the function is not the map of this network", lines)
 
 
 def _too_small(found: Agreement) -> str:
-    return told(
+    return failure(
         f"agreement at {found.inputs} inputs shows nothing here",
         [
             ("network", str(found.architecture)),

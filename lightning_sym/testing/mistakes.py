@@ -51,7 +51,7 @@ def _mistakes(weights: Weights, tokens: int) -> Iterator[tuple[str, Weights, boo
     if len(set(weights.architecture(1).widths)) == 1:
         words = "without its skip connections" if form.skip else "with skip connections"
         yield f"the network {words}", weights.with_form(replace(form, skip=not form.skip)), False
-    for words, other in _without(weights):
+    for words, other in _variants_of_attention(weights):
         yield f"the network {words}", other, False
     roots = {name: isqrt(matrix.shape[0]) for name, matrix in named.items() if split(name)[0] in ("Q", "bQ")}
     if all(root > 1 and root * root == named[name].shape[0] for name, root in roots.items()):
@@ -65,7 +65,7 @@ def _renamed(name: str, words: dict[str, str]) -> str:
     return words.get(word, word) + place
 
 
-def _without(weights: Weights) -> Iterator[tuple[str, Weights]]:
+def _variants_of_attention(weights: Weights) -> Iterator[tuple[str, Weights]]:
     """Yield networks that lack a variant of attention, or have it in another of its usual ways."""
     named, form = weights.numbers(), weights.form
 

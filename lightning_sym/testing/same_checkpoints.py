@@ -13,7 +13,7 @@ from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, DIGITS
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress
-from lightning_sym.testing.failures import Mismatch, NotDecided, told
+from lightning_sym.testing.failures import Mismatch, NotDecided, failure
 
 Model = Checkpoint | str | os.PathLike[str]
 """A checkpoint, or where its files are."""
@@ -61,14 +61,14 @@ def assert_same_checkpoint(
     found = same_checkpoints(*pair, ids=ids, units=units, progress=progress)
     names = f"{found.first} and {found.second}"
     if found.answer is CheckpointAnswer.DIFFERENT:
-        raise Mismatch(told(f"{names} compute different functions", _lines(found)))
+        raise Mismatch(failure(f"{names} compute different functions", _lines(found)))
     if found.answer is CheckpointAnswer.UNDECIDED:
-        raise NotDecided(told(f"it is undecided whether {names} compute the same function", _lines(found)))
+        raise NotDecided(failure(f"it is undecided whether {names} compute the same function", _lines(found)))
     if found.answer is CheckpointAnswer.ROUNDING:
         coarse = [each for each in found.residuals if each.stored not in (allowed or ())]
         if allowed is None or coarse:
             what = "exactly" if allowed is None else f"up to rounding to {shown(rounding)} or finer"
-            raise Mismatch(told(f"{names} must compute the same function {what}", _lines(found)))
+            raise Mismatch(failure(f"{names} must compute the same function {what}", _lines(found)))
     return found
 
 

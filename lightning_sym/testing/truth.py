@@ -19,7 +19,7 @@ from lightning_sym.rings.ball_matrices import BallMatrix
 from lightning_sym.rings.balls import distance, precision
 from lightning_sym.rings.rationals import map_entries, rational_matrix, to_fractions
 from lightning_sym.testing.exact_floats import Exactness, Floats, any_signs, sizes_of_gate
-from lightning_sym.testing.failures import NotDecided, told
+from lightning_sym.testing.failures import NotDecided, failure
 
 LARGEST_SCORE = 16
 """Inputs to softmax are scaled such that scores of the first layer are no larger: exponentials stay within range."""
@@ -166,7 +166,7 @@ class EnclosedOutputs:
             if all(most is not None and most - least <= SHARP * unit for least, most in distances.values()):
                 return None
         raise NotDecided(
-            told(
+            failure(
                 f"it is undecided whether outputs are within {self._ulps} ulps, with balls of {BITS[-1]} bits",
                 [("network", str(self._architecture)), ("input", f"X = {rows_in_line(self.step * x)}")],
             )

@@ -260,7 +260,7 @@ def coordinate_system(
     combinations = {key: {place[k]: c for k, c in parts.items()} for key, parts in relations.items()}
     coordinates = tuple(
         Coordinate(
-            f"c_{i + 1}", row + 1, architecture.tokens, _spread(exponents, network.tokens, architecture.tokens),
+            f"c_{i + 1}", row + 1, architecture.tokens, _more_tokens(exponents, network.tokens, architecture.tokens),
             _weight(network, (row, exponents)),
         )
         for i, (row, exponents) in enumerate(keys)
@@ -333,7 +333,7 @@ def _weight(network: Architecture, key: Key) -> tuple[int, ...]:
     return (*degrees, *(int(k == row) for k in range(network.output_width)))
 
 
-def _spread(exponents: tuple[int, ...], few: int, tokens: int) -> tuple[int, ...]:
+def _more_tokens(exponents: tuple[int, ...], few: int, tokens: int) -> tuple[int, ...]:
     """Return exponents for more tokens: the last token stays the last one."""
     result: list[int] = []
     for start in range(0, len(exponents), few):

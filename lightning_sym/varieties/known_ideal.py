@@ -216,7 +216,9 @@ class Equations(Result):
         values = self._coordinates_of(point)
         if values is None:
             raise BadInput("the coefficients must be those of a function of the linear span, got others")
-        return {degree: [_told(_value(terms, values)) for terms in some] for degree, some in self.terms.items()}
+        return {
+            degree: [_number_or_letters(_value(terms, values)) for terms in some] for degree, some in self.terms.items()
+        }
 
     def vanishes_at(self, point: Weights | Mapping[Any, Any]) -> bool:
         """Return whether a function lies in the linear span and satisfies every equation that was found.
@@ -305,7 +307,7 @@ class Equations(Result):
         return equations_text.as_latex(self)
 
 
-def _told(value: Any) -> Any:
+def _number_or_letters(value: Any) -> Any:
     """Return a number, or a polynomial in letters as an expression."""
     return value if isinstance(value, Fraction) else value.as_expr()
 

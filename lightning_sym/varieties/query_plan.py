@@ -165,12 +165,12 @@ def query_plan(
         require_integer(digits, "digits", 1, MOST_DIGITS)
     if denominators is not None:
         require_integer(denominators, "denominators", 1, LARGEST_DENOMINATOR)
-        return _bounded(_exact(architecture, size, denominators, digits or 1))
+        return _bounded(_exact_plan(architecture, size, denominators, digits or 1))
     if digits is None:
         raise BadInput("denominators, a bound for exact weights, or digits, for balls, must be given")
     _require_wide(architecture)
     radius = _radius_squared(architecture, size)
-    nodes = tuple(_for_digits(3 ** (i - 1), radius, digits) for i in range(1, architecture.depth + 1))
+    nodes = tuple(_nodes_for_digits(3 ** (i - 1), radius, digits) for i in range(1, architecture.depth + 1))
     return _bounded(QueryPlan(architecture, size, None, digits, nodes))
 
 
@@ -261,7 +261,7 @@ def left_out(nodes: Nodes, node: int, radius_squared: Fraction) -> Fraction:
 
 
 @cache
-def _sums(wanted: int, count: int) -> tuple[Fraction, Fraction]:
+def _multiplier_sums(wanted: int, count: int) -> tuple[Fraction, Fraction]:
     """Return sums of the sizes of the multipliers, times `j^(2 count + 2)` and times `1 / j`."""
     sizes = [(j, abs(c)) for j, c in enumerate(coefficients_row(wanted, count), start=1)]
     terms = sum((c * j ** (2 * count + 2) for j, c in sizes), Fraction(0))
@@ -275,7 +275,7 @@ def _errors(wanted: int, nodes: Nodes, radius_squared: Fraction) -> tuple[Fracti
 
     Bounds, for nodes in half of the disc: there what is left out is at most twice its first term.
     """
-    terms, data = _sums(wanted, nodes.size)
+    terms, data = _multiplier_sums(wanted, nodes.size)
     power = 2 * (nodes.size + 1 - wanted) * nodes.places
     return (
         2 * LARGEST * terms / (radius_squared ** (nodes.size + 1) * 10**power),
@@ -297,7 +297,7 @@ def _nodes(wanted: int, count: int, radius_squared: Fraction, allowed: Fraction)
     return Nodes(count, places)
 
 
-def _exact(architecture: Architecture, bound: Fraction, denominators: int, least: int) -> QueryPlan:
+def _exact_plan(architecture: Architecture, bound: Fraction, denominators: int, least: int) -> QueryPlan:
     r"""Return nodes and digits with which every $y^\top \tilde A_i m$ is known well enough.
 
     It is known up to less than half of what separates two.
@@ -321,7 +321,7 @@ def _exact(architecture: Architecture, bound: Fraction, denominators: int, least
     return QueryPlan(architecture, bound, denominators, digits, tuple(chosen))
 
 
-def _for_digits(wanted: int, radius_squared: Fraction, digits: int) -> Nodes:
+def _nodes_for_digits(wanted: int, radius_squared: Fraction, digits: int) -> Nodes:
     """Return `2 wanted + 4` nodes for which both errors are of one size, nearly."""
     count = 2 * wanted + 4
     places = _inside(count, radius_squared)

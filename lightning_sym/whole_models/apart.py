@@ -71,7 +71,7 @@ def apart_by_theorem(
         return None
     tell = progress or unheard
     for one, other in ((first, second), (second, first)):
-        steps, held = _known(one, Work(work, progress), memory, progress)
+        steps, held = _proved_of_one(one, Work(work, progress), memory, progress)
         if steps:
             found = next(_differences(one, other, tell, only_ends=steps == STEP_1, strict=held >= BY_LAYERS), None)
             return found and ApartByTheorem(*found, INPUTS, f"{PAGE}, {steps}, modulo {P}")
@@ -115,7 +115,7 @@ BOUNDED = PROVED | BEHIND | {"rotary_width", "parallel", "bare"}
 """Parts with which halves are continuous and bounded; without norms in front of them there are some behind."""
 
 
-def _known(one: Checkpoint, work: Work, memory: int, progress: Progress | None) -> tuple[str, frozenset[str]]:
+def _proved_of_one(one: Checkpoint, work: Work, memory: int, progress: Progress | None) -> tuple[str, frozenset[str]]:
     """Return what is proved of all models with the function of this one, if anything, and the conditions that hold.
 
     That both ends agree needs halves that are bounded and continuous, whatever they are, and (C1).

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym.checkpoints.affine_factors import Affine, spread
+from lightning_sym.checkpoints.affine_factors import Affine, in_every_column
 from lightning_sym.checkpoints.exact_arrays import to_objects
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.transformer import mlp, normed
@@ -251,6 +251,6 @@ def halves(block: Block, form: CheckpointForm, point: DualBalls) -> Iterator[Dua
     """Yield what both halves of a layer add at one token, behind norms."""
     values = np.repeat(block.value, form.heads // form.groups, axis=0).reshape(-1, form.width)
     outputs = np.moveaxis(block.output, 0, 1).reshape(form.width, -1)
-    attention = Affine(outputs) @ (Affine(values) @ (point * spread(block.norm1_gain, point)))
+    attention = Affine(outputs) @ (Affine(values) @ (point * in_every_column(block.norm1_gain, point)))
     yield normed(attention, form, block.behind1_gain)
-    yield normed(mlp(point * spread(block.norm2_gain, point), block, form), form, block.behind2_gain)
+    yield normed(mlp(point * in_every_column(block.norm2_gain, point), block, form), form, block.behind2_gain)

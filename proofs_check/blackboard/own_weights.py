@@ -231,7 +231,7 @@ def between_layers(weights: Weights) -> Iterator[Step]:
     )
 
 
-def peeled(weights: Weights) -> Iterator[Step]:
+def softmax_layers(weights: Weights) -> Iterator[Step]:
     """Yield the steps of Conjecture 3.10: softmax, one head a layer."""
     weights.require_numbers(_BOARD)
     network = weights.architecture(TOKENS)

@@ -104,18 +104,18 @@ def _compared(one: Any, other: Any, where: str = "") -> _Found:
         for i, (left, right) in enumerate(zip(one, other, strict=True)):
             yield from _compared(left, right, f"{where}.{i}")
     elif type(one) is not type(other) or one != other:
-        yield where, "changed", _shown(one), _shown(other)
+        yield where, "changed", value_as_text(one), value_as_text(other)
 
 
 def _objects(one: dict[str, Any], other: dict[str, Any], where: str) -> _Found:
     for key in one:
         if key not in other:
-            yield f"{where}.{key}", "gone", _shown(one[key]), "no such key"
+            yield f"{where}.{key}", "gone", value_as_text(one[key]), "no such key"
         elif key not in KEYS_NEVER_THE_SAME:
             yield from _compared(one[key], other[key], f"{where}.{key}")
     for key in other:
         if key not in one:
-            yield f"{where}.{key}", "new", "no such key", _shown(other[key])
+            yield f"{where}.{key}", "new", "no such key", value_as_text(other[key])
     orders = [[key for key in each if key in one and key in other] for each in (one, other)]
     if orders[0] != orders[1]:
         yield where, "order", ", ".join(orders[0]), ", ".join(orders[1])
@@ -143,7 +143,7 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _shown(value: Any) -> str:
+def value_as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

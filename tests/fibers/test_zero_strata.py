@@ -118,8 +118,8 @@ MUTANTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "spaces cost one more": ("_flags", larger(zero_strata._flags, 1)),
     "forms that vanish cost all": ("_vanishing", lambda a, u, t: u * a),
     "forms that vanish have any rank": ("_vanishing", lambda a, u, t: u * a - (a // 2) * (a - a // 2)),
-    "skew forms are like zero ones": ("_skew", lambda a, u: u * u),
-    "forms of rank one are free": ("_rank_one", lambda a, u, t: 0),
+    "skew forms are like zero ones": ("_skew_cost", lambda a, u: u * u),
+    "forms of rank one are free": ("_rank_one_cost", lambda a, u, t: 0),
     "squares cancel": ("inertia", lambda form: (form.rank() // 2, form.rank() // 2)),
 }
 
@@ -265,7 +265,7 @@ def test_steps_find_what_a_search_of_all_finds() -> None:
         ends = source.choice([(0,), ()])
 
         def cost(x: tuple[int, ...], widths: list[int] = widths, ends: tuple[int, ...] = ends) -> int:
-            return zero_strata._flags(widths, (5, *x, *ends)) + zero_strata._skew(2, (5, *x)[-1])
+            return zero_strata._flags(widths, (5, *x, *ends)) + zero_strata._skew_cost(2, (5, *x)[-1])
 
         points = [x for x in itertools.product(*map(range, low_ends, (h + 1 for h in high))) if x in among]
         assert least_value(cost, among) == min(map(cost, points), default=None)

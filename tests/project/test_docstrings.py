@@ -8,15 +8,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PLACES = ("lightning_sym", "proofs_check", "lightning_cli", "scripts", "benchmarks", "examples")
-VERBS = frozenset(
-    """
-    Act Add Answer Apply Ask Begin Benchmark Bound Bring Call Carry Certify Change Check Compare Compute Count Decide
-    Demand Divide Do Draw Drop End Estimate Exchange Expand Fail Fill Find Fold Follow Give Go Hand Import Judge Keep
-    Leave Let Link List Load Look Make Measure Move Multiply Name Note Open Permute Print Prove Push Put Raise Read
-    Record Refuse Refute Replace Return Rewrite Run Say Scale Search Settle Show Solve Stop Take Tell Test Try Turn
-    Walk Write Yield
-    """.split()
-)
+VERBS = frozenset([
+    "Act", "Add", "Answer", "Apply", "Ask", "Begin", "Benchmark", "Bound", "Bring", "Call", "Carry", "Certify",
+    "Change", "Check", "Compare", "Compute", "Count", "Decide", "Demand", "Divide", "Do", "Draw", "Drop", "End",
+    "Estimate", "Exchange", "Expand", "Fail", "Fill", "Find", "Fold", "Follow", "Give", "Go", "Hand", "Import",
+    "Judge", "Keep", "Leave", "Let", "Link", "List", "Load", "Look", "Make", "Measure", "Move", "Multiply", "Name",
+    "Note", "Open", "Permute", "Print", "Prove", "Push", "Put", "Raise", "Read", "Record", "Refuse", "Refute",
+    "Replace", "Return", "Rewrite", "Run", "Say", "Scale", "Search", "Settle", "Show", "Solve", "Stop", "Take",
+    "Tell", "Test", "Try", "Turn", "Walk", "Write", "Yield",
+])  # fmt: skip
 """What docstrings begin with; a verb that is missing is to be added here."""
 
 

@@ -179,7 +179,7 @@ def worst() -> tuple[Any, Any]:
 
 MUTANTS: dict[str, Callable[[Any], Any]] = {
     "no rounding error": lambda patch: patch.setattr(midpoint_radius, "UNIT", 0.0),
-    "radius dropped": lambda patch: patch.setattr(midpoint_radius, "_up", lambda radius: 0 * radius),
+    "radius dropped": lambda patch: patch.setattr(midpoint_radius, "_rounded_up", lambda radius: 0 * radius),
     "nothing for underflow": lambda patch: patch.setattr(midpoint_radius, "TINY", 0.0),
 }
 

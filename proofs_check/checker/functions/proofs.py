@@ -144,7 +144,7 @@ def _require_ends(one: Weights, other: Weights) -> None:
     need((one.n, one.m) == (other.n, other.m), "both networks must have the same input and output width")
 
 
-def shown(proofs: Table, form: Form, t: int, one: Weights, other: Weights, proof: Any) -> str:
+def say_what_proves(proofs: Table, form: Form, t: int, one: Weights, other: Weights, proof: Any) -> str:
     """Say what proves that two networks have the same function, or have not."""
     _require_ends(one, other)
     return proved(proofs, proof, form, t, one, other)
@@ -155,9 +155,9 @@ def _through(form: Form, t: int, here: Weights, last: Weights, between: list[Any
     said = []
     for weights, proof in between:
         there = Weights(weights, form)
-        said.append(shown(SAME, form, t, here, there, proof))
+        said.append(say_what_proves(SAME, form, t, here, there, proof))
         here = there
-    return "; then ".join([*said, shown(SAME, form, t, here, last, end)])
+    return "; then ".join([*said, say_what_proves(SAME, form, t, here, last, end)])
 
 
 def _of_theorem(name: str, kind: str) -> Callable[..., str]:
@@ -194,5 +194,5 @@ SAME: Table = Table(
 def with_a_form(claim: str, proofs: Table, form: Form, t: int, first: Any, second: Any, proof: Any) -> str:
     """Say what shows a claim about two networks with a form."""
     one, other = Weights(first, form), Weights(second, form)
-    said = shown(proofs, form, t, one, other, proof)
+    said = say_what_proves(proofs, form, t, one, other, proof)
     return f"{claim} of {t} tokens, for {form}, of {one} and of {other}; by: {said}"

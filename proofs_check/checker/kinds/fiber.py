@@ -24,7 +24,7 @@ from proofs_check.checker.functions.fibers.exact import Spaces
 from proofs_check.checker.functions.fibers.points import Points
 from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
 from proofs_check.checker.functions.network import NAMED, Form, Weights
-from proofs_check.checker.functions.proofs import SAME, shown
+from proofs_check.checker.functions.proofs import SAME, say_what_proves
 from proofs_check.checker.verify import COUNT, LAYERS, SIZE, Later, need, odd_prime, scratch, take
 
 PLACE, MANY = range(LAYERS + 1), "docs/transformer-fibers.md"
@@ -179,7 +179,7 @@ def prove(
     parts.append(f"that do not hold over the rationals: {failing}" if failing else "")
     if another is not None:
         other, proof = Weights(another[0], form), another[1]
-        said = shown(SAME, form, t, w, other, proof)
+        said = say_what_proves(SAME, form, t, w, other, proof)
         parts.append(f"the same function is that of another one of {other}, by {said}")
     return "; ".join(part for part in [*parts, name or ""] if part)
 

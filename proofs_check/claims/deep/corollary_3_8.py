@@ -101,7 +101,7 @@ def one_token(*, quick: bool) -> Iterator[Architecture]:
                 yield Architecture((delta + 1, *(delta,) * depth), ranks, 1)
 
 
-def sharp(
+def holds_exactly_where(
     network: Architecture,
     condition: Callable[[Architecture], bool],
     finding: str,
@@ -120,13 +120,13 @@ def sharp(
 
 
 rank_one = partial(
-    sharp,
+    holds_exactly_where,
     condition=holds_at_two_tokens,
     finding="alpha_i >= 2 is sufficient, not needed: for t >= 2 Eq. 14 holds exactly if no attention matrix of rank two"
     " or more stands behind one of rank one; elsewhere it is too large",
 )
 single_token = partial(
-    sharp,
+    holds_exactly_where,
     condition=holds_at_one_token,
     finding="t >= 2 is needed, except at rank one: for t = 1 Eq. 14 holds exactly if every alpha_i is 1; elsewhere it"
     " is too large",

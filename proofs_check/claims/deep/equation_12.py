@@ -37,7 +37,7 @@ def order_reversed(x: Any, weights: VirtualWeights) -> Any:
     return closed_form(x, VirtualWeights(weights.attention[::-1], weights.value))
 
 
-def every_shape(depth: int, closed: ClosedForm = closed_form) -> None:
+def in_formal_words(depth: int, closed: ClosedForm = closed_form) -> None:
     """Check the closed form in formal words: for matrices of every shape over every commutative ring."""
     layers, x = word_layers(depth), Words.letter("X")
     composed = forward(x, layers)
@@ -88,8 +88,8 @@ CLAIM = Claim(
             "composition = Eq. 11 = Eq. 12, matrices of every shape, by depth",
             Scope.IDENTITY,
             lambda quick: range(1, 6 if quick else 8),
-            every_shape,
-            _mutants(every_shape),
+            in_formal_words,
+            _mutants(in_formal_words),
         ),
         Part(
             "symbolic weights and inputs, up to two layers",

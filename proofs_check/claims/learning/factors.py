@@ -72,7 +72,7 @@ def ranks(lines: dict[tuple[int, int], int], size: int) -> list[int]:
     return [sum(m for (a, b), m in lines.items() if a <= i and k <= b) for i, k in places]
 
 
-def near(case: Case, answer: Answer = stated) -> None:
+def by_orbits(case: Case, answer: Answer = stated) -> None:
     """Check the answer: half the least codimension of an orbit with ranks at least those of the matrices."""
     sizes = widths(case)
     own = ranks({each: case[1].count(each) for each in case[1]}, len(sizes))
@@ -177,8 +177,8 @@ CLAIM = Claim(
             "orbits near given matrices, each by its dimension",
             Scope.INSTANCES,
             cases,
-            near,
-            _mutants(near),
+            by_orbits,
+            _mutants(by_orbits),
             instance="number of matrices, and intervals",
         ),
         Part(

@@ -137,7 +137,7 @@ def stated(weights: Weights, tokens: int) -> Pair:
     return found.value, found.multiplicity
 
 
-def grows(layer: DrawnLayer, say: Stated = stated) -> None:
+def levels_grow_as_stated(layer: DrawnLayer, say: Stated = stated) -> None:
     """Check that, with the stated power taken off, numbers of a period are equal or grow as a polynomial."""
     weights = layer.weights
     coefficient, order = say(weights, layer.tokens)
@@ -271,12 +271,12 @@ CLAIM = Claim(
             "weights modulo powers of two with the same function",
             Scope.INSTANCES,
             layers,
-            grows,
+            levels_grow_as_stated,
             {
-                "values that are parallel to the scores like others": partial(grows, say=not_parallel),
-                "the scale not taken off": partial(grows, say=changed(Fraction(1, 2))),
-                "a multiplicity more": partial(grows, say=changed(order=1)),
-                "no multiplicity": partial(grows, say=changed(order=-1)),
+                "values that are parallel to the scores like others": partial(levels_grow_as_stated, say=not_parallel),
+                "the scale not taken off": partial(levels_grow_as_stated, say=changed(Fraction(1, 2))),
+                "a multiplicity more": partial(levels_grow_as_stated, say=changed(order=1)),
+                "no multiplicity": partial(levels_grow_as_stated, say=changed(order=-1)),
             },
         ),
         Part(

@@ -48,24 +48,24 @@ from proofs_check.claims.transformers.words_and_blocks import transformer
 from proofs_check.samples import Dice, distinct
 
 
-def sizes(network: Architecture) -> tuple[int, int, int, int, int, int]:
+def formula_letters(network: Architecture) -> tuple[int, int, int, int, int, int]:
     """Return `n, d, l, h, alpha, b` of a network."""
     n, _, (d, *_), (a, *_), (b, *_), h = sizes_of(network)
     return n, d, network.depth, h, min(a, d), min(b, d)
 
 
 def softmax_formula(network: Architecture) -> int:
-    n, d, l, h, alpha, b = sizes(network)  # noqa: E741
+    n, d, l, h, alpha, b = formula_letters(network)  # noqa: E741
     return d * (2 * n - d) + l * h * (alpha * (2 * d - alpha) + b * (2 * d - b))
 
 
 def lightning_formula(network: Architecture) -> int:
-    n, d, l, h, alpha, b = sizes(network)  # noqa: E741
+    n, d, l, h, alpha, b = formula_letters(network)  # noqa: E741
     return d * (2 * n - d) + l * one_lightning_layer((d, d, alpha, h, b))
 
 
 def hypotheses_hold(network: Architecture) -> bool:
-    n, d, *_ = sizes(network)
+    n, d, *_ = formula_letters(network)
     return n >= d and network.tokens >= 2
 
 
@@ -125,7 +125,7 @@ def narrow_embedding(network: Architecture, stated: Formula = formula) -> str:
     """Return the finding for n < d: part of every matrix is never seen, and the formula is too large."""
     found = certified_dimension(network)
     expect_less(ProvedBounds.of(found), stated(network), at=network)
-    n, d, *_ = sizes(network)
+    n, d, *_ = formula_letters(network)
     kind = ("causal " if network.causal else "") + ("lightning" if network.normalization is None else "softmax")
     bounds = str(found.value) if found.value is not None else f"between {found.lower} and {found.upper}"
     return f"n >= d is needed: n = {n}, d = {d}, l = {network.depth}, {kind}: {bounds}, formula {stated(network)}"

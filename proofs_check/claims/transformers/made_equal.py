@@ -167,7 +167,7 @@ class Maker:
 
         return EqualPair("two tokens: opposite scores and a head without scores", one, of(2), of(1))
 
-    def moved(self) -> EqualPair:
+    def head_moved(self) -> EqualPair:
         """Return a pair with a head moved to another layer.
 
         Four coordinates are in two pairs: heads of one pair do not see those of the other, in whichever layer.
@@ -216,7 +216,7 @@ class Maker:
 
 
 KINDS: tuple[Callable[[Maker], EqualPair], ...] = (
-    Maker.other_bases, Maker.merged, Maker.padded, Maker.narrow, Maker.flipped, Maker.opposite, Maker.moved,
+    Maker.other_bases, Maker.merged, Maker.padded, Maker.narrow, Maker.flipped, Maker.opposite, Maker.head_moved,
     Maker.blind,
 )  # fmt: skip
 

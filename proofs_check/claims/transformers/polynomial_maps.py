@@ -86,7 +86,7 @@ class PolynomialNetwork:
         """Return `e v + sum_h c_h V_h v` with random `c_h`, or all `c_h = 1`."""
         heads = [self.head(i, h, to) for h in range(1, self.network.heads + 1)]
         parts = [head * self.random(1) for head in heads] if random else heads
-        return total([*([to] if self.network.skip else []), *parts])
+        return sum_of([*([to] if self.network.skip else []), *parts])
 
     def words(self, stream_seen: bool = False) -> Recorded:
         """Return random functionals of all words at once: coefficients of `U prod (1 + sum c_ih V_ih) E`.
@@ -105,7 +105,7 @@ class PolynomialNetwork:
         for i in range(1, self.network.depth + 1):
             parts += [self.random(1) * self.form(i, h, *sides) for h in range(1, self.network.heads + 1)]
             sides = [self.layer(i, side, random=True) for side in sides]
-        return total(parts)
+        return sum_of(parts)
 
     def two_token_scores(self) -> Recorded:
         """Return random functionals of all formal scores of two tokens."""
@@ -117,11 +117,11 @@ class PolynomialNetwork:
             first = self.layer(i, first, random=False)
             # the factors g_h1 without mask, g_h2 - g_h1 are as free as g
             if not self.network.causal:
-                first = total(
+                first = sum_of(
                     [first, *(self.head(i, h, delta) * self.random(1) for h in range(1, self.network.heads + 1))]
                 )
             delta = self.layer(i, delta, random=True)
-        return total(parts)
+        return sum_of(parts)
 
     def jacobian(self, functionals: Recorded) -> Residues:
         """Return the derivatives of the functionals by all weights, `rows x weights`."""
@@ -134,7 +134,7 @@ class PolynomialNetwork:
         return np.concatenate([block.reshape(self.rows, -1) for block in blocks], axis=1)
 
 
-def total(parts: list[Recorded]) -> Recorded:
+def sum_of(parts: list[Recorded]) -> Recorded:
     """Return the sum of the parts."""
     return reduce(add, parts)
 

@@ -41,7 +41,7 @@ class Functional:
     y: Vector
     s: Vector
 
-    def of(self, factor: str) -> Vector:
+    def functional_of(self, factor: str) -> Vector:
         """Return the linear functional of one factor."""
         x, y, s = self.x, self.y, self.s
         if factor == "A":
@@ -99,9 +99,9 @@ def _drawn(network: Architecture, seed: int) -> tuple[list[Functional], tuple[st
         def vector(size: int, rng: np.random.Generator = rng) -> Vector:
             return [int(n) for n in rng.integers(-99, 100, size)]
 
-        sizes = [len(Functional([0] * d, [0] * d, [0] * d_out).of(name)) - 1 for name in factors]
+        sizes = [len(Functional([0] * d, [0] * d, [0] * d_out).functional_of(name)) - 1 for name in factors]
         drawn = [Functional(vector(d), vector(d), vector(d_out)) for _ in range(sum(sizes))]
-        rows = {name: [f.of(name) for f in drawn] for name in factors}
+        rows = {name: [f.functional_of(name) for f in drawn] for name in factors}
         if all(
             rank([rows[name][j] for j in chosen]) == size + 1
             for name, size in zip(factors, sizes, strict=True)
@@ -164,7 +164,7 @@ def degree_bounds(network: Architecture, seed: int = 0) -> ProvedBounds:
         solved = []
         for name, chosen in zip(factors, shares, strict=True):
             if (name, chosen) not in solutions:
-                found = null_space([functionals[j].of(name) for j in chosen])
+                found = null_space([functionals[j].functional_of(name) for j in chosen])
                 if len(found) != 1:
                     raise ProgramError(f"{network}: equations {chosen} of {name} must have one solution")
                 # a factor is known up to a number: integers are the fastest

@@ -49,21 +49,21 @@ def all_fibers(d_out: int, without: str = "") -> str:
     for move in moves:
         left, right = edges(move, d_out)
         if (bad := np.flatnonzero(of[left] != of[right])).size:
-            raise Refutation(f"{move}: {_shown(left[bad[0]], d_out)} and {_shown(right[bad[0]], d_out)} differ")
+            raise Refutation(f"{move}: {_spelled(left[bad[0]], d_out)} and {_spelled(right[bad[0]], d_out)} differ")
     smallest = classes(moves, d_out)
     count = int(of.max()) + 1
     heads = np.flatnonzero(smallest == np.arange(len(smallest)))
     if len(heads) != count:
         _, first, which = np.unique(of[heads], return_index=True, return_inverse=True)
         extra = next(i for i in range(len(heads)) if first[which[i]] != i)
-        pair = (_shown(heads[first[which[extra]]], d_out), _shown(heads[extra], d_out))
+        pair = (_spelled(heads[first[which[extra]]], d_out), _spelled(heads[extra], d_out))
         raise Refutation(f"{len(heads)} classes, {count} functions: {' and '.join(pair)} have one function")
     return Tally(
         f"GF(3), l = 2, d_0 = t = 2, d' = {d_out}: {len(of):,} virtual weights, {count:,} functions, none unexplained"
     )
 
 
-def _shown(number: int, d_out: int) -> str:
+def _spelled(number: int, d_out: int) -> str:
     return str(tuple(m[number].tolist() for m in all_weights(d_out)))
 
 

@@ -229,7 +229,7 @@ CLAIM = Claim(
     walk=WalkThrough(
         "Basis changes between layers stay invisible. Everything else is read off, one layer after the other.",
         walk,
-        on=own_weights.peeled,
+        on=own_weights.softmax_layers,
     ),
     parts=(
         Part(

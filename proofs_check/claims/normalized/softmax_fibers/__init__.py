@@ -279,7 +279,7 @@ CLAIM = Claim(
     walk=WalkThrough(
         "Two tokens, their mean and their difference: what a softmax layer does to them, and which one hides the rest.",
         walk,
-        on=own_weights.peeled,
+        on=own_weights.softmax_layers,
     ),
     parts=(
         Part(

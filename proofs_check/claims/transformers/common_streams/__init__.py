@@ -236,7 +236,7 @@ def traps(*, quick: bool) -> Iterator[Trap]:
             yield Trap(one, other, FLIPS_AT_THREE, "t = 2 is needed for opposite scores")
 
 
-def taken_for_one(trap: Trap, criterion: Criterion = common_streams) -> str:
+def trap_is_avoided(trap: Trap, criterion: Criterion = common_streams) -> str:
     """Return the finding of a trap: both are apart, nothing is said, and the fault would call them equal."""
     expect_apart(apart(trap.one, trap.other, inputs_of(trap.one, 6)), True, at=f"{trap.one} and {trap.other}")
     if criterion(trap.one, trap.other):
@@ -293,12 +293,12 @@ CLAIM = Claim(
             "what the criterion asks is needed: L, all queries, two tokens",
             Scope.INSTANCES,
             traps,
-            taken_for_one,
+            trap_is_avoided,
             {
-                "columns lie in S x_1 + D": partial(taken_for_one, criterion=MEAN_STAYS),
-                "forms are compared at S": partial(taken_for_one, criterion=AT_THE_BASE),
-                "opposite scores with three tokens": partial(taken_for_one, criterion=FLIPS_AT_THREE),
-                "skew scores with three tokens": partial(taken_for_one, criterion=BLIND_AT_THREE),
+                "columns lie in S x_1 + D": partial(trap_is_avoided, criterion=MEAN_STAYS),
+                "forms are compared at S": partial(trap_is_avoided, criterion=AT_THE_BASE),
+                "opposite scores with three tokens": partial(trap_is_avoided, criterion=FLIPS_AT_THREE),
+                "skew scores with three tokens": partial(trap_is_avoided, criterion=BLIND_AT_THREE),
             },
             instance="two networks with two functions",
         ),
