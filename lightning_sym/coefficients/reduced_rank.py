@@ -102,7 +102,7 @@ def least_and_multiplicity(p: int, h: int, n: int) -> tuple[int, int]:
     r"""Return twice $\lambda$, and $m$, of the ideal of $FD$ at 0, $F$ of size `p x h`, $D$ of size `h x n`.
 
     Example:
-        >>> least_and_how_often(2, 2, 2), least_and_how_often(1, 1, 1), least_and_how_often(3, 0, 2)
+        >>> least_and_multiplicity(2, 2, 2), least_and_multiplicity(1, 1, 1), least_and_multiplicity(3, 0, 2)
         ((3, 1), (1, 2), (0, 1))
     """
     if min(p, h, n) == 0:
