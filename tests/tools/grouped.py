@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -39,13 +40,7 @@ def grouped(name: str, cases: Iterable[Any], by: Callable[[Any], str]) -> Callab
         signature = inspect.signature(check)
         own = [p.replace(name="group") if p.name == name else p for p in signature.parameters.values()]
         whole.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-        for kept in (
-            "__name__",
-            "__qualname__",
-            "__doc__",
-            "__module__",
-            "pytestmark",
-        ):  # the last: of parametrize below
+        for kept in (*functools.WRAPPER_ASSIGNMENTS, "pytestmark"):  # marks, as of another parametrize below
             if hasattr(check, kept):
                 setattr(whole, kept, getattr(check, kept))
         made: Check = pytest.mark.parametrize("group", groups.values(), ids=groups)(whole)
