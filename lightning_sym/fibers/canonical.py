@@ -29,6 +29,7 @@ from lightning_sym.fibers.transformer_cost import arrangement_cost
 from lightning_sym.fibers.virtual_moves import bits_of, is_zero, is_zero_function, visible_weights
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import network_line
+from lightning_sym.network.form import LIGHTNING_FORM
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -96,8 +97,7 @@ def canonical(
     """Return the canonical representative of all weights with the same function.
 
     Args:
-        weights: exact weights: of a softmax network, or of a lightning network with one head and nothing added, or
-            with skip connections.
+        weights: exact weights of a softmax or lightning network.
         tokens: $t$.
         work: seconds that exact work may take, by a rough estimate made before each step.
         memory: bytes that the residues of conditions may take.
@@ -120,8 +120,9 @@ def canonical(
     require_integer(tokens, "the number of tokens", 1)
     weights.require_numbers("the canonical form")
     budget = Work(work, progress)
-    if weights.form.normalization is None and weights.architecture(tokens).is_plain:
-        found, shown = _lightning(weights, tokens, budget), False
+    plain = _plain(weights, tokens)
+    if plain is not None:
+        found, shown = _lightning(plain, tokens, budget), False
     elif weights.form.normalization is None:
         circuits, theorem = tensors_in_normal_form(AskedFiber(weights, tokens, budget, 0, memory, progress))
         found, shown = Canonical(weights_of(circuits, tokens), tokens, theorem), True
@@ -227,6 +228,21 @@ def _zeros_late(attention: list[ObjectArray]) -> list[ObjectArray]:
 
 
 # ---- lightning
+
+
+def _plain(weights: Weights, tokens: int) -> Weights | None:
+    """Return lightning weights of one head with nothing added: of one layer the ends and `O` are parts of `A`, `V`."""
+    shape = weights.architecture(tokens)
+    if shape.is_plain:
+        return weights
+    if weights.form != LIGHTNING_FORM or shape.depth > 1 or shape.heads > 1:
+        return None
+    (attention,), value = circuit_virtual_weights(NetworkCircuits.of(weights))
+    m, n = value.shape
+    ends = RationalMatrix.identity(n), RationalMatrix.identity(m)
+    return weights_of(
+        NetworkCircuits(ends[0], [[HeadCircuits(attention, value)]], (n, m), ends[1], weights.form), tokens
+    )
 
 
 def _lightning(weights: Weights, tokens: int, budget: Work) -> Canonical:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,23 @@ def test_heads_that_are_mixed_have_one_form() -> None:
     assert changed.hash == one.hash
     wrong = [mixed[0], [mixed[1][0], (mixed[1][1][0], 2 * np.array(mixed[1][1][1]))]]
     assert canonical(network(wrong, **ENDS)).hash != one.hash
+
+
+@pytest.mark.parametrize("tokens", [2, 3])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"E": [[2, 0], [0, 2]], "V1": [[Fraction(1, 8), 0], [Fraction(3, 8), 0]]},
+        {"U": [[1, 0], [1, 1]], "V1": [[1, 0], [2, 0]]},
+        {"O1": [[1], [3]], "V1": [[1, 0]]},
+    ],
+)
+def test_one_layer_of_one_head_has_the_form_of_a_plain_one(more: Any, tokens: int) -> None:
+    """Behind an embedding, or with an output projection, it had a form of its own."""
+    plain = {"Q1": [[1, 2]], "K1": [[3, 1]], "V1": [[1, 0], [3, 0]]}
+    one, other = (canonical(Weights.of(each), tokens) for each in (plain, plain | more))
+    assert (one.hash, one.theorem) == (other.hash, other.theorem)
+    assert canonical(Weights.of(plain | {"V1": [[1, 0], [4, 0]]}), tokens).hash != one.hash
 
 
 @pytest.mark.parametrize("layers", [THIN, TWO])
