@@ -31,8 +31,9 @@ from lightning_sym.checkpoints.canonical_ways import (
     signs_are_told,
 )
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.configurations import SIGNED_BY, has_equal_experts
+from lightning_sym.checkpoints.configurations import has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
+from lightning_sym.checkpoints.folding import SIGNED_BY
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under

@@ -119,10 +119,7 @@ def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
     A LayerNorm allows one sign for all, which is that of the sum of the first row.
     """
     columns = np.asarray(ends.embedding).T
-    if form.norm == "layer":
-        signs = np.full(form.width, sign_of_sums(ends.embedding) or 1.0)
-    else:
-        signs = first_signs(columns)
+    signs = np.full(form.width, sign_of_sums(ends.embedding) or 1.0) if form.norm == "layer" else first_signs(columns)
     order = ordered(columns * signs[:, None].astype(columns.dtype))
     return {"order": order, "signs": signs[order]}
 

@@ -307,7 +307,7 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
         require((gain == gain[0]).all() and total == 0, what)
     more = {} if asked.moved is None else {"embedding": asked.moved, "positions": -ring.numbers(asked.moved)}
 
-    def change(piece: CheckpointPiece, rows: Numbers, shift: Any) -> Numbers:
+    def change(piece: CheckpointPiece, rows: Numbers, shift: Any) -> Any:
         if piece.norm:
             return _unsigned(norm.map(rows, None, shift, "the unembedding")[0])
         array = _shifted(ring, moved(piece, rows, bases, ring), more.get(piece.name))
