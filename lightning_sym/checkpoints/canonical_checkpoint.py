@@ -27,11 +27,13 @@ from lightning_sym.checkpoints.canonical_ways import (
     exact_stream,
     ordered_sets,
     rows_are_told,
+    sign_of_sums,
     signs_are_told,
 )
 from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.configurations import has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
+from lightning_sym.checkpoints.folding import SIGNED_BY
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
@@ -183,7 +185,10 @@ def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]
     found = (EXACT if fixed else way).stream(ends, form)
     if not found:
         left.append("the residual stream: the rows of the embedding do not fill it")
-    if exact and not are_told(np.asarray(ends.embedding).T * found["signs"][np.argsort(found["order"]), None]):
+    ordered = exact or fixed
+    if ordered and form.norm == "layer" and not sign_of_sums(ends.embedding):
+        left.append("the residual stream: its sign, as the rows of the embedding add up to 0")
+    if ordered and not are_told(np.asarray(ends.embedding).T * found["signs"][np.argsort(found["order"]), None]):
         left.append(f"the residual stream: {ZERO_OR_EQUAL}")
     return parts | found
 
@@ -295,6 +300,9 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
             found["router_shift"] = -row
     if not way.told(made, form, gauge):
         left.append(way.untold)
+    gains = (getattr(block, name) for name in SIGNED_BY)
+    if not all(gain is None or np.all(gain) for gain in gains):
+        left.append("signs of rows that a gain of 0 is behind")
     if way is EXACT:
         return found, 1.0
     if form.norm == "layer":

@@ -102,18 +102,24 @@ def unit_powers(rows: Any) -> Floats:
     return np.asarray(np.ldexp(1.0, -np.frexp(np.abs(rows).max(axis=1, initial=0))[1]))
 
 
+def sign_of_sums(rows: Any) -> float:
+    """Return the sign of the first sum of a row that is not 0; 0 where all are, as of rows that were centred.
+
+    Example:
+        >>> sign_of_sums(np.array([[1.0, -1.0], [2.0, -3.0]])), sign_of_sums(np.array([[1.0, -1.0]]))
+        (-1.0, 0.0)
+    """
+    sums = (fsum(row.tolist()) for row in np.asarray(rows, dtype=np.float64))
+    return float(np.sign(next((total for total in sums if total), 0.0)))
+
+
 def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
     """Return order and signs of the coordinates of the stream, found from the columns of the embedding.
 
     A LayerNorm allows one sign for all, which is that of the sum of the first row.
     """
     columns = np.asarray(ends.embedding).T
-    if form.norm == "layer":
-        sums = (fsum(row.tolist()) for row in np.asarray(ends.embedding, dtype=np.float64))
-        sign = -1.0 if next((total for total in sums if total), 1.0) < 0 else 1.0
-        signs = np.full(form.width, sign)
-    else:
-        signs = first_signs(columns)
+    signs = np.full(form.width, sign_of_sums(ends.embedding) or 1.0) if form.norm == "layer" else first_signs(columns)
     order = ordered(columns * signs[:, None].astype(columns.dtype))
     return {"order": order, "signs": signs[order]}
 
@@ -151,7 +157,6 @@ def rows_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) ->
         form: of the network, as this layer has it.
         gauge: the parts of it.
     """
-    gains = (getattr(block, f"{name}_{kind}_gain") for name in ("query", "key") for kind in ("norm", "row"))
     return (
         all(map(are_told, block.value))
         and ("queries" not in gauge or all(map(are_told, block.key[:, form.turned :])))
@@ -160,7 +165,6 @@ def rows_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) ->
             or bool(as_complex(np.asarray(block.key[:, : form.turned], dtype=np.float64)).any(axis=-1).all())
         )
         and ("ups" not in gauge or bool(block.up.any(axis=1).all()))
-        and all(gain is None or bool(np.all(gain)) for gain in gains)
     )
 
 

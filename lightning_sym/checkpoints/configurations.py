@@ -1,4 +1,4 @@
-"""One function in several configurations: tied or not, groups written out, norms folded, neurons that do nothing.
+"""One function in several configurations: tied or not, groups written out, neurons that do nothing.
 
 `docs/checkpoints.md`, Proposition 12, proves that it is one.
 """
@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,6 @@ from lightning_sym.checkpoints.pieces import HALVES, LAYER, MLP, table
 from lightning_sym.checkpoints.stream import require
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.limits import require_integer
-
-
-class Folded(SimpleNamespace):
-    """A layer in floats: its maps and their biases, by name and shaped as in `Block`; `None` where there is none."""
 
 
 def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any, Any] | None = None) -> Block:
@@ -73,42 +68,6 @@ def has_equal_experts(block: Block, form: CheckpointForm) -> bool:
         rows = rows[:, np.asarray(block.norm2_gain) != 0]
     biases = np.zeros(len(rows)) if block.router_bias is None else np.asarray(block.router_bias)
     return len({(*row, bias) for row, bias in zip(rows.tolist(), biases.tolist(), strict=True)}) < len(rows)
-
-
-SIGNED_BY = {
-    "behind1_gain": "output", "behind2_gain": "down", "query_norm_gain": "query", "key_norm_gain": "key",
-    "query_row_gain": "query", "key_row_gain": "key",
-}  # fmt: skip
-"""By the gain of a norm, the map in front of it."""
-
-
-def fold(block: Block) -> Folded:
-    """Return the folded layer of a `whole` block."""
-    made: dict[str, Any] = dict.fromkeys(name for half in HALVES.values() for name in half.maps)
-    for half in HALVES.values():
-        gain, bias = (None if (norm := getattr(block, name)) is None else _floats(norm) for name in half.norms)
-        for piece, added in half.affine():
-            if (stored := getattr(block, piece.name)) is None:
-                continue
-            weight = _floats(stored)
-            own = None if added is None else _floats(getattr(block, added.name))
-            if piece.norm and bias is not None and bias.any():
-                own = own + weight @ bias
-            made |= {
-                piece.name: weight * gain if piece.norm and gain is not None else weight,
-                f"{piece.name}_bias": own,
-            }
-    for by, name in SIGNED_BY.items():  # rows change signs with their gain
-        if (gain := made.get(by)) is not None and made[name] is not None:
-            signs = np.where(gain < 0, -1.0, 1.0)
-            made[name] = made[name] * signs[..., None]
-            if (own := made[f"{name}_bias"]) is not None:
-                made[f"{name}_bias"] = own * signs
-    return Folded(**made)
-
-
-def _floats(array: Any) -> Any:
-    return np.asarray(array, dtype=np.float64)
 
 
 SHARED = tuple(name for name, piece in LAYER.items() if piece.place("groups") is not None)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints import fits
-from lightning_sym.checkpoints.configurations import Folded
+from lightning_sym.checkpoints.folding import Folded
 from lightning_sym.checkpoints.nice_numbers import Ratio
 
 

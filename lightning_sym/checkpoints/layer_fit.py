@@ -10,7 +10,8 @@ import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.configurations import Folded, whole
+from lightning_sym.checkpoints.configurations import whole
+from lightning_sym.checkpoints.folding import Folded
 from lightning_sym.checkpoints.found_symmetry import ORDERS, gauge_words
 from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of

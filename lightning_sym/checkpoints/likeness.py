@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.configurations import Folded, fold
+from lightning_sym.checkpoints.folding import Folded, fold
 from lightning_sym.checkpoints.matching import as_complex, carried, seen
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import Places, StreamMap, moved
-from lightning_sym.checkpoints.configurations import Folded, fold, has_equal_experts
+from lightning_sym.checkpoints.configurations import has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Rounded
 from lightning_sym.checkpoints.fits import by_paths
+from lightning_sym.checkpoints.folding import Folded, fold
 from lightning_sym.checkpoints.layer_parts import Cut
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.configurations import fold, whole
+from lightning_sym.checkpoints.configurations import whole
 from lightning_sym.checkpoints.edited import Edited, does_nothing
+from lightning_sym.checkpoints.folding import fold
 from lightning_sym.checkpoints.mistaken_scenes import Change
 from lightning_sym.checkpoints.mistakes import of_forms, written
 from lightning_sym.checkpoints.model import Checkpoint

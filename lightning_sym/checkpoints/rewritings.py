@@ -119,7 +119,8 @@ class Rewritten(View):
             if cut.first and cut.groups is not None and (had := symmetry.attention_bias) is not None:
                 found = _biases_moved(found, self.ring, had, where)
             merged = forms.merged(found, exact=isinstance(self.ring, Exact), where=where)
-            yield cut, with_idle(symmetry, merged, places, where)
+            made = with_idle(symmetry, merged, places, where)
+            yield cut, replace(made, **{name: _unsigned(array) for name, array in made.present()})
 
 
 def layer_under(prepared: Rewritten, layer: int, symmetry: LayerSymmetry) -> Rewritten:
@@ -176,6 +177,11 @@ def _require_allowed(part: str, form: CheckpointForm) -> None:
     form = form.at(int(layer)) if layer else form
     for need in () if name in ("groups", "tied") else KINDS[name].needs:
         require(need.holds(form), f"{part}: {need.otherwise}")
+
+
+def _unsigned(array: Any) -> Any:
+    """Return the numbers with 0 for -0, so that equal numbers are equal bytes."""
+    return array + 0 if isinstance(array, np.ndarray) else array
 
 
 def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:
@@ -293,7 +299,7 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
     length = {kind: basis for kind, basis in bases.items() if kind == LENGTH.kind}  # c E R^T reads c^-1 diag(g') n
     found: dict[str, Any] = dict.fromkeys(vars(old))
     for name, array in (("final_gain", norm.gain), ("final_bias", norm.bias)):
-        found[name] = None if array is None else moved(pieces[name], array, length, ring)
+        found[name] = None if array is None else _unsigned(moved(pieces[name], array, length, ring))
     if asked.embedding_shift is not None and form.tied:
         what = "embedding_shift: tied, the gains of the final norm must be equal, and the sum of its bias 0"
         gain, bias = found["final_gain"], found["final_bias"]
@@ -301,11 +307,11 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
         require((gain == gain[0]).all() and total == 0, what)
     more = {} if asked.moved is None else {"embedding": asked.moved, "positions": -ring.numbers(asked.moved)}
 
-    def change(piece: CheckpointPiece, rows: Numbers, shift: Any) -> Numbers:
+    def change(piece: CheckpointPiece, rows: Numbers, shift: Any) -> Any:
         if piece.norm:
-            return norm.map(rows, None, shift, "the unembedding")[0]
+            return _unsigned(norm.map(rows, None, shift, "the unembedding")[0])
         array = _shifted(ring, moved(piece, rows, bases, ring), more.get(piece.name))
-        return _shifted(ring, array, None if shift is None else shift[:, None])
+        return _unsigned(_shifted(ring, array, None if shift is None else shift[:, None]))
 
     def rows_of(piece: CheckpointPiece) -> Callable[[slice], Any]:
         rows, shift = getattr(old, piece.name), getattr(asked, f"{piece.name}_shift", None)

@@ -166,3 +166,37 @@ def test_what_exact_numbers_do_not_tell_is_left_and_named(what: str) -> None:
     rows[:, 3] = -rows[:, 5]
     twice = Edited.with_ends(one, replace(one.ends(), embedding=rows))
     assert canonical_checkpoint(twice, exact=True).left[0].startswith("the residual stream: signs, or orders")
+
+
+@pytest.mark.parametrize(("name", "family"), [("behind1_gain", "gemma2"), ("query_norm_gain", "qwen3")])
+def test_signs_of_rows_that_a_gain_of_zero_is_behind_are_left_and_named(name: str, family: str) -> None:
+    one = short(family, tied=False)
+    gains = np.array(getattr(one.blocks[0], name))
+    gains[1] = 0
+    less = replace(one, blocks=(replace(one.blocks[0], **{name: gains}),))
+    for exact in (False, True):
+        said = canonical_checkpoint(less, exact=exact).left
+        assert "layer 0: signs of rows that a gain of 0 is behind" in said
+        assert not any("gain of 0" in each for each in canonical_checkpoint(one, exact=exact).left)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_sign_of_a_stream_whose_rows_were_centred_is_left_and_named(*, exact: bool) -> None:
+    one = short("gpt2", tied=True)
+    rows = np.round(one.ends().embedding * 64) / 64
+    rows[:, 0] -= rows.sum(axis=1)
+    centred = replace(one, outer=replace(one.outer, embedding=rows))
+    said = "the residual stream: its sign, as the rows of the embedding add up to 0"
+    assert said in canonical_checkpoint(centred, exact=exact).left
+    assert said not in canonical_checkpoint(one, exact=exact).left
+
+
+def test_a_zero_has_no_sign_in_what_was_rewritten() -> None:
+    one = short("qwen2", tied=False)
+    block, rows = one.blocks[0], np.array(one.outer.embedding)
+    rows[::2] = 0
+    zeros = {name: 0 * getattr(block, name) for name in ("query_bias", "key_bias", "value_bias")}
+    less = replace(one, outer=replace(one.outer, embedding=rows), blocks=(replace(block, **zeros),))
+    for made in (apply(exact_symmetry(less, 3), less), canonical_checkpoint(less, exact=True).checkpoint):
+        numbers = [array for found in (made.ends(), made.block(0)) for _, array in found.present()]
+        assert not any(np.signbit(array[array == 0]).any() for array in numbers if array.dtype != object)
