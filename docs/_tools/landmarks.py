@@ -14,6 +14,8 @@ NAMED = {
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
     "<pre>": '<pre tabindex="0">',
     '<div class="formula-block">': '<div tabindex="0" class="formula-block">',
+    '<div class="house-frame">': '<div tabindex="0" class="house-frame">',
+    '<div id="search-results"></div>': '<h1>Search</h1>\n<div id="search-results"></div>',
     '<div class="table-wrapper ': '<div tabindex="0" class="table-wrapper ',
 }
 

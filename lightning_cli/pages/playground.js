@@ -106,8 +106,9 @@ const Playground = (() => {
       button.className = ["tile", differs && !asked && "wrong", piece.name === first && !asked && "first", asked && !differs && "agrees",
         piece.name === chosen && "chosen"].filter(Boolean).join(" ");
       button.setAttribute("aria-pressed", piece.name === chosen);
-      const said = { "≠": "differs from theirs", "✓": "equal to theirs" }[mark] || mark;
-      button.setAttribute("aria-label", `${piece.tensor}${said ? `, ${said}` : ""}`);
+      const said = { "≠": "differs from theirs", "✓": "equal to theirs" }[mark];
+      const names = [button.querySelector(".tile-name").textContent, mark, piece.tensor, said];  // what is seen comes first
+      button.setAttribute("aria-label", names.filter(Boolean).join(", "));
     }
   }
 

@@ -2,7 +2,7 @@ r"""What a ring must know so that the forward pass runs over it.
 
 A matrix over a ring is anything that has
 
-| | operation | what needs it |
+| kind | operation | what needs it |
 |---|---|---|
 | required | `a @ b`, `a + b`, `a.mT` (transpose) | every network |
 | optional | `a.shape`, batches first | comparing shapes before adding; formal matrices have none |

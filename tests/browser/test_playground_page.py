@@ -140,7 +140,8 @@ def test_the_controls_do_what_they_say(reader: Reader) -> None:
         page.select_option("#fault", name)
         reader.settle()
         assert reader.text("counted") == f"First wrong tensor: {first}."
-        assert page.locator(".tile.first").get_attribute("aria-label") == f"{first}, first wrong"
+        seen = page.locator(".tile.first .tile-name").inner_text()  # a name that is spoken begins with what is seen
+        assert page.locator(".tile.first").get_attribute("aria-label") == f"{seen}, first wrong, {first}"
     page.locator(".tile.first").press("Enter")
     reader.settle()
     assert reader.text("tensor-name") == "model.layers.0.self_attn.k_proj.weight"

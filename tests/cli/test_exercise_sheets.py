@@ -107,7 +107,7 @@ def test_a_class_is_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     students = [
         {"name": "A", "seed": 9, "answers": right},
         {"name": "B", "seed": 9, "answers": spoiled},
-        {"name": "C", "answers": {"1": 27}},
+        {"name": "C", "answers": {"1": 27.0, "6": 0.5}},
         {"name": "D", "seed": 10, "answers": right},
     ]
     class_file.write_text(json.dumps({"students": students}), encoding="utf-8")
@@ -119,7 +119,8 @@ def test_a_class_is_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (first["right"], first["answered"]) == (10, 10)
     assert (second["right"], second["answered"]) == (4, 10)
     assert [grade["number"] for grade in second["grades"] if not grade["right"]] == [2, 3, 4, 6, 7, 8]
-    assert (third["right"], third["answered"], third["seed"]) == (1, 1, None)
+    assert (third["right"], third["answered"], third["seed"]) == (1, 2, None)
+    assert third["grades"][5]["because"] == "the answer must be an integer, got '1/2'"
     assert third["grades"][1] == {"number": 2, "right": None, "because": None}
     assert fourth["right"] < 5
 
