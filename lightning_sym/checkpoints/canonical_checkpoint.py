@@ -22,6 +22,7 @@ from lightning_sym.checkpoints.canonical_ways import (
     balanced_gauge,
     balanced_keys,
     balanced_stream,
+    cubes_are_told,
     exact_gauge,
     exact_keys,
     exact_stream,
@@ -190,6 +191,8 @@ def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]
         left.append("the residual stream: its sign, as the rows of the embedding add up to 0")
     if ordered and not are_told(np.asarray(ends.embedding).T * found["signs"][np.argsort(found["order"]), None]):
         left.append(f"the residual stream: {ZERO_OR_EQUAL}")
+    if not exact and form.norms_behind and not cubes_are_told(np.asarray(ends.embedding, dtype=np.float64).T):
+        left.append(f"the residual stream: {CUBES}")
     return parts | found
 
 

@@ -281,11 +281,12 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
         "turns": (as_complex(np.asarray(block.key, dtype=np.float64)[:, : form.turned]), -1),
         "ups": (np.zeros((0, 1)) if block.gate is None else block.up, -1),
     }
-    return all(
-        (np.abs((np.abs(x) ** 2 * x).sum(axis=axis)) >= LEAST * (np.abs(x) ** 3).sum(axis=axis)).all()
-        for name, (x, axis) in rows.items()
-        if name in gauge
-    )
+    return all(cubes_are_told(x, axis) for name, (x, axis) in rows.items() if name in gauge)
+
+
+def cubes_are_told(x: Any, axis: int | tuple[int, int] = -1) -> bool:
+    """Return whether no sum of cubes vanishes, up to roundings."""
+    return bool((np.abs((np.abs(x) ** 2 * x).sum(axis=axis)) >= LEAST * (np.abs(x) ** 3).sum(axis=axis)).all())
 
 
 def balanced_keys(block: Block) -> Iterator[Any]:

@@ -73,7 +73,7 @@ def behind_conditions(checkpoint: Checkpoint, images: Sequence[LayerImage], work
 
 def _coordinates(blocks: Sequence[Block], images: Sequence[LayerImage]) -> ModelCondition:
     gains = np.stack([np.abs(np.asarray(block.behind2_gain)) for block in blocks], axis=1)
-    if len(np.unique(gains, axis=0)) < len(gains):
+    if len(set(map(tuple, gains.tolist()))) < len(gains):
         return unknown("(P4)", "gains behind MLPs are equal in size at two coordinates in all layers")
     for number, layer in enumerate(images):
         if not layer.alive.all() or not all_apart(integers(layer.gates)):

@@ -168,6 +168,8 @@ def one_form(
         return False, short + found.proof
     if any(row.space == "final bias" or (row.space, len(row.tensors)) == ("value biases", 1) for row in found.groups):
         return False, short + "biases of the final norm, or of values without one of outputs, stay as they are"
+    if original.form.norm == "layer" and any(row.only_here for row in found.groups):
+        return False, short + "turns of coordinates with equal final gains are not brought into one form"
     tested = ", ".join(condition.name for condition in found.conditions)
     return True, f"one form for each function, up to rounding; {found.proof}; tested: {tested}"
 

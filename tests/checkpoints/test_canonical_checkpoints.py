@@ -106,6 +106,22 @@ def test_no_one_form_is_said_of_signs_that_cubes_do_not_tell() -> None:
     assert not one_form(forms[0], pair[0])[0]
 
 
+def test_no_one_form_is_said_of_signs_of_a_stream_that_cubes_do_not_tell() -> None:
+    """With norms behind halves the stream has signs, which columns of the embedding tell."""
+    one = small_checkpoint("gemma2", layers=1, seed=3)
+    assert one_form(canonical_checkpoint(one), one)[0]
+    embedding = np.array(one.outer.embedding)
+    embedding[:, 2] = np.repeat([1.0, -1.0, 2.0, -2.0], 10)
+    pair: list[Checkpoint] = [replace(one, outer=replace(one.outer, embedding=embedding))]
+    signs = np.where(np.arange(16) == 2, -1.0, 1.0)
+    pair.append(apply(Symmetry((LayerSymmetry(),), order=np.arange(16), signs=signs), pair[0]))
+    forms = [canonical_checkpoint(each) for each in pair]
+    assert distance(forms[0].checkpoint, forms[1].checkpoint) > 1
+    for form, each in zip(forms, pair, strict=True):
+        assert one_form(form, each)[0] is False
+        assert "residual stream: signs" in form.left[0]
+
+
 def test_no_one_form_is_said_of_equal_lengths_that_were_rounded() -> None:
     plane = np.kron(np.eye(2), [[1.0, 2.0], [2.0, -1.0]])
     value = np.hstack([plane, 2 * plane])[None]

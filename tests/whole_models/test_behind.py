@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lightning_sym import symmetries_of
+from lightning_sym import apply, symmetries_of
 from lightning_sym.checkpoints.exact_arrays import to_objects
 from lightning_sym.checkpoints.model import MadeCheckpoint
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.rings.dual_balls import DualBalls
 from lightning_sym.testing import small_checkpoint
 from lightning_sym.whole_models import behind
@@ -86,6 +87,14 @@ def test_random_weights_fulfil_all(family: str) -> None:
     assert all(c.holds for c in found.conditions)
     assert (found.complete, found.complete_near) == (True, True)
     assert found.proof == "complete: docs/whole-models.md, Theorem 3"
+
+
+def test_fractions_are_told_as_floats_are() -> None:
+    one = small_checkpoint("gemma2", seed=4, layers=1, heads=2, groups=2, head_width=2, inner=9, vocabulary=5)
+    exact = apply(Symmetry((LayerSymmetry(),), scale=Fraction(1, 3)), one)
+    assert exact.block(0).behind2_gain.dtype == object
+    assert symmetries_of(exact).complete
+    assert apart_by_theorem(exact, one) is None
 
 
 def test_equal_gains_behind_all_mlps_leave_coordinates_together() -> None:

@@ -83,3 +83,16 @@ def test_members_of_an_orbit_have_one_canonical_form() -> None:
                 assert np.abs(array - getattr(other.block(layer), name)).max() < 1e-7, name
         for name, array in made.checkpoint.ends().present():
             assert np.abs(array - getattr(other.ends(), name)).max() < 1e-7, name
+
+
+@pytest.mark.parametrize(("equal", "turns"), [(2, 0), (3, 1)])
+def test_turns_of_three_equal_final_gains_leave_no_one_form(equal: int, turns: int) -> None:
+    """Two such coordinates can only change places, and orders are brought into one form."""
+    gain = np.array(GPT.outer.final_gain)
+    gain[:equal] = gain[0]
+    one = replace(GPT, outer=replace(GPT.outer, final_gain=gain))
+    found = symmetries_of(one)
+    assert found.complete
+    assert sum(row.only_here for row in found.groups) == turns
+    said = one_form(canonical_checkpoint(one), one)
+    assert (said[0], "equal final gains" in said[1]) == (turns == 0, turns > 0)
