@@ -150,7 +150,7 @@ def shows(neurons: Neurons, opened: Integers, wall: Wall) -> bool:
     if solved is None:
         return False
     (along,), others = integers(solved[0]), integers(solved[1:, 0])
-    return bool((own[:, 0] * others * ((others + own[:, 1] - along * own[:, 0]) % P) % P).all())
+    return bool(np.all([own[:, 0], others, (others + own[:, 1] - along * own[:, 0]) % P]))
 
 
 def _solved(matrix: Residues, right: Residues) -> Residues | None:
