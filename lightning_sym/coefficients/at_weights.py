@@ -131,10 +131,10 @@ def _has_ends_alone(question: AtWeights) -> bool:
 
 
 def _sees_a_product(question: AtWeights) -> bool:
-    shape = question.shape
-    if shape.skip and shape.embed is not None:
-        return shape.unembed is not None
-    return shape.normalization is not None and not (shape.skip and (shape.value_ranks is None or shape.unembed))
+    shape, ends = question.shape, _ends(question)
+    if shape.normalization is not None and not (shape.skip and shape.value_ranks is not None):
+        return True
+    return shape.skip and len(ends) != 1 and (shape.normalization is not None or bool(ends))
 
 
 def _is_cubed(question: AtWeights) -> bool:

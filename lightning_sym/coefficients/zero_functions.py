@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from lightning_sym.coefficients.deep_linear import MOST_GIVEN, factorization_wit
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved
 from lightning_sym.coefficients.local_pairs import LocalPair
 from lightning_sym.coefficients.seen_circuits import AtWeights
+from lightning_sym.errors import TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.weights import Weights
@@ -63,11 +65,12 @@ def from_layer_to_layer(question: AtWeights, part: Part) -> Proved | str:
         if all(not (head.attention and head.value) for head in heads):
             question.bounded(Fraction(min(shape.widths[0], len(heads)), 2), None, "Proposition 16")
         return "with skip connections nothing is zero behind a layer"
-    if (zero := _first_zero(question)) is None:
-        return "no stream is seen to be zero"
-    if zero == last and shape.unembed is None:  # what is read by the last layer may be anything but zero
-        if cubes and _is_seen(question, last - 1):
-            question.bounded(_at_least(shape, last), None, "Proposition 16")
+    zero = _first_zero(question)
+    if zero is None or (zero == last and shape.unembed is None):  # what the last layer reads may be anything but zero
+        if cubes:
+            is_last = zero is not None and _is_seen(question, last - 1)
+            least = _at_least(shape, last) if is_last else Fraction(1, 2 * 3 ** (last - 1))  # there is no zero E
+            question.bounded(least, None, "Proposition 16")
         return "no stream is seen to be zero in front of the outputs"
     found = part(question, _up_to(question, zero)) if zero else None
     if found is None:
@@ -133,26 +136,31 @@ def of_constant_strings(question: AtWeights) -> Proved | str:
     """Return the bounds of softmax, or skips between `E` and `U`, by the product that one repeated token sees."""
     net, shape = question.net, question.shape
     layers, has_ends = [_sums(heads) for heads in net.layers], shape.embed is not None
-    if shape.skip:
-        whole, outputs, values = net.unembed, list[RationalMatrix](), list[RationalMatrix]()
-        for factors in reversed(layers if shape.normalization else []):
-            values, outputs = [*values, factors[0]], [*outputs, (whole @ factors[-1]).mT]
-            turned = RationalMatrix.identity(shape.widths[0]) + (
-                factors[0] if len(factors) == 1 else factors[1] @ factors[0]
-            )
-            if turned.rank() < shape.widths[0]:
+    one, is_product = RationalMatrix.identity(shape.widths[0]), shape.normalization is not None
+    if shape.skip and not (is_product and shape.value_ranks is None):
+        whole, outputs, values, is_product = net.unembed, list[RationalMatrix](), list[RationalMatrix](), False
+        for inner, output in reversed(layers if shape.normalization else []):
+            values, outputs = [*values, inner], [*outputs, (whole @ output).mT]
+            if (turned := one + output @ inner).rank() < shape.widths[0]:
                 return "a layer with its skip connection is not invertible on strings of one token"
             whole = whole @ turned
         given = [net.embed, whole] if has_ends else [values[0].above(*values[1:]), outputs[0].above(*outputs[1:]).mT]
     else:
-        ends = [
-            [end] if name in question.weights.matrices else [] for name, end in (("E", net.embed), ("U", net.unembed))
-        ]
-        given = [*ends[0], *(factor for factors in layers for factor in factors), *ends[1]]
+        given = [net.embed] if has_ends else []
+        for factor in chain(*layers):
+            if shape.skip and given and (one + factor).rank() == shape.widths[0]:  # a change of bases
+                given[-1] = (one + factor) @ given[-1]
+            else:
+                given.append(one + factor if shape.skip else factor)
+        given += [] if shape.unembed is None else [net.unembed]
     if len(given) > MOST_GIVEN:
         return f"its product has {len(given)} factors, more than {MOST_GIVEN}"
-    found = factorization_within(given, question.budget)
-    if not shape.skip and (shape.tokens == 1 or (shape.heads == 1 and not found.ranks["rank"])):
+    try:
+        found = factorization_within(given, question.budget)
+    except TooLarge as error:
+        return str(error)
+    is_zero = not shape.skip and shape.heads == 1 and not found.ranks["rank"]
+    if is_zero or (is_product and shape.tokens == 1):
         return _of_part(question, found, "Proposition 17")
     if has_ends and shape.skip and not any((net.embed, net.unembed)):
         sizes = [rows * columns for rows, columns in (net.embed.shape, net.unembed.shape)]

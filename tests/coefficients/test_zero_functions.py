@@ -14,7 +14,7 @@ from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.limits import Work
 
 Rows = list[list[int]]
-SOFT, SKIP = NetworkForm(SOFTMAX), NetworkForm(skip=True)
+SOFT, SKIP, SOFT_SKIP = NetworkForm(SOFTMAX), NetworkForm(skip=True), NetworkForm(SOFTMAX, skip=True)
 
 
 def numbers(**matrices: int) -> dict[str, Rows]:
@@ -33,6 +33,9 @@ KNOWN = [
     (numbers(Q1=1, K1=1, V1=0, O1=0, Q2=1, K2=0, V2=0, O2=1), SOFT, 3, "1/2", 3, "Proposition 17"),
     (numbers(Q1=1, K1=1, V1=2, O1=1, Q2=1, K2=0, V2=0, O2=0), SOFT, 1, "1/2", 2, "Theorem 5"),
     (numbers(E=0, Q1=0, K1=1, V1=0, U=0), SKIP, 2, "1/2", 2, "Proposition 17"),
+    (numbers(E=0, Q1=0, K1=0, V1=-1, U=0), SOFT_SKIP, 1, "1/2", 3, "Proposition 17"),
+    (numbers(E=0, Q1=0, K1=0, V1=-1, U=0), SOFT_SKIP, 2, "1/2", None, "Proposition 17"),
+    (numbers(E=0, Q1=0, K1=0, V1=2, U=0), SOFT_SKIP, 1, "1/2", 2, "Proposition 17"),
 ]  # fmt: skip
 """By hand: monomials in the weights that are zero, with the powers that the layers behind give them."""
 
@@ -61,6 +64,21 @@ def test_a_lower_bound_is_positive(shape: Architecture, zeros: dict[str, Rows]) 
     drawn = Weights.random(shape, seed=2, bound=9)
     found = learning_coefficient(Weights.of({**drawn.matrices, **zeros}, drawn.form), shape.tokens)
     assert 0 < found.lower <= found.upper
+
+
+CANCEL = {f"{x}1.{h}": [[1]] for x in "QKV" for h in (1, 2)} | {f"{x}2.{h}": [[h]] for x in "QKV" for h in (1, 2)}
+MINUS = {f"{x}{i}": [[-(x == "V")]] for x in "QKV" for i in (1, 2)}
+"""1 - 1 in every layer, of strings of one token."""
+
+
+@pytest.mark.parametrize(
+    ("matrices", "form", "least"), [(CANCEL | {"V1.2": [[-1]]}, NetworkForm(), "1/6"), (MINUS, SOFT_SKIP, "1/2")]
+)
+def test_where_no_stream_is_seen_to_be_zero(matrices: dict[str, Rows], form: NetworkForm, least: str) -> None:
+    """Heads cancel each other, or what a skip connection adds: all derivatives vanish, and a bound is left."""
+    found = learning_coefficient(Weights.of(matrices, form), 2)
+    assert found.ranks["rank of the Jacobian"] == 0
+    assert (str(found.lower), found.certified) == (least, False)
 
 
 def test_a_layer_in_front_that_may_be_zero_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
