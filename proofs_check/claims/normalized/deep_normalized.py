@@ -147,7 +147,7 @@ CLAIM = Claim(
     statement=(
         r"S \text{ even},\ \tilde V \ne 0,\ x^\top M_i x \ne 0 \;\Rightarrow\; \left(\varphi_{W'} = \varphi_W "
         r"\Leftrightarrow \tilde V' = \tilde V,\ M_i' = \pm M_i\right); \quad "
-        r"h'(0), h''(0) \ne 0,\ c = \min \{i : M_i = 0\} \;\Rightarrow\; \left(\varphi_{W'} = \varphi_W "
+        r"\tilde V, h'(0), h''(0) \ne 0,\ c = \min \{i : M_i = 0\} \;\Rightarrow\; \left(\varphi_{W'} = \varphi_W "
         r"\Leftrightarrow \tilde V' = \tilde V,\ M_i' = M_i\ (i \le c)\right)"
     ),
     hypotheses=(
