@@ -114,10 +114,7 @@ def sign_of_sums(rows: Any) -> float:
 
 
 def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
-    """Return order and signs of the coordinates of the stream, found from the columns of the embedding.
-
-    A LayerNorm allows one sign for all, which is that of the sum of the first row.
-    """
+    """Return order and signs of the stream, from columns of the embedding; a LayerNorm allows one sign for all."""
     columns = np.asarray(ends.embedding).T
     signs = np.full(form.width, sign_of_sums(ends.embedding) or 1.0) if form.norm == "layer" else first_signs(columns)
     order = ordered(columns * signs[:, None].astype(columns.dtype))

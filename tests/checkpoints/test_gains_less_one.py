@@ -68,3 +68,13 @@ def test_a_rewriting_keeps_the_type_of_gains_where_it_holds_them(
     assert open_checkpoint(tmp_path / "changed").held("0.norm1_gain") == stored
     assert open_checkpoint(tmp_path / "changed").held("0.norm2_gain") == "BF16"
     assert np.array_equal(open_checkpoint(tmp_path / "changed").block(0).norm1_gain, gains)
+
+
+@pytest.mark.parametrize("kinds", [["heads", "biases", "stream"], ["heads", "queries"]])
+def test_factors_of_gains_are_not_taken_from_the_ones_that_are_known_least(kinds: list[str], tmp_path: Path) -> None:
+    for number, seed in enumerate((476056, 2)):
+        one = small_checkpoint("gemma3_text", seed)
+        save_checkpoint(one, tmp_path / f"{number}", "F32")
+        save_checkpoint(apply(random_symmetry(one, kinds, seed), one), tmp_path / f"{number}b", "BF16", rounded=True)
+        found = same_checkpoints(*(open_checkpoint(tmp_path / f"{number}{each}") for each in ("", "b")))
+        assert (found.answer, found.units < 1) == (CheckpointAnswer.ROUNDING, True)
