@@ -13,9 +13,14 @@ from lightning_cli.writing.mathml import mathml
 
 _TAG = re.compile(r"\\tag\{([^{}]*)\}")
 
+_WIDE = 30
+"""Letters and signs of a formula in a line that may be wider than a phone, where it scrolls by itself."""
+
 
 def _inline(writer: Any, node: nodes.math) -> None:
-    writer.body.append(f'<span class="formula">{mathml(node.astext(), display="inline")}</span>')
+    formula = mathml(node.astext(), display="inline")
+    kind = '"formula wide" tabindex="0"' if len(re.sub(r"<[^>]*>|\s", "", formula)) > _WIDE else '"formula"'
+    writer.body.append(f"<span class={kind}>{formula}</span>")
     raise nodes.SkipNode
 
 

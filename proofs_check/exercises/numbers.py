@@ -70,7 +70,10 @@ def _jacobian(given: Given) -> Exercise:
         point = Weights.of(given)
         return polynomial_map(point.architecture(2)).jacobian_rank(point).rank
 
-    question = "One layer, two tokens, at the weights {}: which rank does the Jacobian of the function's coefficients, by the entries of Q, K and V, have there?"
+    question = (
+        "One layer, two tokens, at the weights {}: which rank does the Jacobian of the function's coefficients, by the "
+        "entries of Q, K and V, have there?"
+    )
     return _numeric("The rank of a Jacobian", question, "the rank", rank, given)
 
 
