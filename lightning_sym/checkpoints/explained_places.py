@@ -262,7 +262,8 @@ class Places:
     def _original(self, layer: int) -> Callable[[str], bool]:
         """Return whether a piece of the second is the first's, number by number."""
         old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
-        return lambda name: getattr(new, name) is not None and are_equal(getattr(old, name), getattr(new, name))
+        there = {name: (had, has) for name, had in old.present() if (has := getattr(new, name)) is not None}
+        return lambda name: name in there and are_equal(*there[name])
 
     def _refitted(
         self, layer: int, blocks: tuple[Block, Block], stream: Stream, found: LayerFound, known: frozenset[str],

@@ -116,8 +116,8 @@ def larger(function: Callable[..., int], by: int) -> Callable[..., int]:
 MUTANTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "spaces cost one less": ("_flags", larger(zero_strata._flags, -1)),
     "spaces cost one more": ("_flags", larger(zero_strata._flags, 1)),
-    "forms that vanish cost all": ("_vanishing", lambda a, u, t: u * a),
-    "forms that vanish have any rank": ("_vanishing", lambda a, u, t: u * a - (a // 2) * (a - a // 2)),
+    "forms that vanish cost all": ("_vanishing_cost", lambda a, u, t: u * a),
+    "forms that vanish have any rank": ("_vanishing_cost", lambda a, u, t: u * a - (a // 2) * (a - a // 2)),
     "skew forms are like zero ones": ("_skew_cost", lambda a, u: u * u),
     "forms of rank one are free": ("_rank_one_cost", lambda a, u, t: 0),
     "squares cancel": ("inertia", lambda form: (form.rank() // 2, form.rank() // 2)),
