@@ -59,6 +59,6 @@ def _size(first: Fraction, said: Any) -> Fraction:
 
     Gains near 1 that are stored less one are known better than others, so that no ratio of others is good enough.
     """
-    near = 2.0 ** np.round(np.log2(float(first)))
+    near = float(2.0 ** np.round(np.log2(float(first))))
     off = np.abs(said / near - 1).max()
     return Fraction(near) if off < ROUNDINGS and off <= 4 * (said.max() / said.min() - 1) else first
