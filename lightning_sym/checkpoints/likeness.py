@@ -66,6 +66,8 @@ class Likeness:
         return all(np.allclose(old[name], new[name], atol=NEAR / 10) for old, new in seen for name in old)
 
     def _traits(self, side: int, arrays: Arrays, folded: bool) -> dict[str, Floats]:
+        if not arrays.keys() <= NOTHING.keys():  # nothing is said of maps beside a piece that is not known here
+            return {}
         gains = {name: array for name, array in arrays.items() if name.endswith("gain")} if folded else {}
         found = {}
         for name in MAPS:
