@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Generic, TypeVar
@@ -112,7 +111,7 @@ def _number(text: str) -> int:
 
 
 def _number_of_json(value: object) -> int:
-    if not isinstance(value, (int, str, Fraction)) or isinstance(value, bool):
+    if value is None or isinstance(value, (bool, list, dict)):
         raise BadInput(f"the answer must be an integer, got {shown(value)}")
     return _number(str(value))
 
