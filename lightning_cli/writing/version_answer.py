@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 
-from lightning_cli.writing.fields import JsonAnswer, field, in_order, optional
+from lightning_cli.writing.fields import field, in_order, json_answer, optional
 from lightning_sym.version import __version__
 
 _NEED = re.compile(r"([A-Za-z0-9._-]+).*?(?:extra == ['\"]([a-z]+)['\"])?")
@@ -70,28 +70,23 @@ def installed() -> Installed:
 
 PACKAGE = in_order(field("name", str), field("version", optional(str)))
 
-# what is installed is no claim, so no field `proof` follows, as one does where `json_answer` makes the answer
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "version",
-    "`lightning-sym --version --json`.",
-    (
-        field("version", str, "of this program"),
-        field("python", str, "its implementation and version"),
-        field("platform", str, "the system and the kind of processor"),
-        field(
-            "packages",
-            [PACKAGE],
-            "what the program always needs, with versions; null where one is missing",
-            lambda found: found.packages.items(),
-        ),
-        field(
-            "extras",
-            [in_order(field("name", str), field("packages", [PACKAGE]))],
-            "the same of each extra",
-            lambda found: [(name, needs.items()) for name, needs in found.extras.items()],
-        ),
-        field(
-            "kernel", optional(str), "which compiled kernel is used, or why one that is there is not; null without one"
-        ),
+    field("version", str, "of this program"),
+    field("python", str, "its implementation and version"),
+    field("platform", str, "the system and the kind of processor"),
+    field(
+        "packages",
+        [PACKAGE],
+        "what the program always needs, with versions; null where one is missing",
+        lambda found: found.packages.items(),
     ),
+    field(
+        "extras",
+        [in_order(field("name", str), field("packages", [PACKAGE]))],
+        "the same of each extra",
+        lambda found: [(name, needs.items()) for name, needs in found.extras.items()],
+    ),
+    field("kernel", optional(str), "which compiled kernel is used, or why one that is there is not; null without one"),
+    said="`lightning-sym --version --json`.",
 )
