@@ -39,6 +39,10 @@ def interrupts_postponed() -> Iterator[None]:
     came = []
     before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
     can_block = hasattr(signal, "pthread_sigmask")
+    if can_block:
+        from multiprocessing import resource_tracker  # started by the first process, it would let interrupts in again
+
+        resource_tracker.ensure_running()
     # what is blocked stays blocked in the processes that are started: an interrupt is for us, we end them
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_block else None
     try:

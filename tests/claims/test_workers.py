@@ -114,3 +114,16 @@ def test_control_c_is_130_and_one_word() -> None:
         _, err = process.communicate(timeout=60)
         assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
         assert "Traceback" not in err
+
+
+def test_a_worker_never_sees_an_interrupt() -> None:
+    """It is blocked from the first moment: what is ended while it starts would say so at length."""
+    script = """
+from functools import partial
+import signal
+from lightning_sym.atlas.workers import processes
+with processes(1) as submit:
+    print(signal.SIGINT in submit(partial(signal.pthread_sigmask, signal.SIG_BLOCK), ()).result())
+"""
+    found = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert found.stdout == "True\n"
