@@ -129,9 +129,10 @@ def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("p", [PRIMES[0], SMALL_PRIMES[0]])
-def test_memory_is_not_more_than_estimated(monkeypatch: pytest.MonkeyPatch, p: int) -> None:
+@pytest.mark.parametrize("number", ["1", "2"])
+def test_memory_is_not_more_than_estimated(monkeypatch: pytest.MonkeyPatch, number: str, p: int) -> None:
     monkeypatch.setattr(threads, "cores", lambda: 2)
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", number)
     monkeypatch.setattr(search, "SMALL_PRIMES_FROM", 10**9 if p == PRIMES[0] else 0)
     network = Architecture((22,) * 5, (5,) * 4, 4)  # 2,816 parameters
     tracemalloc.start()
@@ -139,7 +140,15 @@ def test_memory_is_not_more_than_estimated(monkeypatch: pytest.MonkeyPatch, p: i
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (result.value, result.prime) == (1260, p)
-    assert peak < bytes_needed(network, result.rows, 1260, None, p) < 5 * peak
+    estimate = bytes_needed(network, result.rows, 1260, None, p)
+    # two threads need not be at their largest at once: with them the estimate is a bound, and may be far above
+    assert peak < estimate < (5 * peak if number == "1" else 2 * one_thread(monkeypatch, network, result.rows, p))
+
+
+def one_thread(monkeypatch: pytest.MonkeyPatch, network: Architecture, rows: int, p: int) -> int:
+    """Return what is estimated of one thread."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    return bytes_needed(network, rows, 1260, None, p)
 
 
 def test_small_primes_choose_points_where_gauges_are_invertible() -> None:
