@@ -12,6 +12,8 @@ import pytest
 from hypothesis import settings
 from long_tests import LongTests, listed
 
+from proofs_check.checker import verify
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -29,6 +31,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """What was collected stays: nobody looks for circles in it again."""
     gc.freeze()
+
+
+def pytest_runtest_setup() -> None:
+    """Each test has all that checking a file may take, whatever those before it in this process have used up."""
+    verify.BUDGET.set(verify.Budget())
 
 
 @pytest.fixture(scope="session", autouse=True)

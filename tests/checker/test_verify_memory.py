@@ -136,11 +136,6 @@ def test_hostile_numbers_fit_into_1_gib(tmp_path: Path) -> None:
 # ---- every count, by itself
 
 
-@pytest.fixture(autouse=True)
-def full_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    verify.BUDGET.set(verify.Budget())
-
-
 def used(work: Callable[[], object]) -> int:
     """The bytes that are counted."""
     verify.BUDGET.set(verify.Budget())
@@ -288,6 +283,13 @@ def test_each_file_has_all_the_room_and_time(tmp_path: Path, capsys: pytest.Capt
     path, budget = written(tmp_path, STEPS[0]), verify.BUDGET.get()
     budget.steps = budget.room = 0
     assert verdict(capsys, path).startswith("proved: ")
+
+
+@pytest.mark.parametrize("which", ["one test", "the next"])
+def test_each_test_has_all_the_room_and_time(which: str) -> None:
+    budget = verify.BUDGET.get()
+    assert (budget.steps, budget.room) == (verify.STEPS, verify.ROOM), which
+    budget.steps = budget.room = 0
 
 
 def test_forms_of_a_layer_take_steps() -> None:

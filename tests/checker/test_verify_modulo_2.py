@@ -32,11 +32,6 @@ Matrix = list[list[int]]
 SOURCE = Path(verify.__file__).read_text(encoding="utf-8")
 
 
-@pytest.fixture(autouse=True)
-def full_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    verify.BUDGET.set(verify.Budget())
-
-
 @pytest.fixture
 def two(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hand-made certificates and dual numbers are modulo 2, with exponentials that have odd sums."""

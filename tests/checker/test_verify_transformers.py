@@ -21,11 +21,6 @@ P = LARGE_PRIME
 Document = dict[str, Any]
 
 
-@pytest.fixture(autouse=True)
-def _a_file_of_its_own() -> None:
-    verify.BUDGET.set(verify.Budget())
-
-
 def good(name: str) -> Document:
     found: Document = json.loads((CORPUS / "good" / f"{name}.json").read_text(encoding="utf-8"))
     return found
