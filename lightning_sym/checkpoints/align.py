@@ -18,7 +18,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
-from lightning_sym.checkpoints.identity import unlike
+from lightning_sym.checkpoints.identity import stored_type, unlike
 from lightning_sym.checkpoints.layer_fit import fitted
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces, require_checkpoint
 from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
@@ -118,7 +118,8 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bo
     form, theirs = second.form.at(layer), pieces_of(second, layer, Walker.REWRITING)
     mine: Any = pieces_of(found.prepared.original, layer, Walker.REWRITING)
     try:
-        guess = fitted(mine, theirs, form, found.map).symmetry
+        pair = found.prepared.original, second
+        guess = fitted(mine, theirs, form, found.map, lambda name: stored_type(*pair, f"{layer}.{name}")).symmetry
     except np.linalg.LinAlgError:  # weights are too large, or too far apart
         guess = LayerSymmetry()
     if orders:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -10,55 +11,72 @@ import numpy as np
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.folding import Folded
 from lightning_sym.checkpoints.nice_numbers import Ratio
+from lightning_sym.checkpoints.units import unit_at
 
 
-def gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
-    """Return what gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
-    found = _factors([(old.query_norm_gain, new.query_norm_gain), (old.key_norm_gain, new.key_norm_gain)])
+def gain_factors(old: Folded, new: Folded, stored: Callable[[str], str]) -> dict[str, Any]:
+    """Return what gains of queries and keys were multiplied with, as the one that tells it best says it.
+
+    Args:
+        old, new: the layer of both.
+        stored: by piece, the coarser of the types that it is stored in.
+    """
+    pairs = [(getattr(old, name), getattr(new, name)) for name in HEADS]
+    found = _factors(pairs, [stored(name) for name in HEADS])
     return {} if found is None else {"gain_factors": found}
 
 
-def row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Any]:
+HEADS = ("query_norm_gain", "key_norm_gain")
+"""Gains of heads."""
+
+
+def row_factors(old: Folded, new: Folded, ratio: int, stored: Callable[[str], str]) -> dict[str, Any]:
     """Return the same of gains for each row, group by group."""
     made = []
+    kinds = [stored("query_row_gain")] * ratio + [stored("key_row_gain")]
     for group in range(len(new.key_row_gain)):
         mine = range(group * ratio, (group + 1) * ratio)
         queries = [(old.query_row_gain[head], new.query_row_gain[head]) for head in mine]
-        made.append(_factors([*queries, (old.key_row_gain[group], new.key_row_gain[group])]))
+        made.append(_factors([*queries, (old.key_row_gain[group], new.key_row_gain[group])], kinds))
     if any(each is None for each in made):
         return {}
     there = [each for each in made if each is not None]
     return {"row_factors": Ratio(np.stack([x.numerators for x in there]), np.stack([x.denominator for x in there]))}
 
 
-def _factors(pairs: list[tuple[Any, Any]]) -> Ratio | None:
-    """Return factors of gains, a row each, the last those of keys, or `None` if a gain is 0.
+def _factors(pairs: list[tuple[Any, Any]], kinds: list[str]) -> Ratio | None:
+    """Return factors of gains, a row each, the last those of keys, or `None` if a gain is 0; signs are those of all.
 
-    Their sizes are those that the first pair says, or powers of two where all say one up to roundings; signs are those
-    of all.
+    Args:
+        pairs: old and new gains, those of keys last.
+        kinds: the type that each pair is stored in.
     """
     if any((each == 0).any() for pair in pairs for each in pair):
         return None
     half = len(pairs[0][0]) // 2
-    *queries, (key, new_key) = pairs
-    said = [np.abs(x).reshape(2, half) for x in (*(to / by for by, to in queries), key / new_key)]
-    firsts = [abs(Fraction(to) / Fraction(by)) for by, to in zip(*(x[:half].tolist() for x in pairs[0]), strict=True)]
-    sizes = [_size(*each) for each in zip(firsts, np.concatenate(said).T, strict=True)]
+    keys = len(pairs) - 1
+    told = [pair if place < keys else pair[::-1] for place, pair in enumerate(pairs)]  # keys have the inverse
+    doubts = [sum(unit_at(x, kind) / np.abs(x) for x in pair) for pair, kind in zip(pairs, kinds, strict=True)]
+    columns = [np.abs(np.concatenate([pair[side].reshape(2, half) for pair in told])).T for side in (0, 1)]
+    sizes = [
+        _size(*each) for each in zip(*columns, np.concatenate([x.reshape(2, half) for x in doubts]).T, strict=True)
+    ]
     signs = [(np.sign(by) * np.sign(to)).astype(int).tolist() for by, to in pairs]
     rows = fits.gain_factors(sizes, signs)
     parts = ([[getattr(x, part) for x in row] for row in rows] for part in ("numerator", "denominator"))
     return Ratio(*(np.array(each, dtype=object) for each in parts))
 
 
-ROUNDINGS = 2.0**-6
-"""Ratios of gains that were rounded are as near to each other."""
+def _size(old: Any, new: Any, doubts: Any) -> Fraction:
+    """Return the power of two that all gains tell up to roundings, else the ratio of two that are known well.
 
-
-def _size(first: Fraction, said: Any) -> Fraction:
-    """Return the power of two near all that is said of a size, no farther than these are apart, else the first.
-
-    Gains near 1 that are stored less one are known better than others, so that no ratio of others is good enough.
+    Gains near 1 that are stored less one are known better than others, so that no ratio of others is good enough. Of
+    gains that do not tell what the first do nothing is asked, as they may be wrong.
     """
-    near = float(2.0 ** np.round(np.log2(float(first))))
-    off = np.abs(said / near - 1).max()
-    return Fraction(near) if off < ROUNDINGS and off <= 4 * (said.max() / said.min() - 1) else first
+    said = new / old
+    best = int(np.where(np.abs(said / said[0] - 1) <= 2 * (doubts + doubts[0]), doubts, np.inf).argmin())
+    best = best if 2 * doubts[best] < doubts[0] else 0  # the first, where it is known as well
+    near = float(2.0 ** np.round(np.log2(said[best])))
+    if (np.abs(said / near - 1) <= doubts).all():
+        return Fraction(near)
+    return Fraction(float(new[best])) / Fraction(float(old[best]))

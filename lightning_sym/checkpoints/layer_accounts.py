@@ -231,7 +231,7 @@ def _guesses(pair: LayerPair, about: int = ABOUT, by: Sides = BOTH) -> Iterator[
     """Yield the gauge that fits best with norms folded, and that with norms that do nothing."""
     rounds = pair.rounds if by == BOTH else 0
     for first, second in ((pair.first, pair.second), (bare(pair.first), bare(pair.second))):
-        yield fitted(first, second, pair.form, pair.stream.map, rounds, about, by)
+        yield fitted(first, second, pair.form, pair.stream.map, pair.stored, rounds, about, by)
 
 
 def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bool, ...]]) -> LayerAccount:

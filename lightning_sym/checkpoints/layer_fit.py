@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -93,14 +93,14 @@ class Guess:
 
 
 def fitted(
-    first: Block, second: Block, form: CheckpointForm, stream: StreamMap, rounds: int = fits.ROUNDS,
-    about: int = fits.ABOUT, by: Sides = BOTH,
+    first: Block, second: Block, form: CheckpointForm, stream: StreamMap, stored: Callable[[str], str],
+    rounds: int = fits.ROUNDS, about: int = fits.ABOUT, by: Sides = BOTH,
 ) -> Guess:  # fmt: skip
     """Return the guess that fits best, of a layer of both with equally many groups and neurons; see `fit_gauge`."""
     cuts = cuts_of(second, form, alone=form.experts is not None)
     pairs = (first, stream), (second, None)
     sides = [FoldedParts(whole(block, form, form.groups), form, cuts, there) for block, there in pairs]
-    found = fit_gauge(sides[0], sides[1], form, rounds, about, by)
+    found = fit_gauge(sides[0], sides[1], form, stored, rounds, about, by)
     words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
@@ -122,14 +122,15 @@ def _invertible(name: str, numbers: Any) -> bool:
 
 
 def fit_gauge(
-    first: FoldedParts, second: FoldedParts, form: CheckpointForm, rounds: int = fits.ROUNDS, about: int = fits.ABOUT,
-    by: Sides = BOTH,
+    first: FoldedParts, second: FoldedParts, form: CheckpointForm, stored: Callable[[str], str],
+    rounds: int = fits.ROUNDS, about: int = fits.ABOUT, by: Sides = BOTH,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
 
     Args:
         first, second: both layers, the first in the coordinates of the second.
         form: of the second.
+        stored: by piece, the coarser of the types that it is stored in.
         rounds: in which matrices are fitted to what the others do not spoil.
         about: how many times as far off as fitted numbers short ones may be that are preferred to them.
         by: which of the two maps that share a space are asked for its basis: both, or one, as the other may be wrong.
@@ -141,14 +142,15 @@ def fit_gauge(
     found: dict[str, list[Any]] = {}
     for cut in second.cuts:
         parts = (first.part(cut, places), second.part(cut))
-        for name, numbers in _fitted_part(*parts, cut, form, rounds, about, by).items():
+        for name, numbers in _fitted_part(*parts, cut, form, stored, rounds, about, by).items():
             found.setdefault(name, []).append(numbers)
     return orders | {name: joined_numbers(parts) for name, parts in found.items()}
 
 
 def _fitted_part(
-    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, rounds: int, about: int, by: Sides
-) -> dict[str, Any]:
+    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, stored: Callable[[str], str], rounds: int, about: int,
+    by: Sides,
+) -> dict[str, Any]:  # fmt: skip
     """Return the numbers of the gauge of a part of a layer, heads and neurons of both in one order."""
     parts: dict[str, Any] = {}
     if cut.groups is not None:
@@ -164,9 +166,9 @@ def _fitted_part(
         if form.head_norms is None:
             parts |= _query_key(old, new, some, rounds, about, by)
         if form.head_norms == "width":
-            parts |= row_factors(old, new, ratio)
+            parts |= row_factors(old, new, ratio, stored)
     if cut.first:
-        parts |= _signs_behind(old, new) | (gain_factors(old, new) if form.head_norms == "head" else {})
+        parts |= _signs_behind(old, new) | (gain_factors(old, new, stored) if form.head_norms == "head" else {})
     return parts | ({"ups": _ups(old, new, form, about, by)} if form.scales_neurons and cut.neurons is not None else {})
 
 

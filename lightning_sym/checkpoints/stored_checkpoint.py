@@ -102,7 +102,8 @@ class StoredCheckpoint:
         """Return the type a piece is stored in; of the types of GGUF files with blocks, the smallest float above it.
 
         A gain of which the file has what it is more than 1 has the units of that number, `BF16 less one`: those of
-        `BF16` at 1 would be far larger.
+        `BF16` at 1 would be far larger. In `F32 less one` it has no smaller units than in `F32`, in which programs add
+        the 1.
 
         Of `epsilon` it is `F64` only where the file holds it so, and all tensors are.
         """
@@ -110,7 +111,7 @@ class StoredCheckpoint:
             wide = all(self._tensors[name].holds == "F64" for name in self._held)
             return self._numbers if wide else "F32"
         held = self.held(piece)
-        return held + LESS_ONE if self._place(piece).less and held in ("F16", "BF16") else held
+        return held + LESS_ONE if self._place(piece).less and held in ("F16", "BF16", "F32") else held
 
     def held(self, piece: str) -> str:
         """Return the type that holds the numbers of the tensor of a piece, whatever they are less."""

@@ -29,6 +29,9 @@ BIAS = 1023
 LESS_ONE = " less one"
 """Behind a type: the file holds what a gain is more than 1, so that its units are those of the gain less one."""
 
+WIDE_LESS_ONE = "F32" + LESS_ONE
+"""The type of such gains whose units are at least those of the gains, in which programs add the one."""
+
 DEFAULT_UNITS = 4.0
 """Units up to which a difference counts as rounding, if nobody says otherwise.
 
@@ -44,7 +47,7 @@ def coarsest(*kinds: str) -> str:
         >>> coarsest("F32", "BF16", "F64"), coarsest("F64")
         ('BF16', 'F64')
     """
-    return min(kinds, key=lambda kind: digits_of(kind)[0])
+    return min(kinds, key=lambda kind: (digits_of(kind)[0], kind != WIDE_LESS_ONE))
 
 
 def digits_of(stored: str) -> tuple[int, int]:
@@ -63,6 +66,8 @@ def unit_at(size: Any, stored: str) -> Floats:
     """
     digits, least = digits_of(stored)
     held = np.asarray(size, dtype=np.float64) - stored.endswith(LESS_ONE)
+    if stored == WIDE_LESS_ONE:
+        held = np.maximum(np.abs(held), np.abs(size))
     exponents = ((held.view(np.int64) >> 52) & 0x7FF) - (BIAS - 1 + digits)
     exponents = np.maximum(exponents, least)
     if least <= -BIAS:  # the smallest units of float64 have no exponent of their own

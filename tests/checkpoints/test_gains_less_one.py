@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from changed_checkpoints import rounded
 
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.folders import open_checkpoint
@@ -78,3 +80,25 @@ def test_factors_of_gains_are_not_taken_from_the_ones_that_are_known_least(kinds
         save_checkpoint(apply(random_symmetry(one, kinds, seed), one), tmp_path / f"{number}b", "BF16", rounded=True)
         found = same_checkpoints(*(open_checkpoint(tmp_path / f"{number}{each}") for each in ("", "b")))
         assert (found.answer, found.units < 1) == (CheckpointAnswer.ROUNDING, True)
+
+
+@pytest.mark.parametrize("stored", ["BF16", "F16", "F32"])
+@pytest.mark.parametrize("factor", [Fraction(3, 2), Fraction(33, 32), Fraction(2)])
+def test_factors_of_gains_are_told_by_those_that_are_known_best(factor: Fraction, stored: str, tmp_path: Path) -> None:
+    """Beside gains that are far from one in the first places, and smaller than the one that is taken from them."""
+    one = small_checkpoint("gemma3_text", 3)
+    rows = np.array([2.9, 0.05, 1.001, 1 / 1.501])  # of queries; of keys turned round, as they have the inverse
+    block = replace(one.blocks[0], query_norm_gain=rows, key_norm_gain=rows[::-1].copy())
+    one = replace(one, blocks=(block, *one.blocks[1:]))
+    by = np.array([[factor] * 4, [1 / factor] * 4])
+    none = LayerSymmetry()
+    save_checkpoint(one, tmp_path / "one", stored, rounded=True)
+    made = apply(Symmetry((LayerSymmetry(gain_factors=by), *[none] * (one.form.layers - 1))), one, exact=False)
+    save_checkpoint(made, tmp_path / "two", stored, rounded=True)
+    assert answer(tmp_path / "one", tmp_path / "two") in (CheckpointAnswer.ROUNDING, CheckpointAnswer.SAME)
+    wrong = np.array(made.block(0).key_norm_gain)
+    wrong[1] *= 1.05
+    spoiled = rounded(made, "F64")
+    block = replace(spoiled.blocks[0], key_norm_gain=wrong)
+    save_checkpoint(replace(spoiled, blocks=(block, *spoiled.blocks[1:])), tmp_path / "bad", stored, rounded=True)
+    assert answer(tmp_path / "one", tmp_path / "bad") is CheckpointAnswer.DIFFERENT
