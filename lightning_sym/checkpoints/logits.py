@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
@@ -273,7 +271,7 @@ def _stream(
     form = checkpoint.form
     columns = sum(map(len, prompts))
 
-    def told(layer: int, x: Any) -> None:
+    def told(layer: int, x: BallMatrix) -> None:
         accuracy = x.accuracy()
         if accuracy is None or accuracy < 0:
             raise _TooWide
@@ -285,7 +283,7 @@ def _stream(
         require_memory(_memory(checkpoint, columns, bits) + kept, memory, f"logits of {columns:,} tokens")
         with precision(bits):
             try:
-                x: BallMatrix = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
+                x = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
             except (_TooWide, Unordered):
                 x = BallMatrix.of([[1]])
             else:
