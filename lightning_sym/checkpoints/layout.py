@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -54,6 +53,11 @@ class Layout:
 
     ends: Mapping[str, Place]
     block: Mapping[str, Place]
+
+    def changed(self, change: Callable[[str, Place], Place]) -> Layout:
+        """Return the layout with a change made to each place, which is told its piece."""
+        parts = ({name: change(name, at) for name, at in each.items()} for each in (self.ends, self.block))
+        return Layout(*parts)
 
     def places(self, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Place]:
         """Return the place of each piece of a network, by names such as `embedding` and `3.query`.
@@ -101,13 +105,13 @@ class ModelFamily:
 
     model_type: str
     read: Callable[[Config], tuple[CheckpointForm, Biases]]
-    write: Callable[[CheckpointForm, Biases], dict[str, Any]]
+    write: Callable[[CheckpointForm, Biases], dict[str, object]]
     layout: Layout
     biases: Biases = frozenset()
     prefix: str = ""
     ignored: re.Pattern[str] | None = None
     gguf_keys: Mapping[str, str] = field(default_factory=dict)
-    gguf_implied: Mapping[str, Any] = field(default_factory=dict)
+    gguf_implied: Mapping[str, object] = field(default_factory=dict)
     gguf_layout: Layout | None = None
     gguf_name: str = ""
     also: frozenset[str] = frozenset()

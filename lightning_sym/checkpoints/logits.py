@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown

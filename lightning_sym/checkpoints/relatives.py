@@ -62,10 +62,10 @@ class Relative:
         form = read_rotary(config, family, **self.defaults)
         for feature in self.features:
             form = feature.read(config, form)
-        there = [maps for key, maps in self.bias_keys.items() if config.flag(key, False)]
+        there = [maps for key, maps in self.bias_keys.items() if config.flag(key, default=False)]
         return form, self.biases.union(*there)
 
-    def write(self, form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+    def write(self, form: CheckpointForm, biases: Biases) -> dict[str, object]:
         """Return the configuration that states both."""
         found = write_rotary(form, self.architecture)
         for feature in self.features:

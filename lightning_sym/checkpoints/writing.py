@@ -135,7 +135,7 @@ class _Plan:
     family: ModelFamily
     form: CheckpointForm
     parts: frozenset[str]
-    config: dict[str, Any]
+    config: dict[str, object]
     places: dict[str, Place]
     tensors: list[WrittenTensor]
 
