@@ -18,6 +18,9 @@ import numpy.typing as npt
 from lightning_sym.lazy import import_extra
 
 Raw = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.float64]
+Values = npt.NDArray[np.float64 | np.float32]
+"""Of the plain types in float64; in float32 what the package makes."""
 Fill = tuple[int, int, Callable[[int], int]]
 """First byte, last byte and one, and what stands in each of them where all codes are the same one."""
 
@@ -40,7 +43,7 @@ class BlockType:
     """
 
     holds: str
-    values: Callable[[Raw], npt.NDArray[Any]]
+    values: Callable[[Raw], Values]
     codes: int = 0
     fills: tuple[Fill, ...] = ()
     even: bool = True
@@ -55,25 +58,25 @@ class BlockType:
         return changed
 
 
-def _halves(blocks: Raw, at: int) -> npt.NDArray[Any]:
+def _halves(blocks: Raw, at: int) -> Numbers:
     return np.ascontiguousarray(blocks[:, at : at + 2]).view("<f2").astype(np.float64)
 
 
-def _nibbles(blocks: Raw, at: int) -> npt.NDArray[Any]:
+def _nibbles(blocks: Raw, at: int) -> Numbers:
     """Return the lower halves of sixteen bytes, then the upper ones."""
     packed = blocks[:, at : at + 16]
     return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float64)
 
 
-def _fifth_bits(blocks: Raw, at: int) -> npt.NDArray[Any]:
-    return 16.0 * np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little")
+def _fifth_bits(blocks: Raw, at: int) -> Numbers:
+    return np.asarray(16.0 * np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little"))
 
 
-def _by_the_package(name: str, blocks: Raw) -> npt.NDArray[Any]:
+def _by_the_package(name: str, blocks: Raw) -> npt.NDArray[np.float32]:
     package = import_extra("gguf.quants", "gguf", "reading .gguf")
     kind = import_extra("gguf.constants", "gguf", "reading .gguf").GGMLQuantizationType[name]
     with np.errstate(all="ignore"):  # of scales that are none; who asks for the numbers refuses them
-        result: npt.NDArray[Any] = package.dequantize(np.ascontiguousarray(blocks), kind)
+        result: npt.NDArray[np.float32] = package.dequantize(np.ascontiguousarray(blocks), kind)
     return result
 
 
@@ -101,9 +104,7 @@ ROUNDED_SCALE = 2.0**-11
 """Half a unit of float16: the plain types choose codes first, and round scale and shift then."""
 
 
-def _plain(
-    holds: str, values: Callable[[Raw], npt.NDArray[Any]], codes: int, *fills: Fill, shifted: bool = False
-) -> BlockType:
+def _plain(holds: str, values: Callable[[Raw], Values], codes: int, *fills: Fill, shifted: bool = False) -> BlockType:
     return BlockType(holds, values, codes, fills, shifted=shifted, loose=ROUNDED_SCALE)
 
 
@@ -139,7 +140,6 @@ BLOCK_TYPES: dict[str, BlockType] = {
 """By name. Of the plain ones the values have exponents from -24 to 15, and at most 45 bits."""
 
 
-Numbers = npt.NDArray[np.float64]
 SMALLEST_HALF = 2.0**-25
 """Half the distance of the smallest numbers of float16."""
 

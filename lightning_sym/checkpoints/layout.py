@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.model import Array, CheckpointForm
+from lightning_sym.checkpoints.model import Array, CheckpointForm, N
 from lightning_sym.checkpoints.pieces import CheckpointPiece, CheckpointTable, table
 from lightning_sym.errors import BadInput
 
@@ -138,7 +139,7 @@ def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) ->
     return shape[::-1] if place.turned else shape
 
 
-def by_experts(piece: CheckpointPiece, matrix: Array, experts: int) -> Array:
+def by_experts(piece: CheckpointPiece, matrix: npt.NDArray[N], experts: int) -> npt.NDArray[N]:
     """Return the matrices of all experts, `(E, out, in)`, of the one of all their neurons.
 
     Example:
@@ -208,7 +209,7 @@ def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tens
     return plus_number(array, place.less)
 
 
-def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> Array:
+def join(pieces: CheckpointTable, arrays: Mapping[str, npt.NDArray[N]], place: Place) -> npt.NDArray[N]:
     """Return the tensor that holds these pieces, in this order, each less what its place says.
 
     Raises:

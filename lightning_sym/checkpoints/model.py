@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,9 @@ from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.rotary import RotaryScaling
 
-Array = npt.NDArray[np.floating[Any]]
+Array = npt.NDArray[np.floating]
+N = TypeVar("N", bound=np.generic)
+"""What stands in an array."""
 
 
 @dataclass(frozen=True, repr=False)
