@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import lcm
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.bases import Places, sets_in_order
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.coded import along
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Ratio
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
-from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.checkpoints.understood import P, Walker, block_of
 
 PART = 2**22
 """Numbers of a layer that are compared at a time, or those of one group of heads, where these are more."""
@@ -83,35 +85,37 @@ class Cut:
         kind = cut_along(name)
         return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
 
-    def of(self, block: Any, form: CheckpointForm, orders: dict[str, Places] | None = None) -> Any:
+    def of(self, block: P, form: CheckpointForm, orders: dict[str, Places] | None = None) -> P:
         """Return the part of a layer whose heads and neurons stand in another order."""
-        there, found = self.places(form), dict.fromkeys(vars(block))
-        for name, array in vars(block).items():
+        there, found = self.places(form), dict[str, Array]()
+        for name, array in block.present():
             kind = cut_along(name)
-            if array is None or (kind is not None and kind[0] not in there):
+            if kind is not None and kind[0] not in there:
                 continue
             if kind is None:  # a bias of what is written is nowhere without its map
                 lonely = name in LAYER and LAYER[name].added_to in LAYER and not self.has(LAYER[name].added_to)
-                found[name] = None if lonely or (name not in LAYER and not self.first) else array
+                if not lonely and (name in LAYER or self.first):
+                    found[name] = array
                 continue
-            some: Any = there[kind[0]]
+            some: slice | Places = there[kind[0]]
             if orders and kind[0] in orders:
                 some = orders[kind[0]][some]
             elif some == slice(0, array.shape[kind[1]]):
                 found[name] = array
                 continue
-            found[name] = array[(*(slice(None),) * kind[1], some)]
-        return type(block)(**found)
+            found[name] = array[along(kind[1], some)]
+        return block.of(found)
 
     def inner(self, symmetry: LayerSymmetry, form: CheckpointForm) -> LayerSymmetry:
         """Return what is done to the part behind all orders."""
-        there, parts = self.places(form), dict[str, Any](heads=None, neurons=None)
+        there, parts = self.places(form), dict[str, object](heads=None, neurons=None)
         for name, array in symmetry.named():
-            if name not in parts and (kind := LETTERS.get((*KINDS[name].shape, "")[0])) is not None:
+            kind = LETTERS.get((*KINDS[name].shape, "")[0])
+            if name not in parts and kind is not None and not isinstance(array, Fraction | float):
                 some = there.get(kind)
                 whole = some == slice(0, len(array))
                 parts[name] = None if some is None else array if whole else np.asarray(array)[some]
-        return replace(symmetry, **parts)
+        return symmetry.having(parts)
 
 
 def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ NEAR = 0.3
 """A part is found where one is as near; others are some four times as far."""
 
 MAPS = tuple(name for name, piece in LAYER.items() if piece.columns and piece.place("experts") != 0)
-NOTHING: Any = dict.fromkeys(each.name for each in fields(Block))
+NAMES = frozenset(each.name for each in fields(Block))
 VARIANTS = (True, False)
 """With the gains of norms in what reads them, and without."""
 
@@ -47,7 +46,7 @@ class Likeness:
 
     def __init__(self, forms: tuple[CheckpointForm, CheckpointForm], stream: StreamMap) -> None:
         self.sides = tuple(zip(forms, (stream, None), strict=True))
-        self._kept: dict[Any, tuple[Any, Any]] = {}
+        self._kept: dict[tuple[object, ...], tuple[Arrays, Floats]] = {}
 
     def of(self, first: Arrays, second: Arrays) -> tuple[dict[str, float], ...]:
         """Return by map which share of its parts is found in the other's, with gains folded and without."""
@@ -66,7 +65,7 @@ class Likeness:
         return all(np.allclose(old[name], new[name], atol=NEAR / 10) for old, new in seen for name in old)
 
     def _traits(self, side: int, arrays: Arrays, folded: bool) -> dict[str, Floats]:
-        if not arrays.keys() <= NOTHING.keys():  # nothing is said of maps beside a piece that is not known here
+        if not arrays.keys() <= NAMES:  # nothing is said of maps beside a piece that is not known here
             return {}
         gains = {name: array for name, array in arrays.items() if name.endswith("gain")} if folded else {}
         found = {}
@@ -90,7 +89,7 @@ def alike_maps(first: Block, second: Block, form: CheckpointForm, stream: Stream
 @np.errstate(all="ignore")
 def _traits(there: Arrays, name: str, form: CheckpointForm, stream: StreamMap | None) -> Floats:
     """Return a few numbers of each part of a map, `(parts, VECTORS)`."""
-    made = getattr(fold(Block(**{**NOTHING, **{key: np.asarray(array) for key, array in there.items()}})), name)
+    made = getattr(fold(Block.of({key: np.asarray(array) for key, array in there.items()})), name)
     folded = seen(Folded(**{name: made}), form)
     array = getattr(folded if stream is None else carried(folded, form, stream), name)
     rows = array if LAYER[name].place("stream") == array.ndim - 1 else array.swapaxes(-1, -2)

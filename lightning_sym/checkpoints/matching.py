@@ -194,7 +194,7 @@ def _score_products(first: Folded, second: Folded, ratio: int, turned: int) -> F
     return np.asarray(found)
 
 
-def as_complex(rows: Floats) -> npt.NDArray[np.complex128]:
+def as_complex(rows: npt.NDArray[np.floating]) -> npt.NDArray[np.complexfloating]:
     """Return rows `(n, a, k)` as `(n, a/2, k)`: row `j` and row `j + a/2` belong to one frequency."""
     half = rows.shape[1] // 2
     return np.asarray(rows[:, :half] + 1j * rows[:, half:])
