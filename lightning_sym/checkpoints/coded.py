@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -77,11 +77,6 @@ class Coded(_AsArray):
 
     def __init__(self, codes: Codes) -> None:
         self.codes, self.shape = codes, codes.shape
-
-    @classmethod
-    def of(cls, codes: npt.NDArray[np.generic]) -> Array:
-        """Return what is used as an array of floats is."""
-        return cast("Array", cls(codes.view(np.uint16)))
 
     def __getitem__(self, index: Index) -> Coded | Array:
         found = self.codes[index]

@@ -14,7 +14,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.configurations import alive
 from lightning_sym.checkpoints.exact_arrays import Exact, Numbers
-from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.understood import Walker, as_kind, block_of, unchecked_pieces
 from lightning_sym.errors import TooLarge
@@ -236,7 +236,8 @@ def _joined(block: Block, down: Numbers, gone: int, kept: int) -> Numbers | None
     try:
         more = down[:, gone]
         if block.gate is not None:
-            rows = [np.asarray(_row(block, neuron), dtype=np.float64) for neuron in (gone, kept)]
+            there = [array for array in (block.up, block.up_bias) if array is not None]
+            rows = [np.hstack([array[neuron] for array in there]).astype(np.float64) for neuron in (gone, kept)]
             at = int(np.abs(rows[1]).argmax())
             if not rows[0][at] or (RING.times(rows[0], rows[1][at]) != RING.times(rows[1], rows[0][at])).any():
                 return None
@@ -244,11 +245,6 @@ def _joined(block: Block, down: Numbers, gone: int, kept: int) -> Numbers | None
         return RING.plus(down[:, kept], more)
     except TooLarge:
         return None
-
-
-def _row(block: Block, neuron: int) -> Array:
-    """Return what a neuron multiplies: its row of `up`, and its bias."""
-    return block.up[neuron] if block.up_bias is None else np.append(block.up[neuron], block.up_bias[neuron])
 
 
 def does_nothing(block: Block) -> bool:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.folding import Folded
-from lightning_sym.checkpoints.nice_numbers import Ratio
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 
 
-def gain_factors(old: Folded, new: Folded) -> dict[str, Any]:
+def gain_factors(old: Folded, new: Folded) -> dict[str, Ratio]:
     """Return what gains of queries and keys were multiplied with, as those of queries say it, with signs of both."""
     found = _factors([(old.query_norm_gain, new.query_norm_gain), (old.key_norm_gain, new.key_norm_gain)])
     return {} if found is None else {"gain_factors": found}
 
 
-def row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Any]:
+def row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Ratio]:
     """Return the same of gains for each row, group by group."""
     made = []
     for group in range(len(new.key_row_gain)):
@@ -31,7 +30,7 @@ def row_factors(old: Folded, new: Folded, ratio: int) -> dict[str, Any]:
     return {"row_factors": Ratio(np.stack([x.numerators for x in there]), np.stack([x.denominator for x in there]))}
 
 
-def _factors(pairs: list[tuple[Any, Any]]) -> Ratio | None:
+def _factors(pairs: list[tuple[Floats, Floats]]) -> Ratio | None:
     """Return factors of gains, a row each, the last those of keys, or `None` if a gain is 0.
 
     Their sizes are those that the first pair says, or powers of two where all say one up to roundings; signs are those
@@ -54,7 +53,7 @@ ROUNDINGS = 2.0**-6
 """Ratios of gains that were rounded are as near to each other."""
 
 
-def _size(first: Fraction, said: Any) -> Fraction:
+def _size(first: Fraction, said: Floats) -> Fraction:
     """Return the power of two near all that is said of a size, no farther than these are apart, else the first.
 
     Gains near 1 that are stored less one are known better than others, so that no ratio of others is good enough.

@@ -17,7 +17,7 @@ import numpy as np
 from lightning_sym.checkpoints.bases import Places, sets_in_order
 from lightning_sym.checkpoints.coded import along
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.nice_numbers import Ratio
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
 from lightning_sym.checkpoints.understood import P, Walker, block_of
@@ -195,18 +195,18 @@ def joined(name: str, parts: list[Any]) -> Any:
     return np.concatenate(parts, axis=0 if kind is None else kind[1])
 
 
-def joined_numbers(parts: Iterable[Any]) -> Any:
+def joined_numbers(parts: Iterable[Floats | Ratio]) -> Floats | Ratio:
     """Return numbers of a gauge, of its parts: a `Ratio` if all of them are."""
     numbers = list(parts)
     if len(numbers) == 1:
         return numbers[0]
-    if not all(isinstance(each, Ratio) for each in numbers):
+    nice = [each for each in numbers if isinstance(each, Ratio)]
+    if len(nice) < len(numbers):
         return np.concatenate([each.floats if isinstance(each, Ratio) else each for each in numbers])
-    top = [each.numerators for each in numbers]
-    if all(np.ndim(each.denominator) == 0 for each in numbers):
-        common = lcm(*(int(each.denominator) for each in numbers))
-        wide = [each.numerators * (common // int(each.denominator)) for each in numbers]
+    if all(np.ndim(each.denominator) == 0 for each in nice):
+        common = lcm(*(int(each.denominator) for each in nice))
+        wide = [each.numerators * (common // int(each.denominator)) for each in nice]
         if common < 2**52 and max(np.abs(each).max(initial=0) for each in wide) < 2**52:
             return Ratio(np.concatenate(wide), common)
-    low = [np.broadcast_to(each.denominator, np.shape(each.numerators)) for each in numbers]
-    return Ratio(np.concatenate(top), np.concatenate(low))
+    low = [np.broadcast_to(each.denominator, np.shape(each.numerators)) for each in nice]
+    return Ratio(np.concatenate([each.numerators for each in nice]), np.concatenate(low))

@@ -93,11 +93,7 @@ def _traits(there: Arrays, name: str, form: CheckpointForm, stream: StreamMap | 
     folded = seen(Folded(**{name: made}), form)
     array = getattr(folded if stream is None else carried(folded, form, stream), name)
     rows = array if LAYER[name].place("stream") == array.ndim - 1 else array.swapaxes(-1, -2)
-    return np.concatenate([*_looked(rows, form.turned if "query-key" in _kinds(name) else 0)])
-
-
-def _kinds(name: str) -> list[str]:
-    return [axis.space.kind for axis in LAYER[name].axes]
+    return np.concatenate([*_looked(rows, 0 if LAYER[name].place("query-key") is None else form.turned)])
 
 
 def _looked(rows: Floats, turned: int) -> Iterator[Floats]:

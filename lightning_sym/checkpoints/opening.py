@@ -267,7 +267,7 @@ def checkpoint_of(
         raise BadInput(f"config must be the keys of config.json, got {shown(config)}")
     try:
         tensors: Tensors = {str(key): _tensor(str(key), value) for key, value in state.items()}
-        return _opened(tensors, _exact(keys), layout, name, memory)
+        return _opened(tensors, _exact(keys), name, memory, layout)
     except FileFormatError as error:
         raise type(error)(f"{name}: {error}") from error
 
@@ -278,7 +278,10 @@ def _given_by(holder: object, method: str) -> object:
     return given() if callable(given) else holder
 
 
-def _opened(tensors: Tensors, keys: dict[str, object], layout: str | None, name: str, memory: int) -> StoredCheckpoint:
+def _opened(
+    tensors: Tensors, keys: dict[str, object], name: str, memory: int, layout: str | None = None, adapter: None = None
+) -> StoredCheckpoint:
+    """Return the checkpoint, here or in another process; arrays in memory have no adapter."""
     config = Config(keys)
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
@@ -286,16 +289,9 @@ def _opened(tensors: Tensors, keys: dict[str, object], layout: str | None, name:
     form, biases = FAMILIES[kind].read(config)
     config.finish()
     row = None if layout is None else layout_row(layout)
-    again: Callable[..., StoredCheckpoint] = partial(_again, tensors, keys)
+    again: Callable[..., StoredCheckpoint] = partial(_opened, tensors, keys)
     held = HeldFiles(FAMILIES[kind], rows_of(row, Files.FOLDER, FAMILIES[kind]), Wanted(row, memory, None, again))
     return opened(Path(name), form, biases, [tensors], held)
-
-
-def _again(
-    tensors: Tensors, keys: dict[str, object], name: str, memory: int, layout: str | None = None, adapter: None = None
-) -> StoredCheckpoint:
-    """Return the same, in another process."""
-    return _opened(tensors, keys, layout, name, memory)
 
 
 def _exact(keys: Mapping[str, object]) -> dict[str, object]:

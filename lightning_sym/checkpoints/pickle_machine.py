@@ -179,10 +179,6 @@ def _protocol(machine: _Machine) -> None:
         _refuse(f"its protocol must be 2 to 5, got {found}")
 
 
-def _two(machine: _Machine) -> list[object]:
-    return [machine.pop(), machine.pop()][::-1]
-
-
 def _global(machine: _Machine) -> None:
     machine.named(f"{machine.line()}.{machine.line()}")
 
@@ -226,7 +222,7 @@ _STEPS: dict[bytes, Callable[[_Machine], object]] = {
     b"\x87": lambda m: _tuple(m, 3),
     b"a": lambda m: m.extend([m.pop()]),
     b"e": lambda m: m.extend(m.to_mark()),
-    b"s": lambda m: m.items(_two(m)),
+    b"s": lambda m: m.items([m.pop(), m.pop()][::-1]),
     b"u": lambda m: m.items(m.to_mark()),
     b"q": lambda m: _memoize(m, m.number(1)),
     b"r": lambda m: _memoize(m, m.number(4)),

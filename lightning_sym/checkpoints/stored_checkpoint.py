@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -185,7 +185,7 @@ class StoredCheckpoint:
                 read[place.tensor] = self._finite(place.tensor, coded=place.tensor in as_they_lie)
             array = cut(table(self.form), piece, self._held[place.tensor], place, read[place.tensor])
             if place.tensor in as_they_lie:
-                found[field.name] = Coded.of(array)
+                found[field.name] = cast("Array", Coded(array.view(np.uint16)))  # which is used as one of floats is
             else:
                 found[field.name] = array if self.adapter is None else self.adapter.added(piece, array)
         return kind.of(found)

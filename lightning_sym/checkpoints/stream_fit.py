@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, nice, round_number
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
@@ -35,10 +34,10 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both")
 
     Those that are `read` by the first layer, those of an unembedding of its own, that are `unread`, or `both`.
     """
-    kinds: list[tuple[Any, Any, Any, Any, bool]] = [
+    kinds: list[tuple[Array, Array, Array | None, Array | None, bool]] = [
         (first.embedding, second.embedding, None, None, first.positions is not None)
     ]
-    if first.positions is not None:
+    if first.positions is not None and second.positions is not None:
         kinds.append((first.positions, second.positions, None, None, True))
     if first.unembedding is not None or second.unembedding is not None:
         old = first.embedding if first.unembedding is None else first.unembedding
@@ -59,7 +58,7 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both")
             yield made[0], made[1], gain is None
 
 
-def _mean(rows: Any) -> Floats:
+def _mean(rows: Array) -> Floats:
     return np.asarray(sum(np.sum(rows[some], axis=0, dtype=np.float64) for some in slices(rows)) / len(rows))
 
 
