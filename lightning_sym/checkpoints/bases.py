@@ -155,8 +155,8 @@ class Factors:
         return ring.over(array, found) if exponent < 0 else ring.times(array, found)
 
 
-Gauge = type[Matrices] | type[Turns] | type[GainFactors] | type[Factors]
-GAUGES: tuple[tuple[str, str, Gauge], ...] = (
+BasisKind = type[Matrices] | type[Turns] | type[GainFactors] | type[Factors]
+GAUGES: tuple[tuple[str, str, BasisKind], ...] = (
     ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
     ("query-key", "gain_factors", GainFactors), ("query-key", "row_factors", RowFactors),
     ("ups", "ups", Factors), ("behind1", "behind1", Factors), ("behind2", "behind2", Factors),

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Index
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.display import Result, one_line
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress
-
-Floats = npt.NDArray[np.float64]
 
 UNIT = 2.0**-53
 TINY = 1e-140

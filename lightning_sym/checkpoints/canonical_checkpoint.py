@@ -36,6 +36,7 @@ from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.configurations import has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
 from lightning_sym.checkpoints.folding import SIGNED_BY
+from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import (
     Array,
     Block,
@@ -198,9 +199,9 @@ def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, obje
     ordered = exact or fixed
     if ordered and form.norm == "layer" and not sign_of_sums(ends.embedding):
         left.append("the residual stream: its sign, as the rows of the embedding add up to 0")
-    if ordered:
-        signs = np.asarray(found["signs"][np.argsort(found["order"])], dtype=np.float64)
-    if ordered and not are_told(np.asarray(ends.embedding).T * signs[:, None]):
+    if ordered and not are_told(
+        np.asarray(ends.embedding).T * value_of(found["signs"])[np.argsort(found["order"]), None]
+    ):
         left.append(f"the residual stream: {ZERO_OR_EQUAL}")
     if not exact and form.norms_behind and not cubes_are_told(np.asarray(ends.embedding, dtype=np.float64).T):
         left.append(f"the residual stream: {CUBES}")

@@ -124,7 +124,7 @@ Contrast = tuple[Floats, Floats, Callable[[Floats], Floats]]
 Exactly = tuple[Ratio | None, Ratio | None]
 """A matrix and its inverse, in nice numbers."""
 
-Values = npt.NDArray[np.inexact]
+RealOrComplex = npt.NDArray[np.inexact]
 """Real, or complex."""
 
 
@@ -225,7 +225,13 @@ def nice_scales(
     return exact if exact is not None and over is not None else first
 
 
-def row_factors(query: Values, new_query: Values, key: Values, new_key: Values, weights: tuple[float, float]) -> Values:
+def row_factors(
+    query: RealOrComplex,
+    new_query: RealOrComplex,
+    key: RealOrComplex,
+    new_key: RealOrComplex,
+    weights: tuple[float, float],
+) -> RealOrComplex:
     """Return `z` for each row with `new_query = z query` and `new_key = key / conj(z)`.
 
     Rows may be real or complex.
@@ -235,7 +241,7 @@ def row_factors(query: Values, new_query: Values, key: Values, new_key: Values, 
         weights: of the equations of queries, and of those of keys.
     """
 
-    def inner(x: Values, y: Values) -> Values:
+    def inner(x: RealOrComplex, y: RealOrComplex) -> RealOrComplex:
         return np.asarray((x.conj() * y).sum(-1))
 
     top = weights[0] * inner(query, new_query) + weights[1] * inner(new_key, key).conj()
@@ -259,7 +265,7 @@ def gain_factors(sizes: Sequence[Fraction], signs: Sequence[Sequence[int]]) -> l
     return [*([sign * size for sign, size in row] for row in queries), [sign / size for sign, size in keys]]
 
 
-def common_ratio(old: Values, new: Values) -> Values:
+def common_ratio(old: RealOrComplex, new: RealOrComplex) -> RealOrComplex:
     """Return for each row the median of the ratios `new / old`, real and imaginary parts apart."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(old == 0, np.nan, new / np.where(old == 0, 1, old))
@@ -275,7 +281,7 @@ def _middle(array: Floats) -> Floats:
     return np.asarray(np.take_along_axis(ordered, np.maximum(count - 1, 0)[:, None] // 2, axis=1)[:, 0])
 
 
-def _over(top: Values, bottom: Floats) -> Values:
+def _over(top: RealOrComplex, bottom: Floats) -> RealOrComplex:
     return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
 

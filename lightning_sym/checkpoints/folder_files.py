@@ -57,10 +57,8 @@ def read_sharded(
     Raises:
         FileFormatError: a file is missing or bad, or is not what the index says.
     """
-    try:
+    with within(index.name):
         document = parse(read_whole(index, LARGEST_HEADER), ExactNumbers())
-    except FileFormatError as error:
-        raise FileFormatError(f"{index.name}: {error}") from error
     files = document.get("weight_map") if isinstance(document, dict) else None
     if not isinstance(files, dict) or not files or not all(isinstance(name, str) for name in files.values()):
         raise FileFormatError(f'{index.name}: there must be an object "weight_map" of names of files')
@@ -75,10 +73,8 @@ def read_sharded(
         raise FileFormatError(f"{index.name}: all its files must be there, missing are {shown(missing[0])}{more}")
     found: dict[str, StoredTensor] = {}
     for shard in shards:
-        try:
+        with within(shard):
             here = read(folder / shard)
-        except BadInput as error:
-            raise type(error)(f"{shard}: {error}") from error
         for name, tensor in here.items():
             if files.get(name) != shard:
                 raise FileFormatError(f"{shard}: {shown(name)} must be in the file that {index.name} names")

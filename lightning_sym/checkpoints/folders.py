@@ -81,15 +81,12 @@ def open_checkpoint(
     except BadInput as error:
         raise type(error)(f"{_printed(place)}: {error}") from error
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"{_printed(place)}: it must be readable: {_reason(error)}") from error
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise FileFormatError(f"{_printed(place)}: it must be readable: {reason or error}") from error
 
 
 def _printed(path: Path) -> str:
     return str(path) if str(path).isprintable() else ascii(str(path))[1:-1]
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _family(name: object, what: str, known: Collection[str], values: Mapping[str, object]) -> ModelFamily:

@@ -11,7 +11,7 @@ import numpy as np
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import whole
-from lightning_sym.checkpoints.fits import Values
+from lightning_sym.checkpoints.fits import RealOrComplex
 from lightning_sym.checkpoints.folding import Folded
 from lightning_sym.checkpoints.found_symmetry import ORDERS, Gauge, gauge_words
 from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
@@ -106,7 +106,12 @@ def fitted(
     pairs = (first, stream), (second, None)
     sides = [FoldedParts(whole(block, form, form.groups), form, cuts, there) for block, there in pairs]
     found = fit_gauge(sides[0], sides[1], form, rounds, about, by)
-    words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
+    singular = {  # as far as floats see
+        name
+        for name in ("values", "queries")
+        if name in found and any(fits.inverse_of(matrix) is None for matrix in value_of(found[name]))
+    }
+    words = gauge_words({name: part for name, part in found.items() if name not in singular}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
     return Guess(LayerSymmetry().having(parts), inexact, words)
@@ -119,11 +124,6 @@ def bare(block: Block) -> Block:
     }
     none = {f"{half.norm}_bias": None for half in HALVES.values()}
     return block.having({**none, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}})
-
-
-def _invertible(name: str, numbers: object) -> bool:
-    """Return whether floats see an inverse of every matrix; scales and turns are no zeros."""
-    return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in value_of(numbers))
 
 
 def fit_gauge(
@@ -213,7 +213,9 @@ def _query_key(
 
 
 def _row_numbers(
-    groups: Sequence[tuple[Values, Values, Values, Values]], weight: tuple[float, float], about: int
+    groups: Sequence[tuple[RealOrComplex, RealOrComplex, RealOrComplex, RealOrComplex]],
+    weight: tuple[float, float],
+    about: int,
 ) -> Floats | Ratio:
     """Return a number for each row of each group, `(G, n)`, of complex rows pairs `(G, n, 2)`: nice ones if possible.
 
@@ -226,7 +228,7 @@ def _row_numbers(
     shape = (len(groups), -1, 2) if turned else (len(groups), -1)
     both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in groups]
 
-    def made(z: Values) -> Floats:
+    def made(z: RealOrComplex) -> Floats:
         return _without_noise(np.stack([z.real, z.imag], axis=-1)) if turned else z.real
 
     def fitted_best() -> Floats:

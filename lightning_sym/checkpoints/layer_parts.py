@@ -29,6 +29,11 @@ LETTERS = {"H": "heads", "G": "groups", "m": "neurons", "E": "experts"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
 
 
+def letter_space(name: str) -> str | None:
+    """Return the space of the first size of a part of a symmetry, if that is cut."""
+    return LETTERS.get((*KINDS[name].shape, "")[0])
+
+
 def cut_along(name: str) -> tuple[str, int] | None:
     """Return the space along which a piece is cut, and its axis; `None` for what all parts share, and what is no piece.
 
@@ -110,7 +115,7 @@ class Cut:
         """Return what is done to the part behind all orders."""
         there, parts = self.places(form), dict[str, object](heads=None, neurons=None)
         for name, array in symmetry.named():
-            kind = LETTERS.get((*KINDS[name].shape, "")[0])
+            kind = letter_space(name)
             if name not in parts and kind is not None and not isinstance(array, Fraction | float):
                 some = there.get(kind)
                 whole = some == slice(0, len(array))

@@ -117,10 +117,6 @@ class ModelFamily:
     gguf_name: str = ""
     also: frozenset[str] = frozenset()
 
-    def ignores(self, tensor: str) -> bool:
-        """Return whether a tensor beyond the layout says nothing about the function."""
-        return self.ignored is not None and self.ignored.fullmatch(tensor) is not None
-
     def parts(self, form: CheckpointForm, biases: Biases) -> frozenset[str]:
         """Return the pieces of a layer: all but biases that are not there, and gates where there are none."""
         pieces = table(form).layer.values()

@@ -50,7 +50,7 @@ class Likeness:
 
     def of(self, first: Arrays, second: Arrays) -> tuple[dict[str, float], ...]:
         """Return by map which share of its parts is found in the other's, with gains folded and without."""
-        pairs = [(self._traits(0, first, folded), self._traits(1, second, folded)) for folded in VARIANTS]
+        pairs = [(self._traits(0, first, folded=by), self._traits(1, second, folded=by)) for by in VARIANTS]
         return tuple(
             {name: _share(one[name], other[name]) for name in one.keys() & other.keys()} for one, other in pairs
         )
@@ -61,10 +61,10 @@ class Likeness:
         if any(sum(new.values()) > sum(old.values()) + MORE for old, new in pairs):
             return True
         sides = [(side, before[side], after[side]) for side in (0, 1)]
-        seen = [[self._traits(side, arrays, True) for arrays in pair] for side, *pair in sides]
+        seen = [[self._traits(side, arrays, folded=True) for arrays in pair] for side, *pair in sides]
         return all(np.allclose(old[name], new[name], atol=NEAR / 10) for old, new in seen for name in old)
 
-    def _traits(self, side: int, arrays: Arrays, folded: bool) -> dict[str, Floats]:
+    def _traits(self, side: int, arrays: Arrays, *, folded: bool) -> dict[str, Floats]:
         if not arrays.keys() <= NAMES:  # nothing is said of maps beside a piece that is not known here
             return {}
         gains = {name: array for name, array in arrays.items() if name.endswith("gain")} if folded else {}

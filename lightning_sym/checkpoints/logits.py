@@ -191,7 +191,9 @@ def compare_logits(
     bound, least, where, pair = Fraction(0), Fraction(0), (0, 0), None
     with precision(max(bits, more)):
         for (start, a), (_, b) in zip(_unembedded(first, x), _unembedded(second, y), strict=True):
-            bound = max(bound, _known(a.farthest(b)))
+            if (distance := a.farthest(b)) is None:
+                raise TooLarge("logits must be finite balls to be compared")
+            bound = max(bound, distance)
             found = a.clearest(b)
             if found is not None and found[0] > least:
                 least, (row, column) = found
@@ -202,12 +204,6 @@ def compare_logits(
     token, column = where
     left, right = (_short(ball, least) for ball in pair if ball is not None)
     return LogitComparison(read, rounded_up(bound), Apart(_until(read, column), token, left, right))
-
-
-def _known(distance: Fraction | None) -> Fraction:
-    if distance is None:
-        raise TooLarge("logits must be finite balls to be compared")
-    return distance
 
 
 def _until(prompts: Sequence[tuple[int, ...]], column: int) -> tuple[int, ...]:

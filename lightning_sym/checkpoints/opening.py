@@ -203,7 +203,7 @@ def _compared(
             raise FileFormatError(f"{name} must be stored as one of {known}, got {tensor.kind}")
     tie = layout.ends["unembedding"].tensor
     for name in tensors:
-        if name not in held and not family.ignores(name):
+        if name not in held and not (family.ignored and family.ignored.fullmatch(name)):
             if name != tie:
                 raise FileFormatError(f"every tensor must be understood, got {shown_of_file(name)}")
             _require_tie(name, tensors, places["embedding"].tensor)

@@ -49,17 +49,16 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both")
         sides = []
         for rows, by in ((old_rows, gain), (new_rows, new_gain)):
             sides.append((rows, None if by is None else np.asarray(by, dtype=np.float64)))
-        means = [_mean(rows) if shifted else 0.0 for rows, _ in sides]
+        means = [
+            sum(np.sum(rows[some], axis=0, dtype=np.float64) for some in slices(rows)) / len(rows) if shifted else 0.0
+            for rows, _ in sides
+        ]
         for some in slices(old_rows):
             made = []
             for (rows, by), mean in zip(sides, means, strict=True):
                 part = np.asarray(rows[some], dtype=np.float64) - mean
                 made.append(centred(part if by is None else part * by, form))
             yield made[0], made[1], gain is None
-
-
-def _mean(rows: Array) -> Floats:
-    return np.asarray(sum(np.sum(rows[some], axis=0, dtype=np.float64) for some in slices(rows)) / len(rows))
 
 
 def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, float]:

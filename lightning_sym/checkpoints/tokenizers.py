@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.arguments import shown
+from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.pieces import table
@@ -26,8 +26,6 @@ from lightning_sym.errors import BadInput
 
 LARGEST = 2**28
 """Bytes of a file."""
-
-Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
