@@ -77,30 +77,30 @@ def everywhere(default: int | None) -> Feature:
     return Feature(read, write)
 
 
-def of_last_layers(last: int) -> Feature:
-    """Return a window only where `use_sliding_window` says so, in layers from `max_window_layers` (or `last`) on."""
+def _read_last_layers(config: Config, form: CheckpointForm) -> CheckpointForm:
+    config.get("sliding_window")
+    first = config.get("max_window_layers")
+    kinds = layer_kinds(config, form.layers)
+    if not config.flag("use_sliding_window", default=False):  # the other keys say nothing then
+        if kinds is not None and any(kinds):
+            refuse("layer_types must be full_attention where use_sliding_window is false")
+        return form
+    window = config.size("sliding_window", 4096)
+    first = 28 if first is None else first
+    if isinstance(first, bool) or not isinstance(first, int) or first < 0:
+        refuse(f"max_window_layers must be an integer of at least 0, got {said(first)}")
+    return with_window(form, window, kinds or [layer >= first for layer in range(form.layers)])
 
-    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
-        config.get("sliding_window")
-        first = config.get("max_window_layers")
-        kinds = layer_kinds(config, form.layers)
-        if not config.flag("use_sliding_window", default=False):  # the other keys say nothing then
-            if kinds is not None and any(kinds):
-                refuse("layer_types must be full_attention where use_sliding_window is false")
-            return form
-        window = config.size("sliding_window", 4096)
-        first = last if first is None else first
-        if isinstance(first, bool) or not isinstance(first, int) or first < 0:
-            refuse(f"max_window_layers must be an integer of at least 0, got {said(first)}")
-        return with_window(form, window, kinds or [layer >= first for layer in range(form.layers)])
 
-    def write(form: CheckpointForm) -> dict[str, object]:
-        if form.window is None:
-            return {"use_sliding_window": False}
-        kinds = ["sliding_attention" if form.window_of(layer) else "full_attention" for layer in range(form.layers)]
-        return {"use_sliding_window": True, "sliding_window": form.window, "layer_types": kinds}
+def _write_last_layers(form: CheckpointForm) -> dict[str, object]:
+    if form.window is None:
+        return {"use_sliding_window": False}
+    kinds = ["sliding_attention" if form.window_of(layer) else "full_attention" for layer in range(form.layers)]
+    return {"use_sliding_window": True, "sliding_window": form.window, "layer_types": kinds}
 
-    return Feature(read, write)
+
+OF_LAST_LAYERS = Feature(_read_last_layers, _write_last_layers)
+"""A window only where `use_sliding_window` says so, in layers from `max_window_layers` on, or from layer 28."""
 
 
 def _no_window(config: Config, form: CheckpointForm) -> CheckpointForm:
@@ -215,18 +215,18 @@ def experts(counts: tuple[str, int], chosen: int, width: tuple[str, int], normed
     return Feature(read, write)
 
 
-def query_scale(default: int) -> Feature:
-    """Return the feature of Gemma 2 and 3 that divides scores by the root of a number of its own."""
+def _read_query_scale(config: Config, form: CheckpointForm) -> CheckpointForm:
+    width = config.number("query_pre_attn_scalar", Fraction(256))
+    return replace(form, score_width=None if width == form.head_width else width)
 
-    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
-        width = config.number("query_pre_attn_scalar", Fraction(default))
-        return replace(form, score_width=None if width == form.head_width else width)
 
-    def write(form: CheckpointForm) -> dict[str, object]:
-        width = form.score_width or Fraction(form.head_width)
-        return {"query_pre_attn_scalar": width.numerator if width.denominator == 1 else width}
+def _write_query_scale(form: CheckpointForm) -> dict[str, object]:
+    width = form.score_width or Fraction(form.head_width)
+    return {"query_pre_attn_scalar": width.numerator if width.denominator == 1 else width}
 
-    return Feature(read, write)
+
+QUERY_SCALE = Feature(_read_query_scale, _write_query_scale)
+"""Of Gemma 2 and 3: scores are divided by the root of a number of its own."""
 
 
 def caps(scores: int | None, logits: int | None) -> Feature:
@@ -245,7 +245,7 @@ def caps(scores: int | None, logits: int | None) -> Feature:
     return Feature(read, lambda form: {keys[0][0]: form.score_cap, keys[1][0]: form.logit_cap})
 
 
-def every_other(default: int, pattern: str = "") -> Feature:
+def every_other(pattern: str = "") -> Feature:
     """Return a window in all layers but each second one, or each one by the number that the key `pattern` states.
 
     With such a key, that of Gemma 3, the layers with the window have rotary frequencies of their own.
@@ -256,8 +256,8 @@ def every_other(default: int, pattern: str = "") -> Feature:
         kinds = layer_kinds(config, form.layers)
         local = [(layer + 1) % every != 0 for layer in range(form.layers)] if kinds is None else kinds
         if not pattern:
-            return with_window(form, _stated_window(config, default), local)
-        window, theta = config.size("sliding_window", default), _local_theta(config)
+            return with_window(form, _stated_window(config, 4096), local)
+        window, theta = config.size("sliding_window", 4096), _local_theta(config)
         places = tuple(layer for layer, has in enumerate(local) if has)
         if not places or (theta == form.theta and form.scaling is None):
             return with_window(form, window, local)

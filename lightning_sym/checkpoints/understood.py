@@ -139,7 +139,9 @@ def as_kind(pieces: Pieces, kind: type[P]) -> P:
         BadInput: they are others.
     """
     if not isinstance(pieces, kind):
-        raise BadInput(f"pieces of a checkpoint must be {kind.__name__} where these are asked for, got {pieces!a}")
+        raise BadInput(
+            f"pieces of a checkpoint must be {kind.__name__} where these are asked for, got {type(pieces).__name__}"
+        )
     return pieces
 
 
