@@ -14,11 +14,11 @@ from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.align import added_to_ends, along_ones
 from lightning_sym.checkpoints.canonical_ways import (
+    Rows,
     are_told,
     balanced_gauge,
     balanced_keys,
@@ -37,15 +37,7 @@ from lightning_sym.checkpoints.configurations import has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
 from lightning_sym.checkpoints.folding import SIGNED_BY
 from lightning_sym.checkpoints.measured import value_of
-from lightning_sym.checkpoints.model import (
-    Array,
-    Block,
-    Checkpoint,
-    CheckpointForm,
-    Ends,
-    MadeCheckpoint,
-    require_checkpoint,
-)
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
@@ -110,7 +102,7 @@ class _Way(NamedTuple):
     ring: Exact | Rounded
     stream: Callable[[Ends, CheckpointForm], dict[str, Part]]
     gauge: Callable[[Block, CheckpointForm], dict[str, Part]]
-    keys: Callable[[Block], Iterable[Array]]
+    keys: Callable[[Block], Iterable[Rows]]
     told: Callable[[Block, CheckpointForm, Collection[str]], bool]
     untold: str
 
@@ -211,9 +203,7 @@ def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, obje
 LONG = ", which times weights are no floats of 64 bits"
 
 
-def _are_floats(
-    rows: Array, gain: Array, operation: Callable[[Exact, Numbers, Numbers], Numbers] = Exact.times
-) -> bool:
+def _are_floats(rows: Rows, gain: Rows, operation: Callable[[Exact, Numbers, Numbers], Numbers] = Exact.times) -> bool:
     """Return whether rows times gains, or what another operation makes of both, are floats of 64 bits, exactly."""
     ring = Exact(0)
     try:
@@ -338,7 +328,7 @@ def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, parts: Ma
     return block_of(made, 0, Walker.REWRITING)
 
 
-def _nearest(lengths: npt.NDArray[np.floating]) -> float:
+def _nearest(lengths: Rows) -> float:
     """Return the least relative distance of two of some lengths."""
     sizes = np.sort(np.abs(lengths))
     return float((np.diff(sizes) / np.maximum(sizes[1:], 1e-300)).min(initial=1.0))
@@ -346,7 +336,7 @@ def _nearest(lengths: npt.NDArray[np.floating]) -> float:
 
 def _centred(block: Block) -> Block:
     """Return a layer without what its maps have along the vector of ones."""
-    found: dict[str, Array] = {}
+    found: dict[str, Rows] = {}
     for name, array in block.present():
         axis = LAYER[name].place("stream")
         if axis is not None and not name.startswith("norm"):

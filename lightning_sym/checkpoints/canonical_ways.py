@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.fits import gain_factors
+from lightning_sym.checkpoints.fits import RealOrComplex, gain_factors
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats
@@ -38,8 +38,6 @@ from lightning_sym.checkpoints.symmetry import Part
 
 Rows = npt.NDArray[np.floating]
 """A row for each thing that is ordered, or scaled: stored numbers, or what is made of them."""
-
-Told = npt.NDArray[np.floating | np.complexfloating]
 
 FIRST = 4
 """Entries of rows that are looked at first; more only where rows agree in them."""
@@ -134,9 +132,8 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
         parts |= _factors(block, form, lambda _, keys: 1 / unit_powers(keys))
     if form.head_norms is None and form.turned < form.head_width:
         of_keys = np.stack([_one_a_row(rows[form.turned :]) for rows in block.key])
-        parts["queries"] = np.divide(
-            1.0, of_keys, out=np.zeros_like(of_keys), where=of_keys != 0
-        )  # inverse, transposed
+        # inverse, transposed
+        parts["queries"] = np.divide(1.0, of_keys, out=np.zeros_like(of_keys), where=of_keys != 0)
     if form.head_norms is None and form.turned:
         parts["turns"] = np.stack([_quarter_turns(rows[: form.turned]) for rows in block.key])
     if form.scales_neurons:
@@ -276,7 +273,7 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
         gauge: the parts of it.
     """
     by_group = block.query.reshape(form.groups, form.heads // form.groups, form.head_width, form.width)
-    rows: dict[str, tuple[Told, int | tuple[int, int]]] = {
+    rows: dict[str, tuple[RealOrComplex, int | tuple[int, int]]] = {
         "values": (block.value, -1),
         "queries": (by_group[:, :, form.turned :], (1, 3)),
         "turns": (as_complex(np.asarray(block.key, dtype=np.float64)[:, : form.turned]), -1),
@@ -285,7 +282,7 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
     return all(cubes_are_told(x, axis) for name, (x, axis) in rows.items() if name in gauge)
 
 
-def cubes_are_told(x: Told, axis: int | tuple[int, int] = -1) -> bool:
+def cubes_are_told(x: RealOrComplex, axis: int | tuple[int, int] = -1) -> bool:
     """Return whether no sum of cubes vanishes, up to roundings."""
     return bool((np.abs((np.abs(x) ** 2 * x).sum(axis=axis)) >= LEAST * (np.abs(x) ** 3).sum(axis=axis)).all())
 

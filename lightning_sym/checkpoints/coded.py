@@ -105,7 +105,7 @@ class RowsLater(_AsArray):
         return np.asarray(np.concatenate([self.make(some) for some in slices(self)]), dtype=dtype)
 
 
-class Shaped(Protocol):
+class HasShape(Protocol):
     """What is as long as an array: one, or what is read, or made, where it is asked for."""
 
     @property
@@ -114,7 +114,7 @@ class Shaped(Protocol):
     def size(self) -> int: ...
 
 
-def rows_at_once(array: Shaped) -> int:
+def rows_at_once(array: HasShape) -> int:
     """Return how many rows of an array are looked at together: `CHUNK`, or fewer where they are long.
 
     Example:
@@ -124,7 +124,7 @@ def rows_at_once(array: Shaped) -> int:
     return max(1, min(CHUNK, NUMBERS // max(prod(array.shape[1:]), 1)))
 
 
-def slices(array: Shaped, axis: int = 0) -> Iterator[slice]:
+def slices(array: HasShape, axis: int = 0) -> Iterator[slice]:
     """Yield the rows of an array, or its places along another axis, as many in each slice as are looked at together."""
     count = array.shape[axis]
     step = rows_at_once(array) if axis == 0 else max(1, NUMBERS * count // max(array.size, 1))
