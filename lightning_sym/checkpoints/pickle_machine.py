@@ -212,7 +212,7 @@ _STEPS: dict[bytes, Callable[[_Machine], object]] = {
     b"G": lambda m: m.push(unpack(">d", m.take(8))[0]),
     b"X": lambda m: m.push(m.text(4)),
     b"\x8c": lambda m: m.push(m.text(1)),
-    b"\x8d": lambda m: m.push(m.text("<Q", 8)),
+    b"\x8d": lambda m: m.push(m.text(8)),
     b"}": lambda m: m.push({}),
     b"]": lambda m: m.push([]),
     b")": lambda m: m.push(()),

@@ -289,3 +289,8 @@ def test_many_values_on_the_stack_take_no_time_each() -> None:
     assert isinstance(found, list)
     assert len(found) == count
     assert time.process_time() - begun < 3, "not one copy of the stack for each"
+
+
+def test_texts_of_every_length_are_read() -> None:
+    for code, size in ((b"\x8c", 1), (b"X", 4), (b"\x8d", 8)):  # by the bytes that their length takes
+        assert unpickled(b"\x80\x04" + code + (2).to_bytes(size, "little") + b"ab.", {}, lambda found: found) == "ab"
