@@ -12,24 +12,21 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.exact_arrays import Numbers, grown, product_expansion, times_float
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.folder_files import ADAPTER, Tensors, read_safetensors_file, within
+from lightning_sym.checkpoints.folder_files import ADAPTER, Tensors, read_keys, read_safetensors_file, within
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut, tensor_shape
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_types import StoredTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file
 from lightning_sym.errors import BadInput, FileFormatError
-from lightning_sym.network.readers.bounds import read_whole, shown
-from lightning_sym.network.readers.exact_json import ExactNumbers, parse
+from lightning_sym.network.readers.bounds import shown
 
-LARGEST_CONFIG = 2**22
 FILES = {"adapter_model.safetensors": read_safetensors_file, "adapter_model.bin": read_torch_file}
 BEFORE = "base_model.model."
 ENDS = {".lora_A.weight": 0, ".lora_B.weight": 1}
@@ -41,7 +38,7 @@ UNHEEDED = (
 )  # fmt: skip
 """Keys that say how an adapter was made, or where it goes, which the names of its tensors say again."""
 
-ABSENT: Mapping[str, tuple[Any, ...]] = {
+ABSENT: Mapping[str, tuple[object, ...]] = {
     "bias": ("none",), "init_lora_weights": (True, False, "gaussian"), "rank_pattern": ({},), "alpha_pattern": ({},),
     "modules_to_save": ([],), "loftq_config": ({},), "layer_replication": ([],), "target_parameters": ([],),
     **dict.fromkeys(("use_dora", "use_qalora", "lora_bias", "ensure_weight_tying"), (False,)),
@@ -117,10 +114,8 @@ def read_adapter(folder: Path, form: CheckpointForm, parts: frozenset[str]) -> A
         FileFormatError: it is of another kind, or does not fit to the base; the message says what.
     """
     try:
+        values = read_keys(folder / ADAPTER)
         with within(ADAPTER):
-            values = parse(read_whole(folder / ADAPTER, LARGEST_CONFIG), ExactNumbers())
-            if not isinstance(values, dict):
-                raise FileFormatError("it must hold one JSON object")
             rank, scaling = _scaling(Config(values))
         name = next((name for name in FILES if os.path.lexists(folder / name)), None)
         if name is None:
@@ -143,7 +138,7 @@ def _scaling(config: Config) -> tuple[int, float]:
     for key in UNHEEDED:
         config.get(key)
     rank, alpha = config.size("r"), config.number("lora_alpha", Fraction(8))
-    stabilised = config.flag("use_rslora", False)
+    stabilised = config.flag("use_rslora", default=False)
     config.finish()
     return rank, float(alpha) / (sqrt(rank) if stabilised else rank)
 

@@ -25,7 +25,7 @@ from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
-from lightning_sym.checkpoints.understood import Walker, pieces_of, require_form, require_whole
+from lightning_sym.checkpoints.understood import Walker, block_of, pieces_of, require_form, require_whole
 from lightning_sym.checkpoints.walk import gain_to_be_had
 from lightning_sym.display import Result
 from lightning_sym.errors import BadInput
@@ -115,8 +115,8 @@ def scale_between(first: Fraction, second: Fraction) -> Fraction:
 
 def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bool) -> LayerSymmetry:
     """Return what is done inside a layer, each half by itself: what leaves least of it."""
-    form, theirs = second.form.at(layer), pieces_of(second, layer, Walker.REWRITING)
-    mine: Any = pieces_of(found.prepared.original, layer, Walker.REWRITING)
+    form, theirs = second.form.at(layer), block_of(second, layer, Walker.REWRITING)
+    mine = block_of(found.prepared.original, layer, Walker.REWRITING)
     try:
         pair = found.prepared.original, second
         guess = fitted(mine, theirs, form, found.map, lambda name: stored_type(*pair, f"{layer}.{name}")).symmetry
@@ -136,7 +136,7 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bo
                     if number not in best or off < best[number][0]:
                         best[number] = off, symmetry
     parts = {name: part for name, part in best[1][1].named() if name not in OF_MLP}
-    return LayerSymmetry(**parts, **{name: part for name, part in best[2][1].named() if name in OF_MLP})
+    return LayerSymmetry().having(parts | {name: part for name, part in best[2][1].named() if name in OF_MLP})
 
 
 def _tried(

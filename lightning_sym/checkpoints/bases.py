@@ -15,7 +15,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_arrays import Arithmetic
+from lightning_sym.checkpoints.coded import along
+from lightning_sym.checkpoints.exact_arrays import Arithmetic, Numbers
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece
 from lightning_sym.errors import BadInput
 
@@ -25,7 +26,7 @@ Places = npt.NDArray[np.int64]
 class Basis(Protocol):
     """What is done to a space."""
 
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
         """Return a piece's array with its axis, or its scale, at this place moved."""
         ...
 
@@ -38,16 +39,16 @@ Bases = Mapping[str, Basis]
 class Matrices:
     """An invertible matrix for each group, `(G, a, a)`, and its inverse."""
 
-    matrices: Any
-    inverses: Any
+    matrices: Numbers
+    inverses: Numbers
 
     @classmethod
-    def of(cls, part: Any, ring: Arithmetic) -> Matrices:
+    def of(cls, part: object, ring: Arithmetic) -> Matrices:
         """Return those of a part of a symmetry."""
         matrices = ring.numbers(part)
         return cls(matrices, ring.inverse(matrices))
 
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
         up = piece.axes[place].up
         found = for_first_axis(self.matrices if up else self.inverses, piece, place)
         if place == 2:
@@ -63,17 +64,17 @@ class Turns:
     Row `j + i row_{j + a/2}` of what moves up is multiplied by the one, of what moves down by the other.
     """
 
-    turns: Any
-    inverses: Any
+    turns: Numbers
+    inverses: Numbers
 
     @classmethod
-    def of(cls, part: Any, ring: Arithmetic) -> Turns:
+    def of(cls, part: object, ring: Arithmetic) -> Turns:
         """Return those of a part of a symmetry."""
         turns = ring.numbers(part)
         squares = ring.times(turns, turns)
         return cls(turns, ring.over(turns, ring.plus(squares[..., :1], squares[..., 1:])))
 
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
         found = for_first_axis(self.turns if piece.axes[place].up else self.inverses, piece, place)
         half = array.shape[place] // 2
         x, y, upper, lower = found[..., 0], found[..., 1], array[:, :half], array[:, half:]
@@ -89,12 +90,12 @@ class TurnedAndNot:
     """Turns of the rows that rotary positions turn, which are the first, and matrices for the others."""
 
     turned: int
-    turns: Turns | None
-    matrices: Matrices | None
+    turns: Basis | None
+    matrices: Basis | None
 
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
         rows = slice(self.turned), slice(self.turned, None)
-        parts = [array[(*(slice(None),) * place, some)] for some in rows]
+        parts = [array[along(place, some)] for some in rows]
         both = zip((self.turns, self.matrices), parts, strict=True)
         made = [part if by is None else by.move(part, piece, place, ring) for by, part in both]
         return ring.numbers(np.concatenate(made, axis=place))
@@ -104,15 +105,15 @@ class TurnedAndNot:
 class GainFactors:
     """What gains on queries, and on keys, are multiplied with, `(2, a)`; rows move by the signs of these."""
 
-    factors: Any
-    positive: Any
+    factors: Numbers
+    positive: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, part: Any, ring: Arithmetic) -> Self:
+    def of(cls, part: object, ring: Arithmetic) -> Self:
         """Return those of a part of a symmetry."""
         return cls(ring.numbers(part), np.asarray(np.asarray(part) > 0, dtype=bool))
 
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
         axis = piece.axes[place]
         side = 0 if axis.up else 1
         if axis.sized:
@@ -124,7 +125,7 @@ class GainFactors:
 class RowFactors(GainFactors):
     """What gains of each row of queries and keys are multiplied with, `(G, H/G + 1, a)`; rows move by the signs."""
 
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
         axis = piece.axes[place]
         rows, shape = (slice(None), slice(None, -1) if axis.up else -1), array.shape[: place + 1]
         if self.positive[rows].size != prod(shape):
@@ -139,14 +140,14 @@ class RowFactors(GainFactors):
 class Factors:
     """A number that is not 0, or one for each point of the space that it lies over."""
 
-    factors: Any
+    factors: Numbers
 
     @classmethod
-    def of(cls, part: Any, ring: Arithmetic) -> Factors:
+    def of(cls, part: object, ring: Arithmetic) -> Factors:
         """Return those of a part of a symmetry."""
         return cls(ring.numbers(part))
 
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
         (space, exponent), found = piece.scales[place], self.factors
         if space.over:
             axis = next(place for place, axis in enumerate(piece.axes) if axis.space in space.over)
@@ -154,7 +155,8 @@ class Factors:
         return ring.over(array, found) if exponent < 0 else ring.times(array, found)
 
 
-GAUGES: tuple[tuple[str, str, Any], ...] = (
+BasisKind = type[Matrices] | type[Turns] | type[GainFactors] | type[Factors]
+GAUGES: tuple[tuple[str, str, BasisKind], ...] = (
     ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
     ("query-key", "gain_factors", GainFactors), ("query-key", "row_factors", RowFactors),
     ("ups", "ups", Factors), ("behind1", "behind1", Factors), ("behind2", "behind2", Factors),
@@ -187,14 +189,14 @@ class StreamMap:
         found: dict[str, Basis] = {"stream": replace(self, matrix=matrix)}
         return found if self.scale == 1 else found | {LENGTH.kind: Factors(one_number(self.scale, ring))}
 
-    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
         if not piece.axes[place].sized:
             return self.turned(array, place, len(piece.axes), ring)
         if self.matrix is not None:
             raise BadInput(f"{piece.name}: a rotation of the stream must not mix its entries")
         return replace(self, signs=None).turned(array, place, len(piece.axes), ring)
 
-    def turned(self, array: Any, place: int, axes: int, ring: Arithmetic) -> Any:
+    def turned(self, array: Numbers, place: int, axes: int, ring: Arithmetic) -> Numbers:
         """Return the array with `R` applied to the axis at this place, of as many axes as are said."""
         if self.matrix is not None:
             if place < axes - 1:
@@ -202,19 +204,19 @@ class StreamMap:
             rows = array.reshape(-1, array.shape[-1])
             return ring.product(rows, self.matrix.swapaxes(-1, -2)).reshape(*array.shape[:-1], -1)
         if self.order is not None:
-            array = array[(*(slice(None),) * place, self.order)]
+            array = array[along(place, self.order)]
         if self.signs is None:
             return array
         signs = getattr(self.signs, "floats", self.signs).reshape(-1, *[1] * (axes - 1 - place))
         return np.where(signs > 0, array, -array)
 
 
-def one_number(number: Fraction, ring: Arithmetic) -> Any:
+def one_number(number: Fraction, ring: Arithmetic) -> Numbers:
     """Return a number as an array of one entry."""
     return ring.numbers(np.array([number], dtype=object))
 
 
-def for_first_axis(found: Any, piece: CheckpointPiece, place: int) -> Any:
+def for_first_axis(found: Numbers, piece: CheckpointPiece, place: int) -> Numbers:
     """Return for each entry of the first axis the numbers of its group.
 
     A group's numbers belong to all of its heads.
@@ -229,7 +231,7 @@ def for_first_axis(found: Any, piece: CheckpointPiece, place: int) -> Any:
     return found if first in axis.space.over or share == 1 else np.repeat(found, share, axis=0)
 
 
-def moved(piece: CheckpointPiece, array: Any, bases: Bases, ring: Arithmetic) -> Any:
+def moved(piece: CheckpointPiece, array: Numbers, bases: Bases, ring: Arithmetic) -> Numbers:
     """Return what a change of bases makes of a piece, over any ring; spaces that are not there stay.
 
     Raises:
@@ -252,7 +254,7 @@ def moved(piece: CheckpointPiece, array: Any, bases: Bases, ring: Arithmetic) ->
     return array
 
 
-def sets_in_order(order: Any, sets: int) -> Places:
+def sets_in_order(order: npt.ArrayLike, sets: int) -> Places:
     """Return the order of equal sets whose members stand together in an order.
 
     Example:

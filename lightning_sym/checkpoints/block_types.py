@@ -18,6 +18,9 @@ import numpy.typing as npt
 from lightning_sym.lazy import import_extra
 
 Raw = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.float64]
+BlockValues = npt.NDArray[np.float64 | np.float32]
+"""Of the plain types in float64; in float32 what the package makes."""
 Fill = tuple[int, int, Callable[[int], int]]
 """First byte, last byte and one, and what stands in each of them where all codes are the same one."""
 
@@ -40,7 +43,7 @@ class BlockType:
     """
 
     holds: str
-    values: Callable[[Raw], npt.NDArray[Any]]
+    values: Callable[[Raw], BlockValues]
     codes: int = 0
     fills: tuple[Fill, ...] = ()
     even: bool = True
@@ -55,30 +58,26 @@ class BlockType:
         return changed
 
 
-def _halves(blocks: Raw, at: int) -> npt.NDArray[Any]:
+def _halves(blocks: Raw, at: int) -> Numbers:
     return np.ascontiguousarray(blocks[:, at : at + 2]).view("<f2").astype(np.float64)
 
 
-def _nibbles(blocks: Raw, at: int) -> npt.NDArray[Any]:
+def _nibbles(blocks: Raw, at: int) -> Numbers:
     """Return the lower halves of sixteen bytes, then the upper ones."""
     packed = blocks[:, at : at + 16]
     return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float64)
 
 
-def _fifth_bits(blocks: Raw, at: int) -> npt.NDArray[Any]:
-    return 16.0 * np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little")
+def _fifth_bits(blocks: Raw, at: int) -> Numbers:
+    return np.asarray(16.0 * np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little"))
 
 
-def _by_the_package(name: str, blocks: Raw) -> npt.NDArray[Any]:
+def _by_the_package(name: str, blocks: Raw) -> npt.NDArray[np.float32]:
     package = import_extra("gguf.quants", "gguf", "reading .gguf")
     kind = import_extra("gguf.constants", "gguf", "reading .gguf").GGMLQuantizationType[name]
     with np.errstate(all="ignore"):  # of scales that are none; who asks for the numbers refuses them
-        result: npt.NDArray[Any] = package.dequantize(np.ascontiguousarray(blocks), kind)
+        result: npt.NDArray[np.float32] = package.dequantize(np.ascontiguousarray(blocks), kind)
     return result
-
-
-def _byte(code: int) -> int:
-    return (code - 128) & 255
 
 
 def _pair(code: int) -> int:
@@ -87,10 +86,6 @@ def _pair(code: int) -> int:
 
 def _four(code: int) -> int:
     return 0x55 * (code & 3)
-
-
-def _upper_four(code: int) -> int:
-    return 0x55 * (code >> 4)
 
 
 def _bit(place: int, code: int) -> int:
@@ -102,7 +97,7 @@ ROUNDED_SCALE = 2.0**-11
 
 
 def _plain(
-    holds: str, values: Callable[[Raw], npt.NDArray[Any]], codes: int, *fills: Fill, shifted: bool = False
+    holds: str, values: Callable[[Raw], BlockValues], codes: int, *fills: Fill, shifted: bool = False
 ) -> BlockType:
     return BlockType(holds, values, codes, fills, shifted=shifted, loose=ROUNDED_SCALE)
 
@@ -112,7 +107,9 @@ def _packaged(name: str, codes: int = 0, *fills: Fill, even: bool = True, shifte
 
 
 BLOCK_TYPES: dict[str, BlockType] = {
-    "Q8_0": _plain("F32", lambda b: _halves(b, 0) * b[:, 2:].view(np.int8), 256, (2, 34, _byte)),
+    "Q8_0": _plain(
+        "F32", lambda b: _halves(b, 0) * b[:, 2:].view(np.int8), 256, (2, 34, lambda code: (code - 128) & 255)
+    ),
     "Q4_0": _plain("F32", lambda b: _halves(b, 0) * (_nibbles(b, 2) - 8), 16, (2, 18, _pair)),
     "Q4_1": _plain(
         "F64", lambda b: _halves(b, 0) * _nibbles(b, 4) + _halves(b, 2), 16, (4, 20, _pair), shifted=True
@@ -129,7 +126,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
     "Q3_K": _packaged("Q3_K", 8, (0, 32, partial(_bit, 2)), (32, 96, _four)),
     "Q4_K": _packaged("Q4_K", 16, (16, 144, _pair), shifted=True),
     "Q5_K": _packaged("Q5_K", 32, (16, 48, partial(_bit, 4)), (48, 176, _pair), shifted=True),
-    "Q6_K": _packaged("Q6_K", 64, (0, 128, _pair), (128, 192, _upper_four)),
+    "Q6_K": _packaged("Q6_K", 64, (0, 128, _pair), (128, 192, lambda code: 0x55 * (code >> 4))),
     "MXFP4": _packaged("MXFP4", 16, (1, 17, _pair), even=False),
     "NVFP4": _packaged("NVFP4", 16, (4, 36, _pair), even=False),
     **{name: _packaged(name) for name in (
@@ -139,7 +136,6 @@ BLOCK_TYPES: dict[str, BlockType] = {
 """By name. Of the plain ones the values have exponents from -24 to 15, and at most 45 bits."""
 
 
-Numbers = npt.NDArray[np.float64]
 SMALLEST_HALF = 2.0**-25
 """Half the distance of the smallest numbers of float16."""
 

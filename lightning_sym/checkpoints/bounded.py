@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.model import Index
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.display import Result, one_line
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Progress
-
-Floats = npt.NDArray[np.float64]
 
 UNIT = 2.0**-53
 TINY = 1e-140
@@ -79,7 +78,7 @@ class Balls(Result):
         """Return the same numbers from the largest down: place `k` holds a ball of the `k`-th largest."""
         return between(np.sort(self.lower(), axis=-1)[..., ::-1], np.sort(self.upper(), axis=-1)[..., ::-1])
 
-    def __getitem__(self, place: Any) -> Balls:
+    def __getitem__(self, place: Index) -> Balls:
         return Balls(self.middle[place], self.radius[place])
 
 
@@ -155,7 +154,7 @@ class Near:
         own = _size(self.value).sum(axis=0)
         return Near(self.value.sum(axis=0), (self.error.sum(axis=0) + _gamma(count + 2) * own) * WIDEN + TINY)
 
-    def __getitem__(self, place: Any) -> Near:
+    def __getitem__(self, place: Index) -> Near:
         return Near(self.value[place], self.error[place])
 
 
@@ -183,7 +182,7 @@ def gram(parts: Iterable[Near]) -> Near:
     return Near(value, (sum(errors) + lost) * (WIDEN**2 if len(errors) > 1 else 1))
 
 
-def near(array: Any) -> Near:
+def near(array: object) -> Near:
     """Return stored numbers, `(..., m, n)`, with an error bound: floats are exact, fractions are rounded.
 
     Raises:
@@ -193,9 +192,9 @@ def near(array: Any) -> Near:
         >>> near(np.array([[0.5, 0.25]])).error
         array(0.)
     """
-    array = np.asarray(array)
-    value = array.astype(np.float64)
-    share = UNIT if array.dtype == object else 0.0
+    given = np.asarray(array)
+    value = given.astype(np.float64)
+    share = UNIT if given.dtype == object else 0.0
     if not (np.abs(value) <= LARGEST).all():
         raise BadInput(f"weights must be of a size up to {LARGEST:g}, got {float(np.abs(value).max()):g}")
     error = share * _size(value) * WIDEN + (TINY if share else 0.0)
@@ -269,8 +268,7 @@ def _unlike_one(factor: Near) -> Floats:
     return _distance(factor.mT @ factor, _exactly(one))
 
 
-def _exactly(value: Any) -> Near:
-    value = np.asarray(value, dtype=np.float64)
+def _exactly(value: Floats) -> Near:
     return Near(value, np.zeros(value.shape[:-2]))
 
 

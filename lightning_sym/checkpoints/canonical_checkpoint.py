@@ -7,17 +7,18 @@ last the orders.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.align import added_to_ends, along_ones
 from lightning_sym.checkpoints.canonical_ways import (
+    Rows,
     are_told,
     balanced_gauge,
     balanced_keys,
@@ -33,13 +34,14 @@ from lightning_sym.checkpoints.canonical_ways import (
 )
 from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.configurations import has_equal_experts
-from lightning_sym.checkpoints.exact_arrays import Exact, Rounded
+from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
 from lightning_sym.checkpoints.folding import SIGNED_BY
+from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, allowed
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Part, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form, require_whole
 from lightning_sym.checkpoints.walk import rewritten
 from lightning_sym.display import Result, latex_words
@@ -98,9 +100,9 @@ class _Way(NamedTuple):
     """
 
     ring: Exact | Rounded
-    stream: Callable[[Ends, CheckpointForm], dict[str, Any]]
-    gauge: Callable[[Block, CheckpointForm], dict[str, Any]]
-    keys: Callable[[Block], Iterable[Any]]
+    stream: Callable[[Ends, CheckpointForm], dict[str, Part]]
+    gauge: Callable[[Block, CheckpointForm], dict[str, Part]]
+    keys: Callable[[Block], Iterable[Rows]]
     told: Callable[[Block, CheckpointForm, Collection[str]], bool]
     untold: str
 
@@ -152,7 +154,7 @@ def canonical_checkpoint(
     way, left = EXACT if exact else ROUNDED, list[str]()
     tell("the residual stream", 0, form.layers + 1)
     parts = _whole(checkpoint, way, left)
-    prepared = apply(Symmetry((LayerSymmetry(),) * form.layers, **parts), checkpoint, exact=exact)
+    prepared = apply(Symmetry((LayerSymmetry(),) * form.layers).having(parts), checkpoint, exact=exact)
     layers, closest = list[LayerSymmetry](), 1.0
     if not exact and "order" in parts:
         closest = _nearest(np.linalg.norm(np.asarray(ends_of(prepared, Walker.REWRITING).embedding, float), axis=0))
@@ -161,25 +163,25 @@ def canonical_checkpoint(
         norms, kept = _norms(block_of(checkpoint, layer, Walker.REWRITING), form.at(layer), way)
         found, near = _layer(_with_norms(prepared, layer, norms), prepared.form.at(layer), way, kept)
         left += [f"layer {layer}: {each}" for each in kept]
-        layers.append(LayerSymmetry(**norms, **found))
+        layers.append(LayerSymmetry().having(norms | found))
         closest = min(closest, near)
         if not exact and "values" not in found:
             left.append(f"layer {layer}: values and outputs of its heads have not full rank")
     parts |= {} if exact else added_to_ends(ends_of(prepared, Walker.REWRITING), None, prepared.form)
-    symmetry = Symmetry(tuple(layers), **parts)
+    symmetry = Symmetry(tuple(layers)).having(parts)
     return CanonicalCheckpoint(apply(symmetry, checkpoint, exact=exact), symmetry, exact, closest, tuple(left))
 
 
-def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]:
+def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, object]:
     """Return what is done to the stream and to the final norm."""
     form, exact = checkpoint.form, way is EXACT
     ends = ends_of(checkpoint, Walker.REWRITING)
-    parts: dict[str, Any] = {} if (scale := scale_to_one(form.epsilon)) == 1 else {"scale": scale}
+    parts: dict[str, object] = {} if (scale := scale_to_one(form.epsilon)) == 1 else {"scale": scale}
     fixed = form.tied and form.norm == "layer"  # then the stream is only ordered, and both ends stay one
     if form.tied and not exact and not fixed:
         parts["tied"] = False
     if not fixed and (not exact or (form.norm == "rms" and not form.tied)):
-        if exact and not _are_floats(ends.unembedding, ends.final_gain):
+        if exact and ends.unembedding is not None and not _are_floats(ends.unembedding, ends.final_gain):
             left.append(f"gains of the final norm{LONG}")
         else:
             parts["final_gain"] = np.ones(form.width)
@@ -189,7 +191,9 @@ def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]
     ordered = exact or fixed
     if ordered and form.norm == "layer" and not sign_of_sums(ends.embedding):
         left.append("the residual stream: its sign, as the rows of the embedding add up to 0")
-    if ordered and not are_told(np.asarray(ends.embedding).T * found["signs"][np.argsort(found["order"]), None]):
+    if ordered and not are_told(
+        np.asarray(ends.embedding).T * value_of(found["signs"])[np.argsort(found["order"]), None]
+    ):
         left.append(f"the residual stream: {ZERO_OR_EQUAL}")
     if not exact and form.norms_behind and not cubes_are_told(np.asarray(ends.embedding, dtype=np.float64).T):
         left.append(f"the residual stream: {CUBES}")
@@ -199,7 +203,7 @@ def _whole(checkpoint: Checkpoint, way: _Way, left: list[str]) -> dict[str, Any]
 LONG = ", which times weights are no floats of 64 bits"
 
 
-def _are_floats(rows: Any, gain: Any, operation: Any = Exact.times) -> bool:
+def _are_floats(rows: Rows, gain: Rows, operation: Callable[[Exact, Numbers, Numbers], Numbers] = Exact.times) -> bool:
     """Return whether rows times gains, or what another operation makes of both, are floats of 64 bits, exactly."""
     ring = Exact(0)
     try:
@@ -241,9 +245,9 @@ LARGEST = 2**20
 """Divisors of an epsilon that are looked for; what is left is a prime, or the square of one, for epsilons in files."""
 
 
-def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any], list[str]]:
+def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Part], list[str]]:
     """Return norms that do nothing, with no biases that others take up; and which norms stay as they are."""
-    parts, left = dict[str, Any](), list[str]()
+    parts, left = dict[str, Part](), list[str]()
     if way is EXACT and form.norm == "layer":
         return parts, left
     for half in HALVES.values():
@@ -265,15 +269,15 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Any
     return parts, left
 
 
-def _with_norms(prepared: Rewritten, layer: int, norms: dict[str, Any]) -> Block:
+def _with_norms(prepared: Rewritten, layer: int, norms: dict[str, Part]) -> Block:
     """Return a layer of a checkpoint whose stream is as it will be, its norms too."""
-    block = block_of(layer_under(prepared, layer, LayerSymmetry(**norms)), layer, Walker.REWRITING)
+    block = block_of(layer_under(prepared, layer, LayerSymmetry().having(norms)), layer, Walker.REWRITING)
     if long := next((name for name, array in block.present() if array.dtype == object), ""):
         raise BadInput(f"an exact form must be made of floats of 64 bits, got fractions in {layer}.{long}")
     return block
 
 
-def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tuple[dict[str, Any], float]:
+def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tuple[dict[str, Part], float]:
     """Return what is done inside of a layer whose norms and stream are as they will be, and how near two lengths are.
 
     To what is left as it is, it adds what nothing tells.
@@ -283,9 +287,9 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
     for name in ("behind1", "behind2"):
         if (gain := getattr(flat, f"{name}_gain")) is not None:
             gauge[name] = np.where(np.asarray(gain) < 0, -1.0, 1.0)
-    made = changed(flat, form, way.ring, **gauge)
+    made = changed(flat, form, way.ring, gauge)
     groups, heads, experts, neurons = way.keys(made)
-    found: dict[str, Any] = {}
+    found: dict[str, Part] = {}
     order, found["heads"] = ordered_sets(groups, heads)
     if kept := has_equal_experts(block, form):
         left.append("experts, in their order, as two have equal rows of the router")
@@ -309,22 +313,22 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
     if way is EXACT:
         return found, 1.0
     if form.norm == "layer":
-        found |= along_ones(changed(block, form, way.ring, **found), None)
+        found |= along_ones(changed(block, form, way.ring, found), None)
     ways = (groups, *heads.reshape(form.groups, -1, 2), experts, *neurons.reshape(len(experts), -1, 2))
     inside = [made.value] * ("values" in gauge) + [made.key[:, form.turned :]] * ("queries" in gauge)
     rows = (np.linalg.norm(group, axis=1) for part in inside for group in part)  # singular values stand in order
     return found, min(map(_nearest, (*(each[:, 0] for each in ways), *rows)))
 
 
-def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, **parts: Any) -> Block:
+def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, parts: Mapping[str, Part]) -> Block:
     """Return a layer under parts of a symmetry of it, the stream as it is."""
     alone = replace(form, layers=1)
     part = MadeCheckpoint(alone, None, (block,))  # type: ignore[arg-type]
-    made = rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry(**parts),)))
+    made = rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry().having(parts),)))
     return block_of(made, 0, Walker.REWRITING)
 
 
-def _nearest(lengths: Any) -> float:
+def _nearest(lengths: Rows) -> float:
     """Return the least relative distance of two of some lengths."""
     sizes = np.sort(np.abs(lengths))
     return float((np.diff(sizes) / np.maximum(sizes[1:], 1e-300)).min(initial=1.0))
@@ -332,9 +336,9 @@ def _nearest(lengths: Any) -> float:
 
 def _centred(block: Block) -> Block:
     """Return a layer without what its maps have along the vector of ones."""
-    found: dict[str, Any] = {}
+    found: dict[str, Rows] = {}
     for name, array in block.present():
         axis = LAYER[name].place("stream")
         if axis is not None and not name.startswith("norm"):
             found[name] = array - array.mean(axis=axis, keepdims=True)
-    return replace(block, **found)
+    return block.having(found)

@@ -16,30 +16,34 @@ is one where these sums are independent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from fractions import Fraction
 from itertools import pairwise
 from math import fsum
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.fits import gain_factors
+from lightning_sym.checkpoints.fits import RealOrComplex, gain_factors
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.stream_fit import centred
+from lightning_sym.checkpoints.symmetry import Part
 
 # ---- exactly
+
+Rows = npt.NDArray[np.floating]
+"""A row for each thing that is ordered, or scaled: stored numbers, or what is made of them."""
 
 FIRST = 4
 """Entries of rows that are looked at first; more only where rows agree in them."""
 
 
-def ordered(rows: Any) -> Places:
+def ordered(rows: Rows) -> Places:
     """Return the places of rows in the order of a dictionary.
 
     Example:
@@ -55,7 +59,7 @@ def ordered(rows: Any) -> Places:
         depth *= 8
 
 
-def ordered_sets(sets: Any, inside: Any, *, kept: bool = False) -> tuple[Places, Places]:
+def ordered_sets(sets: Rows, inside: Rows, *, kept: bool = False) -> tuple[Places, Places]:
     """Return the places of sets, and of what is in them, equally much in each and side by side.
 
     Args:
@@ -75,13 +79,13 @@ def ordered_sets(sets: Any, inside: Any, *, kept: bool = False) -> tuple[Places,
     return order, places[order].reshape(-1)
 
 
-def are_told(rows: Any) -> bool:
+def are_told(rows: Rows) -> bool:
     """Return whether no row is zero, so that its sign is told, and no two are equal, so that their order is."""
     pairs = pairwise(ordered(rows).tolist())
     return bool(rows.any(axis=1).all()) and not any(np.array_equal(rows[i], rows[j]) for i, j in pairs)
 
 
-def first_signs(rows: Any) -> Floats:
+def first_signs(rows: Rows) -> Floats:
     """Return the sign of the first entry of each row that is not 0; 1 where all are.
 
     Example:
@@ -92,7 +96,7 @@ def first_signs(rows: Any) -> Floats:
     return np.where(rows[np.arange(len(rows)), first] < 0, -1.0, 1.0)
 
 
-def unit_powers(rows: Any) -> Floats:
+def unit_powers(rows: Rows) -> Floats:
     """Return the power of two that takes the largest size of a row to at least 1/2, below 1; 1 for a row of zeros.
 
     Example:
@@ -102,7 +106,7 @@ def unit_powers(rows: Any) -> Floats:
     return np.asarray(np.ldexp(1.0, -np.frexp(np.abs(rows).max(axis=1, initial=0))[1]))
 
 
-def sign_of_sums(rows: Any) -> float:
+def sign_of_sums(rows: Rows) -> float:
     """Return the sign of the first sum of a row that is not 0; 0 where all are, as of rows that were centred.
 
     Example:
@@ -113,7 +117,7 @@ def sign_of_sums(rows: Any) -> float:
     return float(np.sign(next((total for total in sums if total), 0.0)))
 
 
-def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
+def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Part]:
     """Return order and signs of the stream, from columns of the embedding; a LayerNorm allows one sign for all."""
     columns = np.asarray(ends.embedding).T
     signs = np.full(form.width, sign_of_sums(ends.embedding) or 1.0) if form.norm == "layer" else first_signs(columns)
@@ -121,16 +125,15 @@ def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
     return {"order": order, "signs": signs[order]}
 
 
-def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
+def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
     """Return orders, signs and powers of two inside the heads, and those of neurons that a gate multiplies."""
-    parts: dict[str, Any] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
+    parts: dict[str, Part] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
         parts |= _factors(block, form, lambda _, keys: 1 / unit_powers(keys))
     if form.head_norms is None and form.turned < form.head_width:
         of_keys = np.stack([_one_a_row(rows[form.turned :]) for rows in block.key])
-        parts["queries"] = np.divide(
-            1.0, of_keys, out=np.zeros_like(of_keys), where=of_keys != 0
-        )  # inverse, transposed
+        # inverse, transposed
+        parts["queries"] = np.divide(1.0, of_keys, out=np.zeros_like(of_keys), where=of_keys != 0)
     if form.head_norms is None and form.turned:
         parts["turns"] = np.stack([_quarter_turns(rows[: form.turned]) for rows in block.key])
     if form.scales_neurons:
@@ -138,7 +141,7 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
     return parts
 
 
-def exact_keys(block: Block) -> Iterator[Any]:
+def exact_keys(block: Block) -> Iterator[Rows]:
     """Yield a row for each group, head, expert and neuron: all that it has, by which it is ordered."""
     for kind in ("groups", "heads", "experts", "neurons"):
         there = ((array, LAYER[name].place(kind)) for name, array in block.present())
@@ -165,7 +168,7 @@ def rows_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) ->
     )
 
 
-def _one_a_row(rows: Any) -> Floats:
+def _one_a_row(rows: Rows) -> Floats:
     """Return the matrix, one number in each row and column, that orders rows and gives each its sign and size."""
     factors = first_signs(rows) * unit_powers(rows)
     order = ordered(rows * factors[:, None])
@@ -174,7 +177,7 @@ def _one_a_row(rows: Any) -> Floats:
     return found
 
 
-def _quarter_turns(rows: Any) -> Floats:
+def _quarter_turns(rows: Rows) -> Floats:
     """Return quarter turns and powers of two that bring the first number of a key into one quadrant.
 
     There is one pair for each frequency, a plane of two rows.
@@ -190,7 +193,7 @@ def _quarter_turns(rows: Any) -> Floats:
     return turns / unit_powers(np.concatenate([real, imaginary], axis=1))[:, None]
 
 
-def _factors(block: Block, form: CheckpointForm, size: Callable[[Floats, Floats], Floats]) -> dict[str, Any]:
+def _factors(block: Block, form: CheckpointForm, size: Callable[[Floats, Floats], Floats]) -> dict[str, Part]:
     """Return positive gains on queries and keys, for all heads or each row, a frequency's times `size` or over it.
 
     It is asked with the gains of both that stand together, a row a frequency.
@@ -211,12 +214,12 @@ LEAST = 1e-9
 """Directions that are shorter, of the longest, tell nothing."""
 
 
-def cube_signs(rows: Any) -> Floats:
+def cube_signs(rows: Rows) -> Floats:
     """Return the sign of the sum of the cubes of each row."""
     return np.where((rows**3).sum(axis=-1) < 0, -1.0, 1.0)
 
 
-def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
+def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Part]:
     """Return the rotation of the stream, or order and signs if it has no others; nothing where ids do not fill it."""
     width, rows = form.width, ends.embedding
     if form.norms_behind is not None:
@@ -229,21 +232,19 @@ def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Any]:
     for at in slices(rows):
         some = centred(np.asarray(rows[at], dtype=np.float64) - mean, form)
         np.add.at(sums, (at.start + np.arange(len(some))) % width, some * signs[at, None])
-    whole: Any = 0.0
-    if form.norm == "layer":  # both sides without ones, which stay as they are
-        sums, whole = sums - sums.mean(axis=0), np.full((width, width), 1 / width)
-    left, values, right = np.linalg.svd(sums)
-    rank = width - (form.norm == "layer")
+    centre = form.norm == "layer"  # then both sides without ones, which stay as they are
+    left, values, right = np.linalg.svd(sums - sums.mean(axis=0) if centre else sums)
+    rank = width - centre
     if not values[rank - 1] > LEAST * values[0]:
         return {}
-    return {"rotation": left[:, :rank] @ right[:rank] + whole}
+    return {"rotation": left[:, :rank] @ right[:rank] + (1 / width if centre else 0.0)}
 
 
-def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Any]:
+def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
     """Return matrices or turns of each group, and scales of neurons that a gate multiplies; not what is not told."""
     share = form.heads // form.groups
     writers = block.output.reshape(form.groups, -1, form.head_width)
-    found: dict[str, Any] = {"values": _matrix_of_each_group(zip(block.value, writers, strict=True))}
+    found: dict[str, Part | None] = {"values": _matrix_of_each_group(zip(block.value, writers, strict=True))}
     if form.head_norms is not None:
         found |= _factors(block, form, _equal_lengths)
     if form.head_norms is None and form.turned:
@@ -272,7 +273,7 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
         gauge: the parts of it.
     """
     by_group = block.query.reshape(form.groups, form.heads // form.groups, form.head_width, form.width)
-    rows: dict[str, tuple[Any, Any]] = {
+    rows: dict[str, tuple[RealOrComplex, int | tuple[int, int]]] = {
         "values": (block.value, -1),
         "queries": (by_group[:, :, form.turned :], (1, 3)),
         "turns": (as_complex(np.asarray(block.key, dtype=np.float64)[:, : form.turned]), -1),
@@ -281,12 +282,12 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
     return all(cubes_are_told(x, axis) for name, (x, axis) in rows.items() if name in gauge)
 
 
-def cubes_are_told(x: Any, axis: int | tuple[int, int] = -1) -> bool:
+def cubes_are_told(x: RealOrComplex, axis: int | tuple[int, int] = -1) -> bool:
     """Return whether no sum of cubes vanishes, up to roundings."""
     return bool((np.abs((np.abs(x) ** 2 * x).sum(axis=axis)) >= LEAST * (np.abs(x) ** 3).sum(axis=axis)).all())
 
 
-def balanced_keys(block: Block) -> Iterator[Any]:
+def balanced_keys(block: Block) -> Iterator[Rows]:
     """Yield lengths of each group, head, expert and neuron, to order them by: what is largest comes first."""
     router = None if block.router is None else block.router - block.router.mean(axis=0)
     read = block.up if block.gate is None else block.gate
@@ -295,7 +296,7 @@ def balanced_keys(block: Block) -> Iterator[Any]:
         yield np.hstack([-np.linalg.norm(rows, axis=1, keepdims=True) for rows in flat])
 
 
-def balanced(rows: Any, columns: Any) -> Floats | None:
+def balanced(rows: Rows, columns: Rows) -> Floats | None:
     """Return `g` that makes two Gram matrices one falling diagonal matrix.
 
     They are `(g rows) (g rows)^T` and `(columns g^-1)^T (columns g^-1)`.
@@ -319,7 +320,7 @@ def balanced(rows: Any, columns: Any) -> Floats | None:
     return np.asarray(found * cube_signs(found @ rows)[:, None])
 
 
-def _matrix_of_each_group(pairs: Any) -> Floats | None:
+def _matrix_of_each_group(pairs: Iterable[tuple[Rows, Rows]]) -> Floats | None:
     """Return the matrix of each group, 1 where it is not told; `None` where it is told in none."""
     made = [(balanced(rows, columns), len(rows)) for rows, columns in pairs]
     if all(matrix is None for matrix, _ in made):
@@ -327,7 +328,7 @@ def _matrix_of_each_group(pairs: Any) -> Floats | None:
     return np.stack([np.eye(size) if matrix is None else matrix for matrix, size in made])
 
 
-def _turns(queries: Any, keys: Any) -> Floats:
+def _turns(queries: Rows, keys: Rows) -> Floats:
     """Return a number for each frequency: queries and keys become equally long, the weighted sum of keys positive.
 
     The sum is that of all entries, each times the square of its size.

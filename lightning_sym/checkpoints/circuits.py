@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, Near, cosines, joined, singular_values
 from lightning_sym.checkpoints.fingerprint import form_line
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
+from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import RankBounds, head_ranks, seen_heads
 from lightning_sym.checkpoints.understood import Walker, block_of, require_form
 from lightning_sym.citations import proof_in
@@ -175,7 +174,7 @@ def attention_part(checkpoint: Checkpoint) -> Weights:
     form = checkpoint.form
     require_form(form, Walker.HEADS)
     share = form.heads // form.groups
-    matrices: dict[str, Any] = {}
+    matrices: dict[str, Array] = {}
     for layer in range(form.layers):
         block = block_of(checkpoint, layer, Walker.HEADS)
         for h in range(form.heads):

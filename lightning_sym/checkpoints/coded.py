@@ -6,16 +6,18 @@ are made of others are held as what makes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.model import Array, Index
 from lightning_sym.checkpoints.stored_types import from_disk
 
 Codes = npt.NDArray[np.uint16]
+A = TypeVar("A")
 
 NOT_FINITE = 0x7F80
 """Bits that are all set in what is infinite or no number."""
@@ -45,10 +47,13 @@ class _AsArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, method)(*(_floats(each) for each in given), **kwargs)
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *given: object, **kwargs: object) -> object:
+        made: object = getattr(ufunc, method)(*(_floats(each) for each in given), **kwargs)
+        return made
 
-    def __array_function__(self, function: Any, _: Any, given: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., object], _: object, given: Sequence[object], kwargs: Mapping[str, object]
+    ) -> object:
         if function in (np.shape, np.ndim, np.size) and not kwargs and len(given) == 1:  # which need no numbers
             return getattr(self, function.__name__)
         return function(*(_floats(each) for each in given), **kwargs)
@@ -73,11 +78,11 @@ class Coded(_AsArray):
     def __init__(self, codes: Codes) -> None:
         self.codes, self.shape = codes, codes.shape
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Coded | Array:
         found = self.codes[index]
-        return Coded(found) if isinstance(found, np.ndarray) else from_disk(np.asarray(found), "BF16")[()]
+        return Coded(found) if found.ndim else from_disk(np.asarray(found), "BF16")[()]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.asarray(from_disk(self.codes, "BF16"), dtype=dtype)
 
 
@@ -90,41 +95,53 @@ class RowsLater(_AsArray):
         ([[3.0, 9.0], [4.0, 16.0]], (1000, 2), 998001.0)
     """
 
-    def __init__(self, shape: tuple[int, ...], make: Callable[[slice], Any]) -> None:
+    def __init__(self, shape: tuple[int, ...], make: Callable[[slice], npt.NDArray[np.generic]]) -> None:
         self.shape, self.make = shape, make
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> npt.NDArray[np.generic]:
         return self.make(index) if isinstance(index, slice) else np.asarray(self)[index]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[np.generic]:
         return np.asarray(np.concatenate([self.make(some) for some in slices(self)]), dtype=dtype)
 
 
-def rows_at_once(array: Any) -> int:
+class HasShape(Protocol):
+    """What is as long as an array: one, or what is read, or made, where it is asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def size(self) -> int: ...
+
+
+def rows_at_once(array: HasShape) -> int:
     """Return how many rows of an array are looked at together: `CHUNK`, or fewer where they are long.
 
     Example:
         >>> rows_at_once(np.zeros((10, 16))), rows_at_once(np.zeros((1, 2**13)))
         (4096, 512)
     """
-    long: int = prod(array.shape[1:])
-    return max(1, min(CHUNK, NUMBERS // max(long, 1)))
+    return max(1, min(CHUNK, NUMBERS // max(prod(array.shape[1:]), 1)))
 
 
-def slices(array: Any, axis: int = 0) -> Iterator[Any]:
-    """Yield the rows of an array, or its places along another axis, as many in each index as are looked at together."""
+def slices(array: HasShape, axis: int = 0) -> Iterator[slice]:
+    """Yield the rows of an array, or its places along another axis, as many in each slice as are looked at together."""
     count = array.shape[axis]
     step = rows_at_once(array) if axis == 0 else max(1, NUMBERS * count // max(array.size, 1))
-    for start in range(0, count, step):
-        yield slice(start, start + step) if axis == 0 else (*(slice(None),) * axis, slice(start, start + step))
+    yield from (slice(start, start + step) for start in range(0, count, step))
 
 
-def are_equal(first: Any, second: Any) -> bool:
+def along(axis: int, some: A) -> tuple[slice | A, ...]:
+    """Return the index of some places along an axis, all of those before it."""
+    return (*(slice(None),) * axis, some)
+
+
+def are_equal(first: Array, second: Array) -> bool:
     """Return whether two arrays have the same entries, of which some rows are looked at together."""
     return first.shape == second.shape and all(np.array_equal(first[some], second[some]) for some in slices(second))
 
 
-def _floats(given: Any) -> Any:
+def _floats(given: object) -> object:
     """Return codes, and rows that are made later, as numbers, also in a list; all else as it is."""
     if isinstance(given, list | tuple):
         return type(given)(map(_floats, given))

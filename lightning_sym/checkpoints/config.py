@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.foreign_features import with_features
@@ -56,14 +56,14 @@ class Config:
     """The values of a configuration; those that were not asked for at the end are unknown.
 
     Args:
-        values: by key; decimals are `Fraction`.
+        values: by key, what JSON can say; decimals are `Fraction`. What is asked for is tested before it is used.
     """
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, object]) -> None:
         self._values = values
         self._asked: set[str] = set()
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> object:
         """Return the value of a key, `default` where it is absent or `null`."""
         self._asked.add(key)
         value = self._values.get(key)
@@ -105,7 +105,7 @@ class Config:
             refuse(f"{key} must be there, as a positive number")
         return self.number(key, Fraction(1))
 
-    def flag(self, key: str, default: bool) -> bool:
+    def flag(self, key: str, *, default: bool) -> bool:
         """Return the value of a key, true or false.
 
         Raises:
@@ -127,7 +127,7 @@ class Config:
             refuse(f"{key} must be one of {', '.join(known)}, got {said(value)}")
         return known[value]
 
-    def require(self, key: str, *allowed: Any) -> None:
+    def require(self, key: str, *allowed: object) -> None:
         """Refuse every value that would mean another function than that of the key's absence.
 
         Raises:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.errors import BadInput
 from lightning_sym.network.readers.exact_json import said
+from lightning_sym.rings.rationals import rational_root
 
 
 class Feature(NamedTuple):
@@ -23,7 +23,7 @@ class Feature(NamedTuple):
     """
 
     read: Callable[[Config, CheckpointForm], CheckpointForm]
-    write: Callable[[CheckpointForm], dict[str, Any]]
+    write: Callable[[CheckpointForm], dict[str, object]]
 
 
 KINDS = {"full_attention": False, "sliding_attention": True}
@@ -40,7 +40,7 @@ def layer_kinds(config: Config, layers: int) -> list[bool] | None:
     if kinds is None:
         return None
     known = isinstance(kinds, list) and all(isinstance(each, str) and each in KINDS for each in kinds)
-    if not known or len(kinds) != layers:
+    if not isinstance(kinds, list) or not known or len(kinds) != layers:
         refuse(f"layer_types must be a list of {' or '.join(KINDS)}, one for each of the {layers} layers")
     return [KINDS[each] for each in kinds]
 
@@ -71,36 +71,36 @@ def everywhere(default: int | None) -> Feature:
             refuse("layer_types must agree with sliding_window, which all layers have here")
         return found
 
-    def write(form: CheckpointForm) -> dict[str, Any]:
+    def write(form: CheckpointForm) -> dict[str, object]:
         return {"sliding_window": form.window}
 
     return Feature(read, write)
 
 
-def of_last_layers(last: int) -> Feature:
-    """Return a window only where `use_sliding_window` says so, in layers from `max_window_layers` (or `last`) on."""
+def _read_last_layers(config: Config, form: CheckpointForm) -> CheckpointForm:
+    config.get("sliding_window")
+    first = config.get("max_window_layers")
+    kinds = layer_kinds(config, form.layers)
+    if not config.flag("use_sliding_window", default=False):  # the other keys say nothing then
+        if kinds is not None and any(kinds):
+            refuse("layer_types must be full_attention where use_sliding_window is false")
+        return form
+    window = config.size("sliding_window", 4096)
+    first = 28 if first is None else first
+    if isinstance(first, bool) or not isinstance(first, int) or first < 0:
+        refuse(f"max_window_layers must be an integer of at least 0, got {said(first)}")
+    return with_window(form, window, kinds or [layer >= first for layer in range(form.layers)])
 
-    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
-        used, window = config.flag("use_sliding_window", False), config.get("sliding_window")
-        first = config.get("max_window_layers")
-        kinds = layer_kinds(config, form.layers)
-        if not used:  # the other keys say nothing then
-            if kinds is not None and any(kinds):
-                refuse("layer_types must be full_attention where use_sliding_window is false")
-            return form
-        window = config.size("sliding_window", 4096)
-        first = last if first is None else first
-        if isinstance(first, bool) or not isinstance(first, int) or first < 0:
-            refuse(f"max_window_layers must be an integer of at least 0, got {said(first)}")
-        return with_window(form, window, kinds or [layer >= first for layer in range(form.layers)])
 
-    def write(form: CheckpointForm) -> dict[str, Any]:
-        if form.window is None:
-            return {"use_sliding_window": False}
-        kinds = ["sliding_attention" if form.window_of(layer) else "full_attention" for layer in range(form.layers)]
-        return {"use_sliding_window": True, "sliding_window": form.window, "layer_types": kinds}
+def _write_last_layers(form: CheckpointForm) -> dict[str, object]:
+    if form.window is None:
+        return {"use_sliding_window": False}
+    kinds = ["sliding_attention" if form.window_of(layer) else "full_attention" for layer in range(form.layers)]
+    return {"use_sliding_window": True, "sliding_window": form.window, "layer_types": kinds}
 
-    return Feature(read, write)
+
+OF_LAST_LAYERS = Feature(_read_last_layers, _write_last_layers)
+"""A window only where `use_sliding_window` says so, in layers from `max_window_layers` on, or from layer 28."""
 
 
 def _no_window(config: Config, form: CheckpointForm) -> CheckpointForm:
@@ -130,22 +130,21 @@ def _read_multipliers(config: Config, form: CheckpointForm) -> CheckpointForm:
     )
 
 
-def rational_root(square: Fraction, what: str) -> Fraction:
+def _root(square: Fraction, what: str) -> Fraction:
     """Return the root of a square.
 
     Raises:
         BadInput: it is none.
     """
-    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-    if root**2 != square:
+    if (root := rational_root(square)) is None:
         raise BadInput(f"{what} must be the square of a fraction to be stated as a multiplier, got {square}")
     return root
 
 
-def _write_multipliers(form: CheckpointForm) -> dict[str, Any]:
+def _write_multipliers(form: CheckpointForm) -> dict[str, object]:
     return {
-        "embedding_multiplier": rational_root(form.embedding_square or Fraction(1), "embedding_square"),
-        "attention_multiplier": 1 / rational_root(form.score_width or Fraction(form.head_width), "score_width"),
+        "embedding_multiplier": _root(form.embedding_square or Fraction(1), "embedding_square"),
+        "attention_multiplier": 1 / _root(form.score_width or Fraction(form.head_width), "score_width"),
         "residual_multiplier": form.residual or Fraction(1),
         "logits_scaling": form.logit_divisor or Fraction(1),
     }
@@ -160,7 +159,7 @@ def _read_unturned(config: Config, form: CheckpointForm) -> CheckpointForm:
     if turned is None:
         turned = [int((layer + 1) % every != 0) for layer in range(form.layers)]
     known = isinstance(turned, list) and all(type(each) is int and each in (0, 1) for each in turned)
-    if not known or len(turned) < form.layers:
+    if not isinstance(turned, list) or not known or len(turned) < form.layers:
         refuse(f"no_rope_layers must be a list of 1 (rotary positions) or 0, one for each of the {form.layers} layers")
     still = tuple(layer for layer in range(form.layers) if not turned[layer])
     return replace(form, unturned=still or None)
@@ -173,22 +172,18 @@ UNTURNED = Feature(
 """Of SmolLM3: some layers have no rotary positions."""
 
 
-EMBEDDINGS_TIMES_ROOT = Feature(
-    lambda config, form: replace(form, embedding_square=Fraction(form.width)), lambda form: {}
-)
-"""Of Gemma: embeddings are multiplied by the root of the width."""
-
-
-def fixed_parts(**parts: Any) -> Feature:
+def fixed_parts(change: Callable[[CheckpointForm], CheckpointForm]) -> Feature:
     """Return a feature with parts of the form that all of a family have, and no key states."""
-    return Feature(lambda config, form: replace(form, **parts), lambda form: {})
+    return Feature(lambda config, form: change(form), lambda form: {})
 
 
-HEAD_NORMS = fixed_parts(head_norms="head")
+EMBEDDINGS_TIMES_ROOT = fixed_parts(lambda form: replace(form, embedding_square=Fraction(form.width)))
+"""Of Gemma: embeddings are multiplied by the root of the width."""
+HEAD_NORMS = fixed_parts(lambda form: replace(form, head_norms="head"))
 """Of Qwen3: queries and keys of each head go through a norm."""
-NORMS_BEHIND = fixed_parts(norms_behind=True)
+NORMS_BEHIND = fixed_parts(lambda form: replace(form, norms_behind=True))
 """Of Gemma 2 and 3: what a half of a layer adds goes through a norm."""
-BEHIND_ALONE = fixed_parts(norms_behind=True, bare=True, head_norms="width")
+BEHIND_ALONE = fixed_parts(lambda form: replace(form, norms_behind=True, bare=True, head_norms="width"))
 """Of OLMo 2: norms stand behind both halves alone, and one over all queries of a layer, and over all keys."""
 
 
@@ -208,29 +203,30 @@ def experts(counts: tuple[str, int], chosen: int, width: tuple[str, int], normed
         read_by_token = config.size("num_experts_per_tok", chosen)
         if read_by_token > count:
             refuse(f"num_experts_per_tok must be at most {counts[0]}, got {read_by_token} and {count}")
-        divided = config.flag(normed, False) if normed else True
+        divided = config.flag(normed, default=False) if normed else True
         return replace(form, inner=count * each, experts=count, chosen=read_by_token, normed_choice=divided or None)
 
-    def write(form: CheckpointForm) -> dict[str, Any]:
+    def write(form: CheckpointForm) -> dict[str, object]:
         count = form.experts or 1
-        found = {"intermediate_size": form.inner // count, counts[0]: count, width[0]: form.inner // count}
-        return found | {"num_experts_per_tok": form.chosen} | ({normed: bool(form.normed_choice)} if normed else {})
+        stated = {normed: bool(form.normed_choice)} if normed else {}
+        sizes = {"intermediate_size": form.inner // count, counts[0]: count, width[0]: form.inner // count}
+        return {**sizes, "num_experts_per_tok": form.chosen, **stated}
 
     return Feature(read, write)
 
 
-def query_scale(default: int) -> Feature:
-    """Return the feature of Gemma 2 and 3 that divides scores by the root of a number of its own."""
+def _read_query_scale(config: Config, form: CheckpointForm) -> CheckpointForm:
+    width = config.number("query_pre_attn_scalar", Fraction(256))
+    return replace(form, score_width=None if width == form.head_width else width)
 
-    def read(config: Config, form: CheckpointForm) -> CheckpointForm:
-        width = config.number("query_pre_attn_scalar", Fraction(default))
-        return replace(form, score_width=None if width == form.head_width else width)
 
-    def write(form: CheckpointForm) -> dict[str, Any]:
-        width = form.score_width or Fraction(form.head_width)
-        return {"query_pre_attn_scalar": width.numerator if width.denominator == 1 else width}
+def _write_query_scale(form: CheckpointForm) -> dict[str, object]:
+    width = form.score_width or Fraction(form.head_width)
+    return {"query_pre_attn_scalar": width.numerator if width.denominator == 1 else width}
 
-    return Feature(read, write)
+
+QUERY_SCALE = Feature(_read_query_scale, _write_query_scale)
+"""Of Gemma 2 and 3: scores are divided by the root of a number of its own."""
 
 
 def caps(scores: int | None, logits: int | None) -> Feature:
@@ -249,7 +245,7 @@ def caps(scores: int | None, logits: int | None) -> Feature:
     return Feature(read, lambda form: {keys[0][0]: form.score_cap, keys[1][0]: form.logit_cap})
 
 
-def every_other(default: int, pattern: str = "") -> Feature:
+def every_other(pattern: str = "") -> Feature:
     """Return a window in all layers but each second one, or each one by the number that the key `pattern` states.
 
     With such a key, that of Gemma 3, the layers with the window have rotary frequencies of their own.
@@ -260,16 +256,16 @@ def every_other(default: int, pattern: str = "") -> Feature:
         kinds = layer_kinds(config, form.layers)
         local = [(layer + 1) % every != 0 for layer in range(form.layers)] if kinds is None else kinds
         if not pattern:
-            return with_window(form, _stated_window(config, default), local)
-        window, theta = config.size("sliding_window", default), _local_theta(config)
+            return with_window(form, _stated_window(config, 4096), local)
+        window, theta = config.size("sliding_window", 4096), _local_theta(config)
         places = tuple(layer for layer, has in enumerate(local) if has)
         if not places or (theta == form.theta and form.scaling is None):
             return with_window(form, window, local)
         return replace(form, window=window, local=None if all(local) else places, local_theta=theta)
 
-    def write(form: CheckpointForm) -> dict[str, Any]:
+    def write(form: CheckpointForm) -> dict[str, object]:
         kinds = ["sliding_attention" if form.window_of(layer) else "full_attention" for layer in range(form.layers)]
-        found: dict[str, Any] = {"sliding_window": form.window or form.context, "layer_types": kinds}
+        found: dict[str, object] = {"sliding_window": form.window or form.context, "layer_types": kinds}
         return found | ({"rope_local_base_freq": form.local_theta or form.theta} if pattern else {})
 
     return Feature(read, write)
@@ -304,7 +300,7 @@ def ignored(*keys: str) -> Feature:
     return Feature(read, lambda form: {})
 
 
-def required(key: str, *allowed: Any) -> Feature:
+def required(key: str, *allowed: object) -> Feature:
     """Return a key that must say what its absence means."""
 
     def read(config: Config, form: CheckpointForm) -> CheckpointForm:

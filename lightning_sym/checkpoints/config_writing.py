@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from fractions import Fraction
-from typing import Any
 
 from lightning_sym.checkpoints import meta_config
 from lightning_sym.checkpoints.config import Config
@@ -24,24 +23,18 @@ def type_of_all(kinds: set[str]) -> str:
     return "float64" if "F64" in kinds else "float32"
 
 
-def stated(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
+def stated(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) -> dict[str, object]:
     """Return the configuration that states a form and its pieces; it is read back, and must state the same."""
     for name, number in (("epsilon", form.epsilon), ("theta", form.theta)):
-        denominator = Fraction(number or 1).denominator
-        while denominator % 2 == 0:
-            denominator //= 2
-        while denominator % 5 == 0:
-            denominator //= 5
-        if denominator != 1:
-            raise BadInput(f"{name} must be a decimal to be written, got {said(number)}")
+        _require_decimal(name, number or Fraction(1))
     config = family.write(form, frozenset(table(form)[name].added_to for name in parts))
     _require_read_back(family.read(Config(parse(spelled(config).encode(), ExactNumbers()))), form, parts, form.family)
     return config
 
 
 def stated_as_params(
-    form: CheckpointForm, parts: frozenset[str], config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
-) -> dict[str, Any]:
+    form: CheckpointForm, parts: frozenset[str], config: Mapping[str, object], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, object]:
     """Return the keys of `params.json` that state what a configuration does; read back they state the same.
 
     Args:
@@ -74,7 +67,7 @@ def _require_read_back(
         raise BadInput(f"a block of {who} must have its pieces and no others, they differ in {min(missing)}")
 
 
-def spelled(config: Mapping[str, Any]) -> str:
+def spelled(config: Mapping[str, object]) -> str:
     """Return a configuration in JSON, one key a line, fractions as exact decimals."""
     lines = (f"  {json.dumps(key)}: {_decimal(key, value)}" for key, value in config.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -90,7 +83,7 @@ def _require_decimal(name: str, number: Fraction) -> None:
         raise BadInput(f"{name} must be a decimal to be written, got {said(number)}")
 
 
-def _decimal(key: str, value: Any) -> str:
+def _decimal(key: str, value: object) -> str:
     """Return the value of a key in JSON, fractions as exact decimals."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(name)}: {_decimal(name, each)}" for name, each in value.items()) + "}"

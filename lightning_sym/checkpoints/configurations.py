@@ -5,20 +5,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from lightning_sym.checkpoints.coded import are_equal, slices
-from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
+from lightning_sym.checkpoints.bases import Places
+from lightning_sym.checkpoints.coded import along, are_equal, slices
+from lightning_sym.checkpoints.model import Array, Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, MLP, table
 from lightning_sym.checkpoints.stream import require
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.limits import require_integer
 
+Flags = npt.NDArray[np.bool_]
+"""Of neurons: which of them."""
 
-def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any, Any] | None = None) -> Block:
+
+def whole(block: Block, form: CheckpointForm, groups: int, keep: Flags | None = None) -> Block:
     """Return a block with all its biases, zeros where the family has none, and with `groups` key and value heads.
 
     Args:
@@ -27,7 +32,7 @@ def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any,
         groups: a multiple of those it has; each is repeated.
         keep: which neurons; `None` for all.
     """
-    found: dict[str, Any] = dict.fromkeys(vars(block))
+    found: dict[str, Array | None] = {}
     for name, piece in table(form).layer.items():
         array = getattr(block, name)
         if array is None and (piece.added_to not in found or found[piece.added_to] is not None):
@@ -38,25 +43,25 @@ def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any,
             # one neuron that does nothing, in place of none
             array = array.compress(keep, axis=place) if keep.any() else 0 * array.take([0], axis=place)
         found[name] = array
-    return type(block)(**found)
+    return block.of(found)
 
 
-def alive(block: Block) -> Any:
+def alive(block: Block) -> Flags:
     """Return which neurons may do something: those whose column of `down` is not zero, and whose factors are not.
 
     Of experts all of them count: each has as many as the others.
     """
     if block.router is not None:
         return np.ones(len(block.up), dtype=bool)
-    found: dict[str, Any] = {}
+    found: dict[str, Flags] = {}
     for name, piece in HALVES[MLP].maps.items():
         place, array, factor = piece.place("neurons"), getattr(block, name), piece.added_to or name
         if place is None or array is None or (block.gate is None and HALVES[MLP].maps[factor].reads):
             continue
         others = tuple(axis for axis in range(array.ndim) if axis != place)
-        there = np.concatenate([(array[some] != 0).any(axis=others) for some in slices(array, place)])
-        found[factor] = found.get(factor, False) | there
-    return np.logical_and.reduce(list(found.values()))
+        there = np.concatenate([(array[along(place, some)] != 0).any(axis=others) for some in slices(array, place)])
+        found[factor] = found[factor] | there if factor in found else there
+    return np.asarray(np.logical_and.reduce(list(found.values())))
 
 
 def has_equal_experts(block: Block, form: CheckpointForm) -> bool:
@@ -132,14 +137,13 @@ class Configurations:
         """Return the ends without an unembedding if it is to be tied; exactly it must be the embedding."""
         if self.between.tied or not self.new.tied:
             return ends
-        equal = not exact or are_equal(ends.embedding, ends.unembedding)
+        equal = not exact or (ends.unembedding is not None and are_equal(ends.embedding, ends.unembedding))
         require(equal, "tied: the unembedding must be the embedding, which it is not here")
         return replace(ends, unembedding=None)
 
 
-def _changed(block: Block, change: Any) -> Block:
-    there = {name: array for name in SHARED if (array := getattr(block, name)) is not None}
-    return replace(block, **{name: change(array) for name, array in there.items()})
+def _changed(block: Block, change: Callable[[Array], Array]) -> Block:
+    return block.having({name: change(array) for name in SHARED if (array := getattr(block, name)) is not None})
 
 
 def require_neurons(layer: LayerSymmetry, old: int, where: str) -> None:
@@ -161,10 +165,13 @@ def require_neurons(layer: LayerSymmetry, old: int, where: str) -> None:
     require(fits, f"{where}neurons must be different ones of 0..{old - 1}, or -1")
 
 
-def kept_neurons(layer: LayerSymmetry, block: Block, where: str) -> tuple[Any, Any]:
-    """Return the places of new neurons that are old ones, and which those are; what is left out must do nothing."""
+def kept_neurons(layer: LayerSymmetry, block: Block, where: str) -> tuple[Places, Places]:
+    """Return the places of new neurons that are old ones, and which those are; what is left out must do nothing.
+
+    Both are empty where neurons stay, and nobody asks.
+    """
     if layer.neurons is None:
-        return slice(None), slice(None)
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     numbers = np.asarray(layer.neurons, dtype=np.int64)
     places = np.flatnonzero(numbers >= 0)
     lost = np.ones(len(block.up), dtype=bool)
@@ -174,7 +181,7 @@ def kept_neurons(layer: LayerSymmetry, block: Block, where: str) -> tuple[Any, A
     return places, numbers[places]
 
 
-def with_idle(layer: LayerSymmetry, block: Block, places: Any, where: str) -> Block:
+def with_idle(layer: LayerSymmetry, block: Block, places: Places, where: str) -> Block:
     """Return the MLP of a block with neurons that do nothing at their places.
 
     Raises:
@@ -183,19 +190,19 @@ def with_idle(layer: LayerSymmetry, block: Block, places: Any, where: str) -> Bl
     count = 0 if layer.neurons is None else len(np.asarray(layer.neurons)) - len(places)
     if not count:
         return block
-    idle, made = dict[str, Any](), dict[str, Any]()
+    idle, made = dict[str, Array](), dict[str, Array]()
     for name, axis in IDLE.items():
         given, array = getattr(layer, f"idle_{name}", None), getattr(block, name)
         require(given is None or array is not None, f"{where}idle_{name}: there is no {name} in this network")
         if array is not None:
             shape = (*array.shape[:axis], count, *array.shape[axis + 1 :])
             idle[name] = np.zeros(shape) if given is None else np.asarray(given)
-    require(not alive(replace(block, **idle)).any(), f"{where}neurons that are -1 must do nothing")
+    require(not alive(block.having(idle)).any(), f"{where}neurons that are -1 must do nothing")
     rest = np.flatnonzero(np.asarray(layer.neurons) < 0)
     for name, numbers in idle.items():
         array, axis = getattr(block, name), IDLE[name]
         shape = (*array.shape[:axis], len(places) + count, *array.shape[axis + 1 :])
         made[name] = np.zeros(shape, dtype=np.result_type(array, numbers))
         for where_they_are, part in ((places, array), (rest, numbers)):
-            made[name][(*(slice(None),) * axis, where_they_are)] = part
-    return replace(block, **made)
+            made[name][along(axis, where_they_are)] = part
+    return block.having(made)

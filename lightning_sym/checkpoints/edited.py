@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.configurations import alive
-from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.exact_arrays import Exact, Numbers
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
-from lightning_sym.checkpoints.understood import Walker, block_of, unchecked_pieces
+from lightning_sym.checkpoints.understood import Walker, as_kind, block_of, unchecked_pieces
 from lightning_sym.errors import TooLarge
 
 
@@ -36,15 +35,15 @@ class View:
         """How answers call it."""
         return self.original.name
 
-    def ends(self) -> Any:
+    def ends(self) -> Ends:
         """Return embedding, positions, final norm and unembedding."""
-        return self.coded(None)
+        return as_kind(self.coded(None), Ends)
 
-    def block(self, layer: int) -> Any:
+    def block(self, layer: int) -> Block:
         """Return layer `layer`, from 0."""
-        return self.coded(layer)
+        return as_kind(self.coded(layer), Block)
 
-    def coded(self, layer: int | None) -> Any:
+    def coded(self, layer: int | None) -> Pieces:
         """Return a layer, or the ends for `None`, as the original holds them, to look at some entries at a time."""
         return unchecked_pieces(self.original, layer, coded=True)
 
@@ -79,37 +78,38 @@ class Edited(View):
     def with_layers(cls, original: Checkpoint, order: tuple[int, ...]) -> Edited:
         """Return the checkpoint with some of its layers."""
         form = original.form
-        listed: dict[str, Any] = {
-            name: None if layers is None else tuple(new for new, old in enumerate(order) if old in layers)
-            for name, layers in (("local", form.local), ("unturned", form.unturned))
-        }
-        return cls(original, replace(form, layers=len(order), **listed), order=order)
+        local, unturned = (
+            None if layers is None else tuple(new for new, old in enumerate(order) if old in layers)
+            for layers in (form.local, form.unturned)
+        )
+        return cls(original, replace(form, layers=len(order), local=local, unturned=unturned), order=order)
 
     @classmethod
     def with_rows(cls, original: Checkpoint, count: int) -> Edited:
         """Return the checkpoint with the first so many token ids."""
-        ends, pieces = unchecked_pieces(original, None, coded=True), table(original.form).ends
+        ends, pieces = as_kind(unchecked_pieces(original, None, coded=True), Ends), table(original.form).ends
         rows = {name for name, piece in pieces.items() if piece.axes[0].space.kind == "token ids"}
-        cut: dict[str, Any] = {name: array[:count] for name, array in ends.present() if name in rows}
-        return cls(original, replace(original.form, vocabulary=count), replace(ends, **cut))
+        cut = ends.having({name: array[:count] for name, array in ends.present() if name in rows})
+        return cls(original, replace(original.form, vocabulary=count), cut)
 
     @classmethod
     def with_ends(cls, original: Checkpoint, outer: Ends) -> Edited:
         """Return the checkpoint with other ends."""
         return cls(original, original.form, outer)
 
-    def coded(self, layer: int | None) -> Any:
+    def coded(self, layer: int | None) -> Pieces:
         """Return a layer with the heads of this one, or the ends."""
         if layer is None:
             return super().coded(None) if self.outer is None else self.outer
         block = super().coded(layer if self.order is None else self.order[layer])
         old, new = table(self.original.form), table(self.form)
-        cut: dict[str, Any] = {
-            name: new[name].of_matrix(old[name].as_matrix(array).reshape(new[name].matrix_shape))
-            for name, array in block.present()
-            if new[name].shape != array.shape
-        }
-        return replace(block, **cut) if cut else block
+        return block.having(
+            {
+                name: new[name].of_matrix(old[name].as_matrix(array).reshape(new[name].matrix_shape))
+                for name, array in block.present()
+                if new[name].shape != array.shape
+            }
+        )
 
     def _there(self, piece: str) -> str:
         """Return what the original calls a piece of a layer."""
@@ -166,7 +166,7 @@ class Reduced(View):
         """That of the original."""
         return self.original.form
 
-    def coded(self, layer: int | None) -> Any:
+    def coded(self, layer: int | None) -> Pieces:
         """Return a layer, or the ends."""
         return self._merged(layer)[0] if layer is not None and layer in self.merged else super().coded(layer)
 
@@ -216,7 +216,7 @@ def merged(block: Block) -> tuple[Block, tuple[tuple[int, int], ...]]:
     arguments = [array.reshape(len(array), -1) for name in sides if (array := getattr(block, name)) is not None]
     by: dict[bytes, int] = {}
     pairs: list[tuple[int, int]] = []
-    down: Any = None
+    down: Numbers | None = None
     for neuron in np.flatnonzero(does):
         key = b"".join(np.ascontiguousarray(array[neuron] + 0.0).tobytes() for array in arguments)
         place = by.setdefault(key, int(neuron))
@@ -228,15 +228,16 @@ def merged(block: Block) -> tuple[Block, tuple[tuple[int, int], ...]]:
             down = down.astype(np.result_type(down, column))
             down[:, place], down[:, neuron] = column, 0
             pairs.append((int(neuron), place))
-    return (replace(block, down=down), tuple(pairs)) if pairs else (block, ())
+    return (block.having({"down": down}), tuple(pairs)) if pairs else (block, ())
 
 
-def _joined(block: Block, down: Any, gone: int, kept: int) -> Any:
+def _joined(block: Block, down: Numbers, gone: int, kept: int) -> Numbers | None:
     """Return the column of a neuron with that of another one that does the same added, exactly; `None` where not."""
     try:
         more = down[:, gone]
         if block.gate is not None:
-            rows = [np.asarray(_row(block, neuron), dtype=np.float64) for neuron in (gone, kept)]
+            there = [array for array in (block.up, block.up_bias) if array is not None]
+            rows = [np.hstack([array[neuron] for array in there]).astype(np.float64) for neuron in (gone, kept)]
             at = int(np.abs(rows[1]).argmax())
             if not rows[0][at] or (RING.times(rows[0], rows[1][at]) != RING.times(rows[1], rows[0][at])).any():
                 return None
@@ -244,11 +245,6 @@ def _joined(block: Block, down: Any, gone: int, kept: int) -> Any:
         return RING.plus(down[:, kept], more)
     except TooLarge:
         return None
-
-
-def _row(block: Block, neuron: int) -> Any:
-    """Return what a neuron multiplies: its row of `up`, and its bias."""
-    return block.up[neuron] if block.up_bias is None else np.append(block.up[neuron], block.up_bias[neuron])
 
 
 def does_nothing(block: Block) -> bool:

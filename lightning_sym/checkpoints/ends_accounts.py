@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured, measured_pieces, value_of
 from lightning_sym.checkpoints.model import CheckpointForm, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import SHAPELESS
+from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import Worst, exact_is_told, off
@@ -76,7 +77,8 @@ class EndsPair:
         for ends in (self.first, self.second):
             tall = {name: getattr(ends, name) for name in TALL if getattr(ends, name) is not None}
             there |= {name for name, array in tall.items() if start < len(array)}
-            some = {name: np.asarray(array[_rows_from(start, self.step, array)]) for name, array in tall.items()}
+            at = slice(start, start + self.step)  # of what is shorter the first row
+            some = {name: np.asarray(array[at if start < len(array) else slice(1)]) for name, array in tall.items()}
             parts.append(replace(ends, **some))
         places = 0 if parts[1].positions is None else len(parts[1].positions)
         return *parts, replace(self.form, layers=0, vocabulary=len(parts[1].embedding), context=places), there  # type: ignore[return-value]
@@ -84,11 +86,6 @@ class EndsPair:
 
 TALL = tuple(name for name, piece in SHAPELESS.ends.items() if piece.columns)
 """The pieces that have a row for each token id, or place."""
-
-
-def _rows_from(start: int, step: int, array: Any) -> slice:
-    """Return the slice of so many rows from a place on; the first row where there are none."""
-    return slice(start, start + step) if start < len(array) else slice(1)
 
 
 @dataclass(eq=False)
@@ -105,7 +102,7 @@ class EndsFound:
 
     tensors: dict[str, Worst]
     exact: bool
-    parts: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, object] = field(default_factory=dict)
     unread: str = ""
     why_not: str = ""
 
@@ -201,7 +198,9 @@ class _Walk:
                 told = settled.left[name] if settled is exactly else None
                 look_at(worst, left.left[name], told, getattr(second, name), 0, start)
 
-    def _settled(self, first: Ends, second: Ends, form: CheckpointForm, ring: Ring, stream: Any, start: int) -> Settled:
+    def _settled(
+        self, first: Ends, second: Ends, form: CheckpointForm, ring: Ring, stream: StreamAction, start: int
+    ) -> Settled:
         """Return some rows, rewritten, less those of the second, and less what additive symmetries take up."""
         asked = Symmetry((), final_gain=gain_to_be_had(second.final_gain) if self.had else None)
         made = ends_of(rewritten(MadeCheckpoint(form, first, ()), stream, ring, asked), Walker.COMPARISON)
@@ -225,17 +224,18 @@ class _Walk:
                 self._shift_unembedding(found, made, ring)
         return found
 
-    def _mixed_gains(self, first: Any, second: Any) -> Measured:
+    def _mixed_gains(self, first: Ends, second: Ends) -> Measured:
         """Return rows of what must be zero where the unembedding is tied: `diag(g') R - R diag(g)`, by their lengths.
 
         Raises:
             BadInput: it is asked exactly.
         """
-        if not isinstance(second.final_gain, Measured):
+        gain: object = second.final_gain
+        if not isinstance(gain, Measured):
             raise BadInput("the rotation must not mix different gains of the final norm where the unembedding is tied")
-        rotation, scale = np.asarray(self.pair.stream.symmetry.rotation), float(self.pair.stream.symmetry.scale)
-        rows = rotation * (scale * second.final_gain.value[:, None] - first.final_gain.value)
-        return Measured(np.linalg.norm(rows, axis=1), second.final_gain.square * scale**2)
+        rotation, scale = value_of(self.pair.stream.symmetry.rotation), float(self.pair.stream.symmetry.scale)
+        rows = rotation * (scale * gain.value[:, None] - value_of(first.final_gain))
+        return Measured(np.linalg.norm(rows, axis=1), gain.square * scale**2)
 
     def _moved(self, left: Differences, ring: Ring, form: CheckpointForm) -> Any:
         """Return what all rows of the embedding have in excess and those of the positions lack; `None`: nothing."""
@@ -254,7 +254,7 @@ class _Walk:
             (ring.common(excess, 0)[0] for excess in excesses.values()), key=lambda each: float(each.square.max())
         )
 
-        def unexplained(guess: Any) -> float:
+        def unexplained(guess: object) -> float:
             rest = (Measured(each.value - value_of(guess), each.square) for each in excesses.values())
             return sum(float(each.beyond(self.pair.limit).any(axis=1).mean()) for each in rest)
 

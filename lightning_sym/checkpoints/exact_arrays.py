@@ -7,6 +7,7 @@ hold `Fraction`, which is slow and bounded. So what stands in a file as float16,
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product as pairs
 from typing import Any
@@ -18,7 +19,7 @@ from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
 Numbers = npt.NDArray[Any]
-"""float64 entries, or `Fraction`."""
+"""float64 entries, or `Fraction`; with units (`measured.py`) arrays of their own, which NumPy moves and joins alike."""
 
 _Floats = npt.NDArray[np.float64]
 BITS = 53
@@ -32,7 +33,7 @@ LARGEST = 2 * 10**7
 class Rounded:
     """float64; all arrays broadcast."""
 
-    def numbers(self, array: Any) -> Numbers:
+    def numbers(self, array: object) -> Numbers:
         """Return an array in this arithmetic.
 
         Raises:
@@ -88,12 +89,12 @@ class Exact:
     def __init__(self, largest: int | None = None) -> None:
         self.largest = LARGEST if largest is None else largest
 
-    def numbers(self, array: Any) -> Numbers:
-        array = np.asarray(array)
-        if array.dtype.kind == "f":
-            return np.asarray(array, dtype=np.float64)
-        held = [Fraction(x) if isinstance(x, float) else x for x in array.ravel().tolist()]  # a float is a fraction
-        return narrow(np.array(held, dtype=object).reshape(array.shape))
+    def numbers(self, array: object) -> Numbers:
+        given = np.asarray(array)
+        if given.dtype.kind == "f":
+            return np.asarray(given, dtype=np.float64)
+        held = [Fraction(x) if isinstance(x, float) else x for x in given.ravel().tolist()]  # a float is a fraction
+        return narrow(np.array(held, dtype=object).reshape(given.shape))
 
     def product(self, first: Numbers, second: Numbers) -> Numbers:
         if _are_floats(first, second):
@@ -231,13 +232,15 @@ def _safe(array: _Floats) -> bool:
     return bool(((sizes < SAFE) & ((sizes > 1 / SAFE) | (sizes == 0))).all())
 
 
-def _slowly(first: Numbers, second: Numbers, operation: Any, largest: int, inner: int = 1) -> Numbers:
+def _slowly(
+    first: Numbers, second: Numbers, operation: Callable[[Numbers, Numbers], Numbers], largest: int, inner: int = 1
+) -> Numbers:
     """Return an operation on fractions."""
-    count = inner * max(np.prod(np.broadcast_shapes(first.shape[:-2], second.shape[:-2]), dtype=int), 1)
     if inner > 1:
-        count = count * first.shape[-2] * second.shape[-1]
+        sets = max(math.prod(np.broadcast_shapes(first.shape[:-2], second.shape[:-2])), 1)
+        count = inner * sets * first.shape[-2] * second.shape[-1]
     else:
-        count = int(np.prod(np.broadcast_shapes(first.shape, second.shape), dtype=int))
+        count = math.prod(np.broadcast_shapes(first.shape, second.shape))
     if count > largest:
         raise TooLarge(
             f"an exact rewriting whose numbers are no floats of 64 bits must take at most {largest:,} operations on "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
 
 from lightning_sym.checkpoints.config import LARGEST_SIZE
 from lightning_sym.checkpoints.layer_norm_families import AFFINE, LAYER_NORM, NORMS, rotary_share
@@ -23,7 +23,7 @@ Names = Mapping[str, tuple[str, str]]
 
 
 def layouts(
-    ends: Names, layer: Names, before: str, turned: bool = False, interleaved: Collection[str] = ()
+    ends: Names, layer: Names, before: str, *, turned: bool = False, interleaved: Collection[str] = ()
 ) -> tuple[Layout, Layout]:
     """Return where the pieces lie in folders and in GGUF files: `.weight` and `.bias` of each name.
 
@@ -51,11 +51,7 @@ def layouts(
 
 def with_gains_less_one(layout: Layout) -> Layout:
     """Return the same places, with gains stored as the gain less 1."""
-    parts = (
-        {name: replace(at, less=int(name.endswith("_gain"))) for name, at in part.items()}
-        for part in (layout.ends, layout.block)
-    )
-    return Layout(*parts)
+    return layout.changed(lambda name, at: replace(at, less=int(name.endswith("_gain"))))
 
 
 # ---- GPT-2: queries, keys and values in one tensor, LayerNorm, learned positions, tied or not
@@ -101,15 +97,9 @@ OPT_LAYER: Names = {
 }  # fmt: skip
 
 
-def changed_places(layout: Layout, names: Collection[str], **changes: Any) -> Layout:
-    """Return the same places, some of them with changes, those of biases with their maps."""
-
-    def changed(part: Mapping[str, Place]) -> dict[str, Place]:
-        return {
-            name: replace(at, **changes) if name.removesuffix("_bias") in names else at for name, at in part.items()
-        }
-
-    return Layout(changed(layout.ends), changed(layout.block))
+def changed_places(layout: Layout, names: Collection[str], change: Callable[[Place], Place]) -> Layout:
+    """Return the same places, some of them with a change, those of biases with their maps."""
+    return layout.changed(lambda name, at: change(at) if name.removesuffix("_bias") in names else at)
 
 
 # ---- Llama, and what has its layout; Phi-3 has queries, keys and values in one tensor, gate and up in another
@@ -180,21 +170,23 @@ NEOX_GGUF_KEYS = {
 }  # fmt: skip
 
 
-def _score_width(largest: int) -> Callable[[Mapping[str, Any]], Any]:
+def _score_width(largest: int) -> Callable[[Mapping[str, object]], object]:
     """Return what llama.cpp divides scores by the root of in Gemma 2 and 3: the head width but in one model."""
 
-    def implied(own: Mapping[str, Any]) -> Any:
+    def implied(own: Mapping[str, object]) -> object:
         width, heads = own.get("embedding_length"), own.get("attention.head_count")
-        wide = own.get("block_count") == largest and isinstance(width, int) and isinstance(heads, int) and heads > 0
-        return int(width or 0) // int(heads or 1) if wide else own.get("attention.key_length")
+        if isinstance(width, int) and isinstance(heads, int) and heads > 0 and own.get("block_count") == largest:
+            return width // heads
+        return own.get("attention.key_length")
 
     return implied
 
 
-def _share(own: Mapping[str, Any]) -> Any:
+def _share(own: Mapping[str, object]) -> Fraction | None:
     """Return the share of the rows of a head of GPT-NeoX that rotary positions turn."""
-    sizes: list[Any] = [own.get(key) for key in ("embedding_length", "attention.head_count", "rope.dimension_count")]
-    if not all(isinstance(size, int) and 0 < size <= LARGEST_SIZE for size in sizes) or sizes[0] // sizes[1] < sizes[2]:
+    stated = [own.get(key) for key in ("embedding_length", "attention.head_count", "rope.dimension_count")]
+    sizes = [size for size in stated if isinstance(size, int) and 0 < size <= LARGEST_SIZE]
+    if len(sizes) < len(stated) or sizes[0] // sizes[1] < sizes[2]:
         return None
     return rotary_share(sizes[2], sizes[0] // sizes[1])
 
@@ -220,9 +212,9 @@ _MASKS_AND_FREQUENCIES = re.compile(r"(gpt_neox\.)?layers\.[0-9]+\.attention\.((
 
 _GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=True)
 _NEOX, _NEOX_GGUF = layouts(NEOX_ENDS, NEOX_LAYER, "gpt_neox.layers.{}")
-_NEOX = changed_places(_NEOX, ("query", "key", "value"), by_group=True)
+_NEOX = changed_places(_NEOX, ("query", "key", "value"), lambda at: replace(at, by_group=True))
 _OPT, _ = layouts(OPT_ENDS, OPT_LAYER, "model.decoder.layers.{}")
-_OPT = changed_places(_OPT, ("positions",), skipped=2)
+_OPT = changed_places(_OPT, ("positions",), lambda at: replace(at, skipped=2))
 _LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))
 _, _HALVES_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")  # as they are in folders
 _QWEN3, _QWEN3_GGUF = layouts(LLAMA_ENDS, QWEN3_LAYER, "model.layers.{}")
@@ -234,19 +226,28 @@ _QWEN3_MOE, _QWEN3_MOE_GGUF = layouts(LLAMA_ENDS, QWEN3_MOE_LAYER, "model.layers
 _PHI3, _PHI3_GGUF = layouts(LLAMA_ENDS, PHI3_LAYER, "model.layers.{}")
 
 
-def relative(model_type: str, layout: Layout = _LLAMA, gguf: Layout | None = None, **more: Any) -> ModelFamily:
+def relative(
+    model_type: str, layout: Layout = _LLAMA, gguf: Layout | None = None, *,
+    gguf_keys: Mapping[str, str] = LLAMA_GGUF_KEYS, gguf_implied: Mapping[str, object] | None = None,
+    gguf_name: str = "", also: frozenset[str] = frozenset(),
+) -> ModelFamily:  # fmt: skip
     """Return a relative of Llama (`relatives.py`): where its weights lie, in folders and in GGUF files.
 
     Args:
         model_type: its row in `RELATIVES`.
         layout, gguf: the names; without `gguf` such files call it by another family's name.
-        more: of the `ModelFamily`.
+        gguf_keys, gguf_implied, gguf_name, also: of the `ModelFamily`.
     """
     row = RELATIVES[model_type]
-    stated: dict[str, Any] = {"biases": row.biases, "ignored": _FREQUENCIES, "gguf_layout": gguf}
-    keys: dict[str, Any] = {"gguf_keys": LLAMA_GGUF_KEYS} if gguf is not None else {}
-    read, write = (lambda config: row.read(config, model_type)), row.write
-    return ModelFamily(model_type, read, write, layout, **(stated | keys | more))
+    return ModelFamily(
+        model_type, lambda config: row.read(config, model_type), row.write, layout, row.biases, ignored=_FREQUENCIES,
+        gguf_keys={} if gguf is None else gguf_keys, gguf_implied=gguf_implied or {}, gguf_layout=gguf,
+        gguf_name=gguf_name, also=also,
+    )  # fmt: skip
+
+
+def _stacked(place: Place) -> Place:
+    return replace(place, stacked=True)
 
 
 MEGATRON = frozenset(("megatron", "megatron-legacy"))
@@ -289,14 +290,14 @@ _ROWS = (
     relative(
         "mixtral",
         _MIXTRAL,
-        changed_places(_MIXTRAL_GGUF, EXPERTS, stacked=True),
+        changed_places(_MIXTRAL_GGUF, EXPERTS, _stacked),
         gguf_keys=EXPERTS_GGUF_KEYS | {"expert_count": "num_local_experts"},
         gguf_name="llama",
     ),
     relative(
         "qwen3_moe",
         _QWEN3_MOE,
-        changed_places(_QWEN3_MOE_GGUF, EXPERTS, stacked=True),
+        changed_places(_QWEN3_MOE_GGUF, EXPERTS, _stacked),
         gguf_keys=EXPERTS_GGUF_KEYS | {"expert_count": "num_experts"},
         gguf_implied={"norm_topk_prob": True},
         gguf_name="qwen3moe",
@@ -325,7 +326,7 @@ _ROWS = (
 FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in _ROWS}
 
 
-def of_gguf(values: Mapping[str, Any]) -> str | None:
+def of_gguf(values: Mapping[str, object]) -> str | None:
     """Return the family of a GGUF file: that of its architecture, `llama` with experts being Mixtral; or `None`.
 
     Example:

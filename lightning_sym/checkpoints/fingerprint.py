@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, gram, jo
 from lightning_sym.checkpoints.coded import NUMBERS, slices
 from lightning_sym.checkpoints.fingerprint_key import key_of
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.display import Lines, Result
@@ -261,7 +260,7 @@ def _end_marks(ends: Ends, form: CheckpointForm, root: float) -> dict[str, Balls
     return found
 
 
-def _mean(rows: Any, form: CheckpointForm) -> Near:
+def _mean(rows: Array, form: CheckpointForm) -> Near:
     """Return the mean row of an embedding, `(1, d)`."""
 
     def total(some: slice) -> Near:
@@ -280,7 +279,7 @@ def _less(rows: Near, row: Near) -> Near:
     return rows + Near(np.broadcast_to(-row.value, rows.value.shape), np.asarray(count * row.error))
 
 
-def _gram(rows: Any, form: CheckpointForm, mean: Near | None, gain: Near | None) -> Near:
+def _gram(rows: Array, form: CheckpointForm, mean: Near | None, gain: Near | None) -> Near:
     """Return `X^T X` for the rows as they are seen, computed from some at a time."""
 
     def seen(some: slice) -> Near:

@@ -7,6 +7,7 @@ rows is right where every number was rounded a little, one to the better half wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,17 @@ def gauge_matrix(
     return whole, None, None
 
 
-def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, number: int) -> tuple[Any, Any]:
+Contrast = tuple[Floats, Floats, Callable[[Floats], Floats]]
+"""Old and new rows or columns, less others, and how much their differences are off, from how much they are."""
+
+Exactly = tuple[Ratio | None, Ratio | None]
+"""A matrix and its inverse, in nice numbers."""
+
+RealOrComplex = npt.NDArray[np.inexact]
+"""Real, or complex."""
+
+
+def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, number: int) -> tuple[Contrast, Contrast]:
     """Return columns less one of them, rows less one of their block: a wrong number spoils one, not the mean.
 
     And how much a difference is off, from how much both are.
@@ -134,16 +145,13 @@ def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, numbe
         blocks = array.reshape(-1, width, array.shape[1])
         return (blocks[:, others] - blocks[:, place : place + 1]).reshape(-1, array.shape[1])
 
-    def of_columns(off: Floats) -> Floats:
+    def of_others(off: Floats) -> Floats:
         return off.reshape(-1, width)[:, others].reshape(-1)
 
-    def of_rows(off: Floats) -> Floats:
-        return off.reshape(-1, width)[:, others].reshape(-1)
-
-    return (columns(first), columns(second), of_columns), (rows(left), rows(right), of_rows)
+    return (columns(first), columns(second), of_others), (rows(left), rows(right), of_others)
 
 
-def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], most: float) -> Any:
+def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], most: float) -> Exactly:
     """Return short numbers near `g` and its inverse if they are off by at most `most`, or twice `None`."""
     guess = round_number(whole)
     inverse = None if guess is None else inverse_of(guess)
@@ -156,7 +164,7 @@ def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats
     return exact if max(above.max(initial=0), below.max(initial=0)) <= most else (None, None)
 
 
-def _one_a_row(g: Floats, first: Floats, second: Floats, left: Floats, right: Floats) -> Any:
+def _one_a_row(g: Floats, first: Floats, second: Floats, left: Floats, right: Floats) -> Exactly:
     """Return a matrix with one ratio of stored numbers in each row and column, and its inverse, if `g` is like that."""
     order = np.abs(g).argmax(axis=1)
     largest = g[np.arange(len(g)), order]
@@ -172,7 +180,7 @@ def _one_a_row(g: Floats, first: Floats, second: Floats, left: Floats, right: Fl
         top, low = np.zeros(g.shape, dtype=object), np.ones(g.shape, dtype=object)
         top[place], low[place] = numbers.numerators, numbers.denominator
         made.append(Ratio(top, low))
-    return tuple(made)
+    return made[0], made[1]
 
 
 def inverse_of(matrix: Floats) -> Floats | None:
@@ -192,9 +200,9 @@ def nice_scales(
     guesses: list[Callable[[], Floats]],
     inverse: Callable[[Floats], Floats],
     off: Callable[[Floats, Floats], Floats],
-    stored: Callable[[], tuple[Any, Any] | None],
+    stored: Callable[[], tuple[Ratio, Ratio] | None],
     about: int = ABOUT,
-) -> Any:
+) -> Floats | Ratio:
     """Return scales: the first guess near nice numbers, or short numbers that fit as well, or the first.
 
     Where that fits as well as floats can, the ratios of `stored` numbers come before short ones.
@@ -217,7 +225,13 @@ def nice_scales(
     return exact if exact is not None and over is not None else first
 
 
-def row_factors(query: Any, new_query: Any, key: Any, new_key: Any, weights: tuple[float, float]) -> Any:
+def row_factors(
+    query: RealOrComplex,
+    new_query: RealOrComplex,
+    key: RealOrComplex,
+    new_key: RealOrComplex,
+    weights: tuple[float, float],
+) -> RealOrComplex:
     """Return `z` for each row with `new_query = z query` and `new_key = key / conj(z)`.
 
     Rows may be real or complex.
@@ -227,8 +241,8 @@ def row_factors(query: Any, new_query: Any, key: Any, new_key: Any, weights: tup
         weights: of the equations of queries, and of those of keys.
     """
 
-    def inner(x: Any, y: Any) -> Any:
-        return (x.conj() * y).sum(-1)
+    def inner(x: RealOrComplex, y: RealOrComplex) -> RealOrComplex:
+        return np.asarray((x.conj() * y).sum(-1))
 
     top = weights[0] * inner(query, new_query) + weights[1] * inner(new_key, key).conj()
     z = _over(top, (weights[0] * inner(query, query) + weights[1] * inner(new_key, new_key)).real)
@@ -240,7 +254,7 @@ def row_factors(query: Any, new_query: Any, key: Any, new_key: Any, weights: tup
     return np.where(z == 0, 1, z)
 
 
-def gain_factors(sizes: Sequence[Any], signs: Sequence[Sequence[int]]) -> list[list[Any]]:
+def gain_factors(sizes: Sequence[Fraction], signs: Sequence[Sequence[int]]) -> list[list[Fraction]]:
     """Return what gains of queries, and of keys, are multiplied with: `c` and `1/c`, with signs of their own.
 
     Args:
@@ -251,7 +265,7 @@ def gain_factors(sizes: Sequence[Any], signs: Sequence[Sequence[int]]) -> list[l
     return [*([sign * size for sign, size in row] for row in queries), [sign / size for sign, size in keys]]
 
 
-def common_ratio(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def common_ratio(old: RealOrComplex, new: RealOrComplex) -> RealOrComplex:
     """Return for each row the median of the ratios `new / old`, real and imaginary parts apart."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(old == 0, np.nan, new / np.where(old == 0, 1, old))
@@ -267,9 +281,8 @@ def _middle(array: Floats) -> Floats:
     return np.asarray(np.take_along_axis(ordered, np.maximum(count - 1, 0)[:, None] // 2, axis=1)[:, 0])
 
 
-def _over(top: Any, bottom: Any) -> Any:
-    bottom = np.asarray(bottom)
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+def _over(top: RealOrComplex, bottom: Floats) -> RealOrComplex:
+    return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
 
 def by_paths(cost: Floats) -> npt.NDArray[np.int64]:
@@ -303,7 +316,7 @@ def by_paths(cost: Floats) -> npt.NDArray[np.int64]:
 
 def gauge_fits(
     first: Any, form: CheckpointForm, inner: LayerSymmetry, names: Collection[str]
-) -> Iterator[tuple[Any, Fitted | Measured]]:
+) -> Iterator[tuple[object, Fitted | Measured]]:
     """Yield the gauges of a part that were fitted, and how well the weights of the first, in order, tell them."""
     if first.query is None:
         return
@@ -318,7 +331,7 @@ def gauge_fits(
         yield inner.queries, fitted(inner.queries, readers[:, turned:], keys)
 
 
-def fitted_turns(turns: Any, queries: Measured, keys: Measured) -> Measured:
+def fitted_turns(turns: object, queries: Measured, keys: Measured) -> Measured:
     """Return numbers `x + iy`, `(G, a / 2, 2)`, fitted to queries and keys, both `(G, a, n)`, and what that is off.
 
     Each side tells a number the better, the longer its rows are; the two count by the squares of their lengths.

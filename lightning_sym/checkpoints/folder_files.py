@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from lightning_sym.checkpoints.stored_types import FileTensor, MappedFile, Numbers, StoredTensor, WrittenTensor
 from lightning_sym.checkpoints.torch_file import read_torch_file
@@ -20,8 +20,8 @@ from lightning_sym.network.readers.bounds import read_whole, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 from lightning_sym.network.readers.safetensors_header import header_length, read_entries, refuse
 
-LARGEST_HEADER = 2**24
-"""Bytes of a header, and of an index."""
+LARGEST_HEADER, LARGEST_CONFIG = 2**24, 2**22
+"""Bytes of a header, and of an index; and of a configuration."""
 
 MOST_FILES, MOST_TENSORS = 1000, 50_000
 
@@ -57,10 +57,8 @@ def read_sharded(
     Raises:
         FileFormatError: a file is missing or bad, or is not what the index says.
     """
-    try:
+    with within(index.name):
         document = parse(read_whole(index, LARGEST_HEADER), ExactNumbers())
-    except FileFormatError as error:
-        raise FileFormatError(f"{index.name}: {error}") from error
     files = document.get("weight_map") if isinstance(document, dict) else None
     if not isinstance(files, dict) or not files or not all(isinstance(name, str) for name in files.values()):
         raise FileFormatError(f'{index.name}: there must be an object "weight_map" of names of files')
@@ -75,10 +73,8 @@ def read_sharded(
         raise FileFormatError(f"{index.name}: all its files must be there, missing are {shown(missing[0])}{more}")
     found: dict[str, StoredTensor] = {}
     for shard in shards:
-        try:
+        with within(shard):
             here = read(folder / shard)
-        except BadInput as error:
-            raise type(error)(f"{shard}: {error}") from error
         for name, tensor in here.items():
             if files.get(name) != shard:
                 raise FileFormatError(f"{shard}: {shown(name)} must be in the file that {index.name} names")
@@ -135,7 +131,7 @@ def write_safetensors(stream: BinaryIO, tensors: Sequence[WrittenTensor], number
         numbers: of each in turn; those of no more are taken than there are tensors.
         program: for which it is written, as such files say it, such as `pt`.
     """
-    header: dict[str, Any] = {"__metadata__": {"format": program}}
+    header: dict[str, object] = {"__metadata__": {"format": program}}
     end = 0
     for tensor in tensors:
         begin, end = end, end + tensor.bytes
@@ -167,6 +163,19 @@ def within(name: str) -> Iterator[None]:
         yield
     except BadInput as error:
         raise type(error)(f"{name}: {error}") from error
+
+
+def read_keys(path: Path) -> dict[str, object]:
+    """Return the keys of a configuration.
+
+    Raises:
+        FileFormatError: it is no JSON object.
+    """
+    with within(path.name):
+        values = parse(read_whole(path, LARGEST_CONFIG), ExactNumbers())
+        if not isinstance(values, dict):
+            raise FileFormatError("it must hold one JSON object")
+        return values
 
 
 def folder_tensors(folder: Path) -> list[Tensors]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints import meta_config
@@ -17,6 +16,7 @@ from lightning_sym.checkpoints.folder_files import (
     PARAMS,
     folder_tensors,
     meta_tensors,
+    read_keys,
     within,
 )
 from lightning_sym.checkpoints.gguf_file import gguf_config, numbers_of_config, read_gguf
@@ -28,10 +28,7 @@ from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.foreign_features import with_features
-from lightning_sym.network.readers.bounds import read_whole, shown
-from lightning_sym.network.readers.exact_json import ExactNumbers, parse
-
-LARGEST_CONFIG = 2**22
+from lightning_sym.network.readers.bounds import shown
 
 
 def open_checkpoint(
@@ -84,18 +81,15 @@ def open_checkpoint(
     except BadInput as error:
         raise type(error)(f"{_printed(place)}: {error}") from error
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"{_printed(place)}: it must be readable: {_reason(error)}") from error
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise FileFormatError(f"{_printed(place)}: it must be readable: {reason or error}") from error
 
 
 def _printed(path: Path) -> str:
     return str(path) if str(path).isprintable() else ascii(str(path))[1:-1]
 
 
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _family(name: Any, what: str, known: Collection[str], values: Mapping[str, Any]) -> ModelFamily:
+def _family(name: object, what: str, known: Collection[str], values: Mapping[str, object]) -> ModelFamily:
     if not isinstance(name, str) or name not in known:
         raise FileFormatError(f"{what} must be one of {', '.join(known)}, got {shown(name)}{with_features(values)}")
     return FAMILIES[name]
@@ -109,7 +103,7 @@ def read_configuration(path: str | os.PathLike[str]) -> tuple[ModelFamily, Check
     """
     place = Path(path)
     place = place / CONFIG if place.is_dir() else place
-    values = _values(place)
+    values = read_keys(place)
     with within(place.name):
         config = Config(values)
         family = _family(config.get("model_type"), "model_type", FAMILIES, values)
@@ -144,7 +138,7 @@ def _open_config(folder: Path, wanted: Wanted) -> StoredCheckpoint:
 
 def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
     """Return a folder as Meta writes it."""
-    values, shards = _values(folder / PARAMS), meta_tensors(folder)
+    values, shards = read_keys(folder / PARAMS), meta_tensors(folder)
     family = FAMILIES[meta_config.FAMILY]
     with within(PARAMS):
         shapes = {name: tensor.shape for name, tensor in shards[0].items()}
@@ -153,15 +147,6 @@ def _open_meta(folder: Path, wanted: Wanted) -> StoredCheckpoint:
         config.finish()
     rows = rows_of(wanted.row, Files.META, family)
     return opened(folder, form, biases, shards, HeldFiles(family, rows, wanted))
-
-
-def _values(path: Path) -> dict[str, Any]:
-    """Return the keys of a configuration."""
-    with within(path.name):
-        values = parse(read_whole(path, LARGEST_CONFIG), ExactNumbers())
-        if not isinstance(values, dict):
-            raise FileFormatError("it must hold one JSON object")
-        return values
 
 
 def _open_gguf(path: Path, file_path: Path, wanted: Wanted) -> StoredCheckpoint:

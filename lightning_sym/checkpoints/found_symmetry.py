@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.bases import Places, StreamMap
 from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.identity import stored_type
 from lightning_sym.checkpoints.measured import Fitted, fitted, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.nice_numbers import Ratio, as_part
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.stream_fit import centred
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -28,28 +27,26 @@ from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 
+Gauge = Floats | Ratio | Places
+"""A part of a symmetry of a layer, as it is guessed: numbers, nice or not, or an order."""
+
 UNREAD = "of the second checkpoint has numbers that nothing depends on"
 
 
 def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream:
     """Return what was done to the stream, and how well it is known where it was fitted."""
-    parts: dict[str, Any] = {}
-    if found.scale != 1:
-        parts["scale"] = found.scale
-    if found.matrix is not None:
-        parts["rotation"] = as_part(found.matrix)
-    elif not found.is_identity and found.order is not None:
-        if (found.order != np.arange(len(found.order))).any():
-            parts["order"] = found.order
-        if found.signs is not None:
-            parts["signs"] = as_part(found.signs).astype(np.int64)
-    fits: tuple[tuple[Any, Fitted], ...] = ()
+    symmetry = Symmetry((), found.scale, rotation=None if found.matrix is None else as_part(found.matrix))
+    if found.matrix is None and not found.is_identity and found.order is not None:
+        moves = (found.order != np.arange(len(found.order))).any()
+        signs = None if found.signs is None else as_part(found.signs).astype(np.int64)
+        symmetry = replace(symmetry, order=found.order if moves else None, signs=signs)
+    fits: tuple[tuple[object, Fitted], ...] = ()
     if found.matrix is not None and not isinstance(found.matrix, Ratio):
         rows = ends_of(first, Walker.COMPARISON, coded=True).embedding
         some = measured(rows[: rows_at_once(rows)], stored_type(first, second, "embedding"))
         some = replace(some, value=centred(some.value, second.form))  # what it makes of ones was not fitted
-        fits = ((parts["rotation"], fitted(parts["rotation"], some.swapaxes(0, 1), rows=len(rows))),)
-    stream = Stream(Symmetry((), **parts), second.form, found, fits)
+        fits = ((symmetry.rotation, fitted(symmetry.rotation, some.swapaxes(0, 1), rows=len(rows))),)
+    stream = Stream(symmetry, second.form, found, fits)
     if isinstance(found.matrix, Ratio):
         try:
             stream.exactly  # noqa: B018 - whether nice numbers are orthogonal is asked here
@@ -74,7 +71,7 @@ class Gathered:
     stream: Stream
     first: Checkpoint
     second: Checkpoint
-    parts: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, object] = field(default_factory=dict)
     layers: list[LayerSymmetry] = field(default_factory=list)
     why_not: str = ""
     bytes: int = 0
@@ -111,7 +108,7 @@ class Gathered:
     def as_symmetry(self, *, exact: bool) -> Symmetry | None:
         """Return all of it, if it can be applied."""
         try:
-            symmetry = replace(self.stream.symmetry, layers=tuple(self.layers), **self.parts)
+            symmetry = replace(self.stream.symmetry, layers=tuple(self.layers)).having(self.parts)
             form = apply(symmetry, self.first, exact=exact).form
         except (BadInput, TooLarge) as error:
             self._refuse(str(error))
@@ -139,13 +136,9 @@ def stream_words(stream: StreamMap, form: CheckpointForm) -> str:
             signs = int((stream.signs.floats < 0).sum())
             words += [f"{signs} signs"] if signs else []
     if stream.scale != 1:
-        words.append(f"times {_number(stream.scale)}")
+        text = str(stream.scale)
+        words.append(f"times {text if len(text) <= 20 else f'{float(stream.scale):.10g}'}")
     return ", ".join(words) or "as it is"
-
-
-def _number(number: Any) -> str:
-    text = str(number)
-    return text if len(text) <= 20 else f"{float(number):.10g}"
 
 
 def layer_words(found: LayerSymmetry, gauge: Iterable[str], *, written_out: bool) -> tuple[str, ...]:
@@ -161,20 +154,22 @@ def layer_words(found: LayerSymmetry, gauge: Iterable[str], *, written_out: bool
     return tuple(words)
 
 
-def gauge_words(parts: Mapping[str, Any], form: CheckpointForm) -> dict[str, str]:
+def gauge_words(parts: Mapping[str, Gauge], form: CheckpointForm) -> dict[str, str]:
     """Return what was done inside a layer, by the part of the symmetry that does anything."""
-    found = {}
+    found: dict[str, str] = {}
     for name, words in GAUGES.items():
         if name not in parts:
             continue
         part = parts[name]
-        if name == "heads" and (count := _moved(part)):
-            order = " ".join(map(str, part)) if form.heads <= SHOWN else f"{count} of {form.heads}"
-            found[name] = f"{words} {order}"
-        elif name == "neurons" and _moved(part):
-            found[name] = words
-        elif name not in ORDERS and (said := _numbers_words(name, part)):
-            found[name] = said
+        if name not in ORDERS:
+            said = _numbers_words(name, part)
+        elif isinstance(part, Ratio) or not (count := int((part != np.arange(len(part))).sum())):
+            said = ""
+        elif name == "heads":
+            said = f"{words} {' '.join(map(str, part)) if form.heads <= SHOWN else f'{count} of {form.heads}'}"
+        else:
+            said = words
+        found |= {name: said} if said else {}
     return found
 
 
@@ -196,12 +191,7 @@ GAUGES = {
 """Parts of a gauge in words, in the order in which they are told."""
 
 
-def _moved(order: Any) -> int:
-    """Return how many places of an order are not their own."""
-    return int((order != np.arange(len(order))).sum())
-
-
-def _numbers_words(name: str, numbers: Any) -> str:
+def _numbers_words(name: str, numbers: Gauge) -> str:
     """Return numbers of a gauge in words; none where they are identity matrices, turns `1, 0` or scales 1."""
     said = GAUGES[name]
     if not isinstance(numbers, Ratio):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.folding import Folded
-from lightning_sym.checkpoints.nice_numbers import Ratio
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.units import unit_at
 
 
-def gain_factors(old: Folded, new: Folded, stored: Callable[[str], str]) -> dict[str, Any]:
+def gain_factors(old: Folded, new: Folded, stored: Callable[[str], str]) -> dict[str, Ratio]:
     """Return what gains of queries and keys were multiplied with, as the one that tells it best says it.
 
     Args:
@@ -30,7 +29,7 @@ HEADS = ("query_norm_gain", "key_norm_gain")
 """Gains of heads."""
 
 
-def row_factors(old: Folded, new: Folded, ratio: int, stored: Callable[[str], str]) -> dict[str, Any]:
+def row_factors(old: Folded, new: Folded, ratio: int, stored: Callable[[str], str]) -> dict[str, Ratio]:
     """Return the same of gains for each row, group by group."""
     made = []
     kinds = [stored("query_row_gain")] * ratio + [stored("key_row_gain")]
@@ -44,7 +43,7 @@ def row_factors(old: Folded, new: Folded, ratio: int, stored: Callable[[str], st
     return {"row_factors": Ratio(np.stack([x.numerators for x in there]), np.stack([x.denominator for x in there]))}
 
 
-def _factors(pairs: list[tuple[Any, Any]], kinds: list[str]) -> Ratio | None:
+def _factors(pairs: list[tuple[Floats, Floats]], kinds: list[str]) -> Ratio | None:
     """Return factors of gains, a row each, the last those of keys, or `None` if a gain is 0; signs are those of all.
 
     Args:
@@ -67,7 +66,7 @@ def _factors(pairs: list[tuple[Any, Any]], kinds: list[str]) -> Ratio | None:
     return Ratio(*(np.array(each, dtype=object) for each in parts))
 
 
-def _size(old: Any, new: Any, doubts: Any) -> Fraction:
+def _size(old: Floats, new: Floats, doubts: Floats) -> Fraction:
     """Return the power of two that all gains tell up to roundings, else the ratio of two that are known well.
 
     Gains near 1 that are stored less one are known better than others, so that no ratio of others is good enough. Of

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import isfinite, prod
 from pathlib import Path
 from struct import calcsize, unpack
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ _ALIGNMENT = "general.alignment"
 class GgufFile:
     """What a GGUF file says, and where its tensors lie; lists among the values are left out."""
 
-    values: dict[str, Any]
+    values: dict[str, object]
     tensors: dict[str, StoredTensor]
 
 
@@ -95,7 +95,7 @@ def read_gguf(path: Path) -> GgufFile:
     tensors, keys = at.number("<Q"), at.number("<Q")
     if tensors > MOST_TENSORS or keys > MOST_KEYS:
         _refuse(f"it must hold at most {MOST_TENSORS:,} tensors and {MOST_KEYS:,} keys, got {tensors:,} and {keys:,}")
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for _ in range(keys):
         key = at.text()
         if key in values:
@@ -133,8 +133,8 @@ GGUF_SCALING: dict[str, dict[str, str]] = {
 
 
 def gguf_config(
-    family: ModelFamily, values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
-) -> dict[str, Any]:
+    family: ModelFamily, values: Mapping[str, object], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, object]:
     """Return the keys of a configuration that a GGUF file states.
 
     Args:
@@ -143,7 +143,7 @@ def gguf_config(
         shapes: of its tensors, by their names.
     """
     ends = family.gguf_layout.ends if family.gguf_layout else {}
-    said: dict[str, Any] = {"tie_word_embeddings": ends["unembedding"].tensor not in shapes}
+    said: dict[str, object] = {"tie_word_embeddings": ends["unembedding"].tensor not in shapes}
     if shape := shapes.get(ends["embedding"].tensor):
         said["vocab_size"] = shape[0]
     start = f"{values.get('general.architecture')}."
@@ -158,13 +158,13 @@ def gguf_config(
     return said | {family.gguf_keys.get(key, f"{start}{key}"): value for key, value in own.items()}
 
 
-def numbers_of_config(family: ModelFamily, tensors: dict[str, StoredTensor]) -> dict[str, Any]:
+def numbers_of_config(family: ModelFamily, tensors: dict[str, StoredTensor]) -> dict[str, object]:
     """Take out the tensors that belong to the configuration, by its keys.
 
     Raises:
         FileFormatError: one of them does not hold finite numbers.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key in tensors.keys() & family.gguf_keys.keys():
         numbers = tensors.pop(key).read().reshape(-1).tolist()
         if not all(map(isfinite, numbers)):
@@ -173,7 +173,9 @@ def numbers_of_config(family: ModelFamily, tensors: dict[str, StoredTensor]) -> 
     return found
 
 
-def _entry(at: _Cursor, types: dict[int, tuple[str, int, int]]) -> tuple[int, str, tuple[int, ...], Any]:
+def _entry(
+    at: _Cursor, types: dict[int, tuple[str, int, int]]
+) -> tuple[int, str, tuple[int, ...], tuple[str, int, int]]:
     name, axes = at.text(), at.number("<I")
     if axes > 4:
         _refuse(f"{shown(name)} must have at most four axes, got {axes}")
@@ -213,7 +215,7 @@ class _Cursor:
         except UnicodeDecodeError:
             return ""  # a key or a tensor that is asked for would then be missed
 
-    def value(self, kind: int) -> Any:
+    def value(self, kind: int) -> object:
         """Return a value; a float exactly, a list as an empty one: nothing that is asked for is a list."""
         if kind == _TEXT:
             return self.text()
@@ -233,11 +235,9 @@ class _Cursor:
         if kind not in _SCALARS:
             _refuse(f"values must be of a known type, got number {kind}")
         (value,) = unpack(_SCALARS[kind], self._take(calcsize(_SCALARS[kind])))
-        if isinstance(value, float):
-            if not isfinite(value):
-                _refuse(f"numbers must be finite, got {value}")
-            return Fraction(value)
-        return value
+        if isinstance(value, float) and not isfinite(value):
+            _refuse(f"numbers must be finite, got {value}")
+        return Fraction(value) if isinstance(value, float) else value
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,9 +30,9 @@ def gguf_values(
     family: ModelFamily,
     form: CheckpointForm,
     parts: frozenset[str],
-    config: Mapping[str, Any],
+    config: Mapping[str, object],
     shapes: Mapping[str, tuple[int, ...]],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the keys of a GGUF file that state what a configuration states; epsilon and base are rounded to float32.
 
     Args:
@@ -48,7 +47,7 @@ def gguf_values(
     name = family.gguf_name or family.model_type
     if form.theta is not None:
         config = {**config, "v_head_dim": form.head_width, "rotary_dim": form.turned}
-    values: dict[str, Any] = {"general.architecture": name}
+    values: dict[str, object] = {"general.architecture": name}
     values |= {f"{name}.{key}": number for key, number in scaling_values(config).items()}
     for short, key in family.gguf_keys.items():
         value = config.get(key)
@@ -69,18 +68,17 @@ def gguf_values(
     return values
 
 
-def scaling_values(config: Mapping[str, Any]) -> dict[str, Any]:
+def scaling_values(config: Mapping[str, object]) -> dict[str, object]:
     """Return the keys, without the name of the architecture, that state a scaling of rotary frequencies."""
-    stated = config.get("rope_scaling") or {}
-    kind = stated.get("rope_type")
-    if kind not in GGUF_SCALING:
+    stated = config.get("rope_scaling")
+    if not isinstance(stated, dict) or (kind := stated.get("rope_type")) not in GGUF_SCALING:
         return {}
     keys = {key: stated[name] for key, name in GGUF_SCALING[kind].items() if name in stated}
     single = {key: Fraction(float(np.float32(float(x)))) if type(x) is Fraction else x for key, x in keys.items()}
     return {"rope.scaling.type": kind, **single}
 
 
-def write_gguf(path: Path, values: Mapping[str, Any], tensors: Sequence[WrittenTensor], numbers: Numbers) -> None:
+def write_gguf(path: Path, values: Mapping[str, object], tensors: Sequence[WrittenTensor], numbers: Numbers) -> None:
     """Write one file.
 
     Args:

@@ -19,7 +19,6 @@ import numpy as np
 from lightning_sym.checkpoints.coded import are_equal, slices
 from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, entry_of, form_residual, number_type, unit_at
@@ -69,18 +68,6 @@ def reach_of(sides: tuple[Checkpoint, Checkpoint], piece: str) -> Array | None:
         if isinstance(side, StoredCheckpoint) and (found := side.reach(piece)) is not None:
             return found
     return None
-
-
-def units_with(reach: Array | None, units: Floats, rows: slice, stored: str) -> Floats:
-    """Return the units of some rows, no finer than those of the summands: programs round each to the stored type.
-
-    Args:
-        reach: as of `reach_of`.
-        units: those of the entries themselves.
-        rows: which rows.
-        stored: the type.
-    """
-    return units if reach is None else np.maximum(units, unit_at(reach[rows], stored))
 
 
 MEANINGLESS = frozenset(("family", "context"))
@@ -174,7 +161,8 @@ def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterato
             for some in slices(new[name]):
                 before, after = (np.asarray(array[name][some]) for array in (old, new))
                 left = Measuring().less(measured(after, stored), measured(before, stored))
-                units = units_with(reach, left.units, some, stored)
+                # no finer than those of the summands: programs round each to the stored type
+                units = left.units if reach is None else np.maximum(left.units, unit_at(reach[some], stored))
                 worst.add(left.value, units, after, some.start, np.asarray(before != after))
             plain = worst.residual(piece, second.called(piece), stored, second.form, exact=True)
             yield piece, quantised_residual((first, second), piece, (old[name], new[name]), plain)

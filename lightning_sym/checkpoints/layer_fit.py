@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import whole
+from lightning_sym.checkpoints.fits import RealOrComplex
 from lightning_sym.checkpoints.folding import Folded
-from lightning_sym.checkpoints.found_symmetry import ORDERS, gauge_words
+from lightning_sym.checkpoints.found_symmetry import ORDERS, Gauge, gauge_words
 from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of
 from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_heads, match_neurons
@@ -36,6 +37,10 @@ def _is_one_number(name: str, numbers: Floats) -> bool:
     return bool((numbers == first * (np.eye(numbers.shape[-1]) if wanted is None else wanted)).all())
 
 
+Four = tuple[Floats, Floats, Floats, Floats]
+"""Old and new rows of a map, and of another one that shares their space."""
+
+
 class Sides(NamedTuple):
     """Which of two maps that share a space tell its basis: values, queries and `up`; outputs, keys and `down`."""
 
@@ -47,7 +52,7 @@ class Sides(NamedTuple):
         """Those maps."""
         return frozenset(("value", "query", "up") * self.first + ("output", "key", "down") * self.second)
 
-    def of(self, old: Any, new: Any, other: Any, new_other: Any) -> tuple[Any, Any, Any, Any]:
+    def of(self, old: Floats, new: Floats, other: Floats, new_other: Floats) -> Four:
         """Return rows of both maps in the space, old and new ones, without columns where they are not asked."""
         one, two = (slice(None if asked else 0) for asked in self)
         return old[:, one], new[:, one], other[:, two], new_other[:, two]
@@ -101,10 +106,15 @@ def fitted(
     pairs = (first, stream), (second, None)
     sides = [FoldedParts(whole(block, form, form.groups), form, cuts, there) for block, there in pairs]
     found = fit_gauge(sides[0], sides[1], form, stored, rounds, about, by)
-    words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
+    singular = {  # as far as floats see
+        name
+        for name in ("values", "queries")
+        if name in found and any(fits.inverse_of(matrix) is None for matrix in value_of(found[name]))
+    }
+    words = gauge_words({name: part for name, part in found.items() if name not in singular}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
-    return Guess(LayerSymmetry(**parts), inexact, words)
+    return Guess(LayerSymmetry().having(parts), inexact, words)
 
 
 def bare(block: Block) -> Block:
@@ -112,19 +122,14 @@ def bare(block: Block) -> Block:
     gains = {
         name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
     }
-    none: dict[str, Any] = {f"{half.norm}_bias": None for half in HALVES.values()}
-    return replace(block, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}, **none)
-
-
-def _invertible(name: str, numbers: Any) -> bool:
-    """Return whether floats see an inverse of every matrix; scales and turns are no zeros."""
-    return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in value_of(numbers))
+    none = {f"{half.norm}_bias": None for half in HALVES.values()}
+    return block.having({**none, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}})
 
 
 def fit_gauge(
     first: FoldedParts, second: FoldedParts, form: CheckpointForm, stored: Callable[[str], str],
     rounds: int = fits.ROUNDS, about: int = fits.ABOUT, by: Sides = BOTH,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Gauge]:  # fmt: skip
     """Return the gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
 
     Args:
@@ -137,22 +142,21 @@ def fit_gauge(
     """
     _, heads = match_heads(first.heads, second.heads, form, form.groups)
     neurons = match_neurons(first, second, scaled=form.scales_neurons, experts=form.experts or 1)
-    orders: dict[str, Any] = {"heads": heads, "neurons": neurons}
-    places = orders_of(LayerSymmetry(**orders), form)
-    found: dict[str, list[Any]] = {}
+    places = orders_of(LayerSymmetry(heads=heads, neurons=neurons), form)
+    found: dict[str, list[Floats | Ratio]] = {}
     for cut in second.cuts:
         parts = (first.part(cut, places), second.part(cut))
         for name, numbers in _fitted_part(*parts, cut, form, stored, rounds, about, by).items():
             found.setdefault(name, []).append(numbers)
-    return orders | {name: joined_numbers(parts) for name, parts in found.items()}
+    return {"heads": heads, "neurons": neurons, **{name: joined_numbers(parts) for name, parts in found.items()}}
 
 
 def _fitted_part(
     old: Folded, new: Folded, cut: Cut, form: CheckpointForm, stored: Callable[[str], str], rounds: int, about: int,
     by: Sides,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Floats | Ratio]:  # fmt: skip
     """Return the numbers of the gauge of a part of a layer, heads and neurons of both in one order."""
-    parts: dict[str, Any] = {}
+    parts: dict[str, Floats | Ratio] = {}
     if cut.groups is not None:
         some, ratio = cut.form(form), form.heads // form.groups
         weights = tuple(_equation_weight(x) for x in (new.value, new.output))
@@ -172,7 +176,7 @@ def _fitted_part(
     return parts | ({"ups": _ups(old, new, form, about, by)} if form.scales_neurons and cut.neurons is not None else {})
 
 
-def _signs_behind(old: Folded, new: Folded) -> dict[str, Any]:
+def _signs_behind(old: Folded, new: Folded) -> dict[str, Ratio]:
     """Return the signs that gains of norms behind both halves changed, as old gains stand at the new places."""
     found = {}
     for name in ("behind1", "behind2"):
@@ -188,7 +192,9 @@ def _equation_weight(array: Floats) -> float:
     return 1 / mean if mean > 0 else 1.0
 
 
-def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, about: int, by: Sides) -> dict[str, Any]:
+def _query_key(
+    old: Folded, new: Folded, form: CheckpointForm, rounds: int, about: int, by: Sides
+) -> dict[str, Floats | Ratio]:
     """Return what was done to queries and keys, matrices or turns."""
     groups = form.groups
     ratio = form.heads // groups
@@ -208,7 +214,11 @@ def _query_key(old: Folded, new: Folded, form: CheckpointForm, rounds: int, abou
     return free | ({"turns": _row_numbers(turned, weight, about)} if turned else {})
 
 
-def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, float], about: int) -> Any:
+def _row_numbers(
+    groups: Sequence[tuple[RealOrComplex, RealOrComplex, RealOrComplex, RealOrComplex]],
+    weight: tuple[float, float],
+    about: int,
+) -> Floats | Ratio:
     """Return a number for each row of each group, `(G, n)`, of complex rows pairs `(G, n, 2)`: nice ones if possible.
 
     Args:
@@ -220,8 +230,8 @@ def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, f
     shape = (len(groups), -1, 2) if turned else (len(groups), -1)
     both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in groups]
 
-    def made(z: Any) -> Floats:
-        return _without_noise(np.stack([z.real, z.imag], axis=-1)) if turned else z
+    def made(z: RealOrComplex) -> Floats:
+        return _without_noise(np.stack([z.real, z.imag], axis=-1)) if turned else z.real
 
     def fitted_best() -> Floats:
         return made(np.stack([fits.row_factors(*group, weight) for group in groups]))
@@ -229,7 +239,7 @@ def _row_numbers(groups: list[tuple[Any, Any, Any, Any]], weight: tuple[float, f
     def counted() -> Floats:
         return made(np.stack([fits.common_ratio(*each) for each in both]))
 
-    def stored() -> tuple[Any, Any] | None:
+    def stored() -> tuple[Ratio, Ratio] | None:
         found = stored_ratios(*(np.concatenate(side) for side in zip(*both, strict=True)))
         return None if found is None else (found[0].reshape(*shape), found[1].reshape(*shape))
 
@@ -256,14 +266,14 @@ def _without_noise(turns: Floats) -> Floats:
     return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
-def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int, by: Sides) -> Any:
+def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int, by: Sides) -> Floats | Ratio:
     """Return the scale of each neuron; without a gate it is positive."""
     weight = (_equation_weight(new.up), _equation_weight(new.down))
     found = _row_numbers([by.of(old.up, new.up, old.down.T, new.down.T)], weight, about).reshape(-1)
     return found if form.has_gate or (value_of(found) > 0).all() else np.ones(len(old.up))
 
 
-def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> Any:
+def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> Floats | Ratio:
     """Return matrices of all groups: as nice numbers if all are, and their inverses."""
     if all(g is not None and h is not None for _, g, h in made):
         return joined_numbers(g.reshape(1, *g.numerators.shape) for _, g, _ in made if g is not None)

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.configurations import IDLE, alive, whole
+from lightning_sym.checkpoints.configurations import IDLE, Flags, alive, whole
 from lightning_sym.checkpoints.found_symmetry import UNREAD, layer_words
 from lightning_sym.checkpoints.identity import called_by, stored_type
 from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, off_at_best
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
-from lightning_sym.checkpoints.symmetry import LayerSymmetry
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Part
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import Residual
 from lightning_sym.checkpoints.walk import Stream
@@ -107,10 +106,10 @@ class LayerWork:
         return told
 
 
-def _with_idle(given: LayerSymmetry, raw: tuple[Block, Block], kept: Any) -> tuple[LayerSymmetry, int]:
+def _with_idle(given: LayerSymmetry, raw: tuple[Block, Block], kept: list[Flags]) -> tuple[LayerSymmetry, int]:
     """Return the symmetry of a layer with idle neurons, which have the numbers of the second; and their bytes."""
     old, new = kept
-    parts: dict[str, Any] = {}
+    parts: dict[str, Part] = {}
     if not (old.all() and new.all()):
         parts["neurons"] = np.full(len(new), -1)
         if old.any() and new.any():
@@ -124,7 +123,7 @@ def _with_idle(given: LayerSymmetry, raw: tuple[Block, Block], kept: Any) -> tup
             if (array := getattr(raw[1], name)) is not None:
                 numbers = array[:, ~new] if name == "down" else array[~new]
                 parts |= {f"idle_{name}": numbers} if numbers.any() else {}
-    return replace(given, **parts), sum(array.nbytes for name, array in parts.items() if name.startswith("idle"))
+    return given.having(parts), sum(array.nbytes for name, array in parts.items() if name.startswith("idle"))
 
 
 def _why_not(layer: int, found: LayerFound, raw: tuple[Block, Block]) -> str:
@@ -143,7 +142,7 @@ def layer_found(
     stream: Stream,
     stored: Callable[[str], str],
     units: float,
-) -> tuple[LayerFound, list[Any], list[int]]:
+) -> tuple[LayerFound, list[Flags], list[int]]:
     """Return a layer of both compared, keys and values written out, neurons that do nothing left out.
 
     Where more neurons do something in one of them, its last ones are left out too.
@@ -177,22 +176,21 @@ def layer_off(
 
 def _alike(
     blocks: tuple[Block, Block], forms: tuple[CheckpointForm, CheckpointForm]
-) -> tuple[Block, Block, CheckpointForm, list[Any], list[int]]:
+) -> tuple[Block, Block, CheckpointForm, list[Flags], list[int]]:
     """Return the layer of both with equally many groups and neurons, its form, and what is said of neurons."""
     kept = [alive(block) for block in blocks]
     counts = [int(each.sum()) for each in kept]
     for each in kept:
         each[np.flatnonzero(each)[min(counts) :]] = False
     groups = max(form.groups for form in forms)
-    lacking: dict[str, Any] = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
+    lacking = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
     pair = (whole(b, form, groups, k) for b, form, k in zip(blocks, forms, kept, strict=True))
-    first, second = (_as_read(replace(block, **lacking), raw) for block, raw in zip(pair, blocks, strict=True))
+    lacks = (block.having(lacking) for block in pair)
+    first, second = (  # with what nobody here knows how to move as it was read
+        block.having({name: array for name, array in raw.present() if getattr(block, name) is None})
+        for block, raw in zip(lacks, blocks, strict=True)
+    )
     return first, second, replace(forms[1], inner=len(second.up), groups=groups), kept, counts
-
-
-def _as_read(block: Block, raw: Block) -> Block:
-    """Return a layer with what nobody here knows how to move as it was read."""
-    return replace(block, **{name: array for name, array in raw.present() if getattr(block, name) is None})
 
 
 BIASES = tuple(each.name for each in fields(Block) if each.name.endswith("_bias"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from lightning_sym.checkpoints.config import UNGATED, Config, refuse
 from lightning_sym.checkpoints.layout import Biases
@@ -39,7 +38,7 @@ class LayerNormFamily:
     activation: tuple[str, str]
     tied: bool
     more: Callable[[Config, CheckpointForm], tuple[CheckpointForm, Biases]]
-    stated: Callable[[CheckpointForm, Biases], dict[str, Any]]
+    stated: Callable[[CheckpointForm, Biases], dict[str, object]]
 
     def read(self, config: Config) -> tuple[CheckpointForm, Biases]:
         """Return the form that a configuration states, and which maps and norms have a bias.
@@ -69,12 +68,12 @@ class LayerNormFamily:
             epsilon=epsilon,
             theta=None,
             activation=activation,
-            tied=config.flag("tie_word_embeddings", self.tied),
+            tied=config.flag("tie_word_embeddings", default=self.tied),
             gated=False if activation == "silu" else None,
         )
         return self.more(config, form)
 
-    def write(self, form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+    def write(self, form: CheckpointForm, biases: Biases) -> dict[str, object]:
         """Return the configuration that states both.
 
         Raises:
@@ -125,10 +124,10 @@ def _neox(config: Config, form: CheckpointForm) -> tuple[CheckpointForm, Biases]
     config.require("rotary_dim", turned)  # a GGUF file states it so
     for key in ("classifier_dropout", "hidden_dropout", "is_decoder"):
         config.get(key)
-    parallel = config.flag("use_parallel_residual", True)
+    parallel = config.flag("use_parallel_residual", default=True)
     width = None if turned == form.head_width else turned
     form = replace(form, theta=theta, rotary_width=width, parallel=parallel or None)
-    return form, (AFFINE if config.flag("attention_bias", True) else MLP) | NORMS
+    return form, (AFFINE if config.flag("attention_bias", default=True) else MLP) | NORMS
 
 
 def rotary_share(turned: int, width: int) -> Fraction:
@@ -144,7 +143,7 @@ def rotary_share(turned: int, width: int) -> Fraction:
     return share
 
 
-def _neox_stated(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+def _neox_stated(form: CheckpointForm, biases: Biases) -> dict[str, object]:
     return {
         "rotary_emb_base": form.theta,
         "rotary_pct": rotary_share(form.turned, form.head_width),

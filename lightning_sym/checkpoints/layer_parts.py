@@ -8,23 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import lcm
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.bases import Places, sets_in_order
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.nice_numbers import Ratio
+from lightning_sym.checkpoints.coded import along
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
-from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.checkpoints.understood import P, Walker, block_of
 
 PART = 2**22
 """Numbers of a layer that are compared at a time, or those of one group of heads, where these are more."""
 
 LETTERS = {"H": "heads", "G": "groups", "m": "neurons", "E": "experts"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
+
+
+def letter_space(name: str) -> str | None:
+    """Return the space of the first size of a part of a symmetry, if that is cut."""
+    return LETTERS.get((*KINDS[name].shape, "")[0])
 
 
 def cut_along(name: str) -> tuple[str, int] | None:
@@ -83,35 +90,37 @@ class Cut:
         kind = cut_along(name)
         return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
 
-    def of(self, block: Any, form: CheckpointForm, orders: dict[str, Places] | None = None) -> Any:
+    def of(self, block: P, form: CheckpointForm, orders: dict[str, Places] | None = None) -> P:
         """Return the part of a layer whose heads and neurons stand in another order."""
-        there, found = self.places(form), dict.fromkeys(vars(block))
-        for name, array in vars(block).items():
+        there, found = self.places(form), dict[str, Array]()
+        for name, array in block.present():
             kind = cut_along(name)
-            if array is None or (kind is not None and kind[0] not in there):
+            if kind is not None and kind[0] not in there:
                 continue
             if kind is None:  # a bias of what is written is nowhere without its map
                 lonely = name in LAYER and LAYER[name].added_to in LAYER and not self.has(LAYER[name].added_to)
-                found[name] = None if lonely or (name not in LAYER and not self.first) else array
+                if not lonely and (name in LAYER or self.first):
+                    found[name] = array
                 continue
-            some: Any = there[kind[0]]
+            some: slice | Places = there[kind[0]]
             if orders and kind[0] in orders:
                 some = orders[kind[0]][some]
             elif some == slice(0, array.shape[kind[1]]):
                 found[name] = array
                 continue
-            found[name] = array[(*(slice(None),) * kind[1], some)]
-        return type(block)(**found)
+            found[name] = array[along(kind[1], some)]
+        return block.of(found)
 
     def inner(self, symmetry: LayerSymmetry, form: CheckpointForm) -> LayerSymmetry:
         """Return what is done to the part behind all orders."""
-        there, parts = self.places(form), dict[str, Any](heads=None, neurons=None)
+        there, parts = self.places(form), dict[str, object](heads=None, neurons=None)
         for name, array in symmetry.named():
-            if name not in parts and (kind := LETTERS.get((*KINDS[name].shape, "")[0])) is not None:
+            kind = letter_space(name)
+            if name not in parts and kind is not None and not isinstance(array, Fraction | float):
                 some = there.get(kind)
                 whole = some == slice(0, len(array))
                 parts[name] = None if some is None else array if whole else np.asarray(array)[some]
-        return replace(symmetry, **parts)
+        return symmetry.having(parts)
 
 
 def orders_of(symmetry: LayerSymmetry, form: CheckpointForm) -> dict[str, Places]:
@@ -191,18 +200,18 @@ def joined(name: str, parts: list[Any]) -> Any:
     return np.concatenate(parts, axis=0 if kind is None else kind[1])
 
 
-def joined_numbers(parts: Iterable[Any]) -> Any:
+def joined_numbers(parts: Iterable[Floats | Ratio]) -> Floats | Ratio:
     """Return numbers of a gauge, of its parts: a `Ratio` if all of them are."""
     numbers = list(parts)
     if len(numbers) == 1:
         return numbers[0]
-    if not all(isinstance(each, Ratio) for each in numbers):
+    nice = [each for each in numbers if isinstance(each, Ratio)]
+    if len(nice) < len(numbers):
         return np.concatenate([each.floats if isinstance(each, Ratio) else each for each in numbers])
-    top = [each.numerators for each in numbers]
-    if all(np.ndim(each.denominator) == 0 for each in numbers):
-        common = lcm(*(int(each.denominator) for each in numbers))
-        wide = [each.numerators * (common // int(each.denominator)) for each in numbers]
+    if all(np.ndim(each.denominator) == 0 for each in nice):
+        common = lcm(*(int(each.denominator) for each in nice))
+        wide = [each.numerators * (common // int(each.denominator)) for each in nice]
         if common < 2**52 and max(np.abs(each).max(initial=0) for each in wide) < 2**52:
             return Ratio(np.concatenate(wide), common)
-    low = [np.broadcast_to(each.denominator, np.shape(each.numerators)) for each in numbers]
-    return Ratio(np.concatenate(top), np.concatenate(low))
+    low = [np.broadcast_to(each.denominator, np.shape(each.numerators)) for each in nice]
+    return Ratio(np.concatenate([each.numerators for each in nice]), np.concatenate(low))

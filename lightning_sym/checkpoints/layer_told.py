@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.layer_parts import LETTERS, Cut
+from lightning_sym.checkpoints.layer_parts import Cut, letter_space
 from lightning_sym.checkpoints.measured import Measured, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
-from lightning_sym.checkpoints.symmetry import KINDS
 from lightning_sym.checkpoints.units import Worst
 from lightning_sym.checkpoints.walk import READERS, Settled, differing, look_at
 
@@ -61,7 +60,7 @@ class LayerTold:
         measured: Settled | None = None
         self.unread = self.unread or settled.unread
         for name, part in settled.parts.items():
-            if _told_by(cut, name):
+            if cut.has_kind(letter_space(name)):
                 self._numbers.setdefault(name, []).append(value_of(part) if isinstance(part, Measured) else part)
         entries = dict(vars(cut.of(second, form)))
         for name, left in settled.left.items():
@@ -71,7 +70,7 @@ class LayerTold:
             where = cut.start(name, form)
             if units is None:
                 look_at(worst, left, None, entries.get(name), *where)
-                if not _is_one(cut, form):
+                if cut.form(form) != form or not cut.first:  # no layer that is one part
                     self._count(name, left)
             elif np.asarray(left != 0, dtype=bool).any():
                 measured = measured or units()
@@ -104,13 +103,3 @@ class LayerTold:
         """Yield the parts of the symmetry that were read off, by name."""
         for name, parts in self._numbers.items():
             yield name, parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _is_one(cut: Cut, form: CheckpointForm) -> bool:
-    """Return whether a part is the whole layer."""
-    return cut.form(form) == form and cut.first
-
-
-def _told_by(cut: Cut, name: str) -> bool:
-    """Return whether a part of a symmetry that is read off belongs to this part of a layer."""
-    return cut.has_kind(LETTERS.get((*KINDS[name].shape, "")[0]))

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.model import Array, CheckpointForm
+from lightning_sym.checkpoints.model import Array, CheckpointForm, N
 from lightning_sym.checkpoints.pieces import CheckpointPiece, CheckpointTable, table
 from lightning_sym.errors import BadInput
 
@@ -54,6 +54,11 @@ class Layout:
 
     ends: Mapping[str, Place]
     block: Mapping[str, Place]
+
+    def changed(self, change: Callable[[str, Place], Place]) -> Layout:
+        """Return the layout with a change made to each place, which is told its piece."""
+        parts = ({name: change(name, at) for name, at in each.items()} for each in (self.ends, self.block))
+        return Layout(*parts)
 
     def places(self, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Place]:
         """Return the place of each piece of a network, by names such as `embedding` and `3.query`.
@@ -101,20 +106,16 @@ class ModelFamily:
 
     model_type: str
     read: Callable[[Config], tuple[CheckpointForm, Biases]]
-    write: Callable[[CheckpointForm, Biases], dict[str, Any]]
+    write: Callable[[CheckpointForm, Biases], dict[str, object]]
     layout: Layout
     biases: Biases = frozenset()
     prefix: str = ""
     ignored: re.Pattern[str] | None = None
     gguf_keys: Mapping[str, str] = field(default_factory=dict)
-    gguf_implied: Mapping[str, Any] = field(default_factory=dict)
+    gguf_implied: Mapping[str, object] = field(default_factory=dict)
     gguf_layout: Layout | None = None
     gguf_name: str = ""
     also: frozenset[str] = frozenset()
-
-    def ignores(self, tensor: str) -> bool:
-        """Return whether a tensor beyond the layout says nothing about the function."""
-        return self.ignored is not None and self.ignored.fullmatch(tensor) is not None
 
     def parts(self, form: CheckpointForm, biases: Biases) -> frozenset[str]:
         """Return the pieces of a layer: all but biases that are not there, and gates where there are none."""
@@ -134,7 +135,7 @@ def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) ->
     return shape[::-1] if place.turned else shape
 
 
-def by_experts(piece: CheckpointPiece, matrix: Array, experts: int) -> Array:
+def by_experts(piece: CheckpointPiece, matrix: npt.NDArray[N], experts: int) -> npt.NDArray[N]:
     """Return the matrices of all experts, `(E, out, in)`, of the one of all their neurons.
 
     Example:
@@ -204,7 +205,7 @@ def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tens
     return plus_number(array, place.less)
 
 
-def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> Array:
+def join(pieces: CheckpointTable, arrays: Mapping[str, npt.NDArray[N]], place: Place) -> npt.NDArray[N]:
     """Return the tensor that holds these pieces, in this order, each less what its place says.
 
     Raises:

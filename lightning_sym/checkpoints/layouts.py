@@ -57,17 +57,11 @@ class LayoutRow:
         return found
 
 
-def _renamed(layout: Layout, change: Callable[[str, Place], Place]) -> Layout:
-    """Return the layout with a change made to each place."""
-    parts = ({piece: change(piece, place) for piece, place in each.items()} for each in (layout.ends, layout.block))
-    return Layout(*parts)
-
-
 def _own(family: ModelFamily) -> tuple[Layout, ...]:
     """Return the names in folders, and without the prefix that may be left out."""
     if not family.prefix:
         return (family.layout,)
-    bare = _renamed(family.layout, lambda _, at: replace(at, tensor=at.tensor.removeprefix(family.prefix)))
+    bare = family.layout.changed(lambda _, at: replace(at, tensor=at.tensor.removeprefix(family.prefix)))
     return family.layout, bare
 
 
@@ -91,7 +85,7 @@ def _fused(*names: Names, by_group: bool) -> Callable[[ModelFamily], tuple[Layou
 
             return changed
 
-        found = tuple(_renamed(family.layout, change(fused)) for fused in names)
+        found = tuple(family.layout.changed(change(fused)) for fused in names)
         return tuple(layout for layout in found if layout != family.layout)
 
     return spellings
@@ -183,7 +177,7 @@ def _mlx(family: ModelFamily) -> tuple[Layout, ...]:
             tensor = "model." + tensor.removeprefix(family.prefix)
         return replace(place, tensor=tensor, turned=False)
 
-    return (_renamed(family.layout, changed),) if "mlx" in family.also else ()
+    return (family.layout.changed(changed),) if "mlx" in family.also else ()
 
 
 _ROWS = (

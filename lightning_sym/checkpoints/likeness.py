@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ NEAR = 0.3
 """A part is found where one is as near; others are some four times as far."""
 
 MAPS = tuple(name for name, piece in LAYER.items() if piece.columns and piece.place("experts") != 0)
-NOTHING: Any = dict.fromkeys(each.name for each in fields(Block))
+NAMES = frozenset(each.name for each in fields(Block))
 VARIANTS = (True, False)
 """With the gains of norms in what reads them, and without."""
 
@@ -47,11 +46,11 @@ class Likeness:
 
     def __init__(self, forms: tuple[CheckpointForm, CheckpointForm], stream: StreamMap) -> None:
         self.sides = tuple(zip(forms, (stream, None), strict=True))
-        self._kept: dict[Any, tuple[Any, Any]] = {}
+        self._kept: dict[tuple[object, ...], tuple[Arrays, Floats]] = {}
 
     def of(self, first: Arrays, second: Arrays) -> tuple[dict[str, float], ...]:
         """Return by map which share of its parts is found in the other's, with gains folded and without."""
-        pairs = [(self._traits(0, first, folded), self._traits(1, second, folded)) for folded in VARIANTS]
+        pairs = [(self._traits(0, first, folded=by), self._traits(1, second, folded=by)) for by in VARIANTS]
         return tuple(
             {name: _share(one[name], other[name]) for name in one.keys() & other.keys()} for one, other in pairs
         )
@@ -62,11 +61,11 @@ class Likeness:
         if any(sum(new.values()) > sum(old.values()) + MORE for old, new in pairs):
             return True
         sides = [(side, before[side], after[side]) for side in (0, 1)]
-        seen = [[self._traits(side, arrays, True) for arrays in pair] for side, *pair in sides]
+        seen = [[self._traits(side, arrays, folded=True) for arrays in pair] for side, *pair in sides]
         return all(np.allclose(old[name], new[name], atol=NEAR / 10) for old, new in seen for name in old)
 
-    def _traits(self, side: int, arrays: Arrays, folded: bool) -> dict[str, Floats]:
-        if not arrays.keys() <= NOTHING.keys():  # nothing is said of maps beside a piece that is not known here
+    def _traits(self, side: int, arrays: Arrays, *, folded: bool) -> dict[str, Floats]:
+        if not arrays.keys() <= NAMES:  # nothing is said of maps beside a piece that is not known here
             return {}
         gains = {name: array for name, array in arrays.items() if name.endswith("gain")} if folded else {}
         found = {}
@@ -90,15 +89,11 @@ def alike_maps(first: Block, second: Block, form: CheckpointForm, stream: Stream
 @np.errstate(all="ignore")
 def _traits(there: Arrays, name: str, form: CheckpointForm, stream: StreamMap | None) -> Floats:
     """Return a few numbers of each part of a map, `(parts, VECTORS)`."""
-    made = getattr(fold(Block(**{**NOTHING, **{key: np.asarray(array) for key, array in there.items()}})), name)
+    made = getattr(fold(Block.of({key: np.asarray(array) for key, array in there.items()})), name)
     folded = seen(Folded(**{name: made}), form)
     array = getattr(folded if stream is None else carried(folded, form, stream), name)
     rows = array if LAYER[name].place("stream") == array.ndim - 1 else array.swapaxes(-1, -2)
-    return np.concatenate([*_looked(rows, form.turned if "query-key" in _kinds(name) else 0)])
-
-
-def _kinds(name: str) -> list[str]:
-    return [axis.space.kind for axis in LAYER[name].axes]
+    return np.concatenate([*_looked(rows, 0 if LAYER[name].place("query-key") is None else form.turned)])
 
 
 def _looked(rows: Floats, turned: int) -> Iterator[Floats]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -192,7 +191,9 @@ def compare_logits(
     bound, least, where, pair = Fraction(0), Fraction(0), (0, 0), None
     with precision(max(bits, more)):
         for (start, a), (_, b) in zip(_unembedded(first, x), _unembedded(second, y), strict=True):
-            bound = max(bound, _known(a.farthest(b)))
+            if (distance := a.farthest(b)) is None:
+                raise TooLarge("logits must be finite balls to be compared")
+            bound = max(bound, distance)
             found = a.clearest(b)
             if found is not None and found[0] > least:
                 least, (row, column) = found
@@ -203,12 +204,6 @@ def compare_logits(
     token, column = where
     left, right = (_short(ball, least) for ball in pair if ball is not None)
     return LogitComparison(read, rounded_up(bound), Apart(_until(read, column), token, left, right))
-
-
-def _known(distance: Fraction | None) -> Fraction:
-    if distance is None:
-        raise TooLarge("logits must be finite balls to be compared")
-    return distance
 
 
 def _until(prompts: Sequence[tuple[int, ...]], column: int) -> tuple[int, ...]:
@@ -273,7 +268,7 @@ def _stream(
     form = checkpoint.form
     columns = sum(map(len, prompts))
 
-    def told(layer: int, x: Any) -> None:
+    def told(layer: int, x: BallMatrix) -> None:
         accuracy = x.accuracy()
         if accuracy is None or accuracy < 0:
             raise _TooWide
@@ -285,7 +280,7 @@ def _stream(
         require_memory(_memory(checkpoint, columns, bits) + kept, memory, f"logits of {columns:,} tokens")
         with precision(bits):
             try:
-                x: BallMatrix = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
+                x = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
             except (_TooWide, Unordered):
                 x = BallMatrix.of([[1]])
             else:

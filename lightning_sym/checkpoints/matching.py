@@ -137,15 +137,12 @@ def match_heads(first: HeadParts, second: HeadParts, form: CheckpointForm, group
 
 def _distance(first: HeadParts, second: HeadParts, ratio: int, turned: int) -> Floats:
     """Return squares of distances between heads of one and of the other, over the sum of squares; of both kinds."""
-    inner = (lambda x, y: _value_products(x, y, ratio)), (lambda x, y: _score_products(x, y, ratio, turned))
+    inner: list[Callable[[Folded, Folded], Floats]] = [
+        lambda x, y: _value_products(x, y, ratio), lambda x, y: _score_products(x, y, ratio, turned)
+    ]  # fmt: skip
     squares = [(_squares(of, first, ratio), _squares(of, second, ratio)) for of in inner]
-    products = [np.concatenate([_beside(of, x, second) for x in first()]) for of in inner]
+    products = [np.concatenate([np.concatenate([of(x, y) for y in second()], axis=1) for x in first()]) for of in inner]
     return np.asarray(sum(_relative(one, two, each) for (one, two), each in zip(squares, products, strict=True)))
-
-
-def _beside(inner: Callable[[Folded, Folded], Floats], x: Folded, parts: HeadParts) -> Floats:
-    """Return the inner products of some heads with all heads of a layer."""
-    return np.concatenate([inner(x, y) for y in parts()], axis=1)
 
 
 def _squares(inner: Callable[[Folded, Folded], Floats], parts: HeadParts, ratio: int) -> Floats:
@@ -194,7 +191,7 @@ def _score_products(first: Folded, second: Folded, ratio: int, turned: int) -> F
     return np.asarray(found)
 
 
-def as_complex(rows: Floats) -> npt.NDArray[np.complex128]:
+def as_complex(rows: npt.NDArray[np.floating]) -> npt.NDArray[np.complexfloating]:
     """Return rows `(n, a, k)` as `(n, a/2, k)`: row `j` and row `j + a/2` belong to one frequency."""
     half = rows.shape[1] // 2
     return np.asarray(rows[:, :half] + 1j * rows[:, half:])

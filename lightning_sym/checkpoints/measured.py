@@ -6,15 +6,16 @@ numbers add up like the root of the sum of their squares; that root is the unit 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_arrays import Rounded
-from lightning_sym.checkpoints.model import Pieces
+from lightning_sym.checkpoints.exact_arrays import Numbers, Rounded
+from lightning_sym.checkpoints.model import Index, Pieces
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.units import unit_at
 
@@ -54,14 +55,17 @@ class _ArrayParts:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    def __array__(self, *_: object, **__: object) -> Floats:
         raise TypeError("measured numbers must not be taken for floats, which have no units")
 
-    def __array_function__(self, function: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., object], _: object, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> object:
         """Return a function that moves or joins entries, done to every part; where the shape is asked for, to one."""
         if function in (np.shape, np.ndim, np.size):
             return function(self.value)
-        return type(self)(*(function(*_parts(args, each.name), **kwargs) for each in fields(self)))  # type: ignore[arg-type]
+        parts = ([_parts(each, part.name) for each in args] for part in fields(self))  # type: ignore[arg-type]
+        return type(self)(*(function(*each, **kwargs) for each in parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +86,12 @@ class Measured(_ArrayParts):
         """The unit of each entry."""
         return np.asarray(np.sqrt(self.square))
 
-    def beyond(self, limit: float) -> Any:
+    def beyond(self, limit: float) -> npt.NDArray[np.bool_]:
         """Return which entries are off 0 by more units, or by what is no number."""
         fine = (np.abs(self.value) <= limit * self.units) & np.isfinite(self.square)
-        return ~fine & (self.value != 0)
+        return np.asarray(~fine & (self.value != 0))
 
-    def __getitem__(self, index: Any) -> Measured:
+    def __getitem__(self, index: Index) -> Measured:
         return Measured(self.value[index], self.square[index])
 
     def __neg__(self) -> Measured:
@@ -153,11 +157,11 @@ class Fitted(_ArrayParts):
         """Return the matrices transposed: what they are multiplied with from the one side, they were from the other."""
         return replace(self, value=self.value.swapaxes(first, second))
 
-    def of_columns(self, array: Any) -> Floats:
+    def of_columns(self, array: object) -> Floats:
         """Return squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
         return self.doubt.squares_off(value_of(array).swapaxes(-1, -2)).swapaxes(-1, -2)
 
-    def of_rows(self, array: Any) -> Floats:
+    def of_rows(self, array: object) -> Floats:
         """Return the same for rows, `(..., n, a)`, from the other side."""
         return self.doubt.squares_off(value_of(array))
 
@@ -208,7 +212,7 @@ class _Side:
         )
 
 
-def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, rows: int = 0) -> Fitted:
+def fitted(matrices: object, readers: Measured, writers: Measured | None = None, rows: int = 0) -> Fitted:
     """Return matrices `g`, `(..., a, a)`, with `g` times readers, `(..., a, k)`, writers, `(..., l, a)`, times `g^-1`.
 
     Both sides were rounded, so that squares of the units of what is made count twice.
@@ -228,14 +232,14 @@ def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, ro
     return Fitted(value, sides[0].doubt(sides[-1], share), sides[-1].doubt(sides[0], share))
 
 
-def _parts(arguments: Any, name: str) -> Any:
-    """Return the arguments of a function with one part of each measured array in its place."""
+def _parts(arguments: object, name: str) -> object:
+    """Return an argument of a function with one part of each measured array in its place."""
     if isinstance(arguments, tuple | list):
         return type(arguments)(_parts(each, name) for each in arguments)
     return getattr(arguments, name) if isinstance(arguments, _ArrayParts) else arguments
 
 
-def measured(array: Any, stored: str) -> Measured:
+def measured(array: object, stored: str) -> Measured:
     """Return a stored array, each entry off by about a unit of this type at its own size."""
     value = np.asarray(array, dtype=np.float64)
     return Measured(value, np.square(unit_at(value, stored)))
@@ -247,15 +251,15 @@ def measured_pieces(pieces: Any, stored: Callable[[str], str]) -> Any:
     return replace(pieces, **{name: measured(array, stored(name)) for name, array in found.present()})
 
 
-def value_of(array: Any) -> Floats:
+def value_of(array: object) -> Floats:
     """Return what floats make of measured, exact or stored numbers."""
     if isinstance(array, _ArrayParts):
         return array.value
     return array.floats if isinstance(array, Ratio) else np.asarray(array, dtype=np.float64)
 
 
-def _square(array: Any) -> Any:
-    return array.square if isinstance(array, Measured) else np.zeros((1,) * np.ndim(array))
+def _square(array: object) -> Floats:
+    return array.square if isinstance(array, Measured) else np.zeros((1,) * value_of(array).ndim)
 
 
 class Measuring(Rounded):
@@ -265,17 +269,17 @@ class Measuring(Rounded):
         fits: parts of a symmetry that were fitted, and how well.
     """
 
-    def __init__(self, fits: Sequence[tuple[Any, Fitted | Measured]] = ()) -> None:
+    def __init__(self, fits: Sequence[tuple[object, Fitted | Measured]] = ()) -> None:
         self._fits = fits
 
-    def numbers(self, array: Any) -> Any:
+    def numbers(self, array: object) -> Any:
         found = next((fit for part, fit in self._fits if part is array), array)
         return found if isinstance(found, _ArrayParts) else super().numbers(found)
 
-    def inverse(self, matrices: Any) -> Any:
+    def inverse(self, matrices: Numbers | Fitted) -> Any:
         return matrices.inverse() if isinstance(matrices, Fitted) else super().inverse(matrices)
 
-    def product(self, first: Any, second: Any) -> Any:
+    def product(self, first: object, second: object) -> Any:
         found = _together(first, second, np.matmul)
         doubt = first.of_columns(second) if isinstance(first, Fitted) else None
         doubt = second.of_rows(first) if isinstance(second, Fitted) else doubt
@@ -283,22 +287,22 @@ class Measuring(Rounded):
             return found
         return Measured(value_of(found), doubt + _square(found))
 
-    def times(self, first: Any, second: Any) -> Any:
+    def times(self, first: object, second: object) -> Any:
         return _together(first, second, np.multiply)
 
-    def over(self, first: Any, second: Any) -> Any:
+    def over(self, first: object, second: object) -> Any:
         if not isinstance(second, Measured):
             return self.times(first, 1 / np.asarray(second))
         inverse = 1 / second.value
         return self.times(first, Measured(inverse, second.square * inverse**4))
 
-    def plus(self, first: Any, second: Any) -> Any:
+    def plus(self, first: object, second: object) -> Any:
         found = value_of(first) + value_of(second)
         if not (isinstance(first, Measured) or isinstance(second, Measured)):
             return found
         return Measured(found, np.broadcast_to(_square(first) + _square(second), found.shape))
 
-    def less(self, second: Any, made: Any) -> Measured:
+    def less(self, second: object, made: object) -> Measured:
         """Return what an array has more than what was made for it: a unit is the larger one of both."""
         found = np.asarray(value_of(second) - value_of(made))
         return Measured(found, np.broadcast_to(np.maximum(_square(second), _square(made)), found.shape))
@@ -322,7 +326,7 @@ class Measuring(Rounded):
         )
 
 
-def _together(first: Any, second: Any, product: Callable[[Any, Any], Any]) -> Any:
+def _together(first: object, second: object, product: Callable[[Floats, Floats], Floats]) -> Measured | Floats:
     """Return a product of any kind: errors of each side times the other side."""
     values = value_of(first), value_of(second)
     found = np.asarray(product(*values))

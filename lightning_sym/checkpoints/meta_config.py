@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from lightning_sym.checkpoints.config import refuse
 from lightning_sym.checkpoints.model import CheckpointForm
@@ -28,7 +27,9 @@ FOLLOWS = frozenset(("multiple_of", "ffn_dim_multiplier"))
 """Keys from which the number of neurons follows, which the tensors show."""
 
 
-def said_by_params(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], shards: int) -> dict[str, Any]:
+def said_by_params(
+    values: Mapping[str, object], shapes: Mapping[str, tuple[int, ...]], shards: int
+) -> dict[str, object]:
     """Return the keys of a configuration.
 
     Args:
@@ -39,7 +40,7 @@ def said_by_params(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ..
     Raises:
         FileFormatError: a tensor that shows a size is missing, or frequencies are scaled.
     """
-    found: dict[str, Any] = {KEYS[key]: value for key, value in ABSENT.items()}
+    found: dict[str, object] = {KEYS[key]: value for key, value in ABSENT.items()}
     for key, value in values.items():
         if key == "use_scaled_rope":
             if value not in (False, None):
@@ -55,7 +56,7 @@ def said_by_params(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ..
     return found | {"tie_word_embeddings": "output.weight" not in shapes}
 
 
-def params_of(form: CheckpointForm, config: Mapping[str, Any]) -> dict[str, Any]:
+def params_of(form: CheckpointForm, config: Mapping[str, object]) -> dict[str, object]:
     """Return the keys of `params.json` that state what a configuration states; of the context nothing stands there."""
     back = {new: old for old, new in KEYS.items() if old not in ("max_seq_len", "sliding_window")}
     params = {back[key]: value for key, value in config.items() if key in back}

@@ -6,10 +6,11 @@ float32, which holds it exactly. A family (one file each) says how its tensors b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from types import EllipsisType
+from typing import Any, Literal, Protocol, Self, SupportsIndex, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,13 @@ from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.rotary import RotaryScaling
 
-Array = npt.NDArray[np.floating[Any]]
+Array = npt.NDArray[np.floating]
+N = TypeVar("N", bound=np.generic)
+"""What stands in an array."""
+
+_At = SupportsIndex | slice | EllipsisType | None | npt.NDArray[np.integer | np.bool_]
+Index = _At | tuple[_At, ...]
+"""What an array is asked for with brackets."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,7 +149,7 @@ class CheckpointForm:
         """Whether what a neuron reads, gates aside, may be rescaled against what it writes."""
         return self.has_gate or self.activation == "relu"
 
-    def features(self) -> Iterator[tuple[str, Any]]:
+    def features(self) -> Iterator[tuple[str, object]]:
         """Yield what it has of the parts that most networks lack, by name."""
         for part in fields(self):
             if part.default is None and (value := getattr(self, part.name)) is not None:
@@ -156,6 +163,15 @@ class CheckpointForm:
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """Named arrays, `None` where the family has none."""
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Array | None]) -> Self:
+        """Return those of these names; what is not among them is `None`."""
+        return cls(**{**dict.fromkeys(part.name for part in fields(cls)), **arrays})
+
+    def having(self, arrays: Mapping[str, Array | None]) -> Self:
+        """Return the same with these arrays in place of its own, by their names."""
+        return self.of({**vars(self), **arrays})
 
     def present(self) -> Iterator[tuple[str, Array]]:
         """Name and array of each that is there, in the order of the fields."""

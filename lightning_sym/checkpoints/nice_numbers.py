@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_arrays import narrow
+from lightning_sym.checkpoints.exact_arrays import Numbers, narrow
 from lightning_sym.rings.prime_field import MORE_PRIMES
 
 Floats = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +42,6 @@ class Ratio:
         """Return the same numbers in another shape."""
         low = self.denominator.reshape(*shape) if np.ndim(self.denominator) else self.denominator
         return Ratio(self.numerators.reshape(*shape), low)
-
-    @property
-    def is_dyadic(self) -> bool:
-        """All denominators are powers of two."""
-        return bool(np.all(self.denominator & (self.denominator - 1) == 0))
 
 
 CLOSE = (-46, -42, -38, -34, -30)
@@ -84,7 +81,7 @@ def nice(array: Floats, *, apiece: bool = False) -> Ratio | None:
     return None
 
 
-def _over_one(numerators: Floats, denominators: Any, *, apiece: bool) -> Ratio | None:
+def _over_one(numerators: Floats, denominators: Whole, *, apiece: bool) -> Ratio | None:
     """Return fractions over one denominator or, apiece, over their own where that is long; else `None`."""
     common = math.lcm(*map(int, np.unique(denominators)))
     if common < 2**52 and (not apiece or common & (common - 1) == 0 or common < 2**24):
@@ -94,7 +91,7 @@ def _over_one(numerators: Floats, denominators: Any, *, apiece: bool) -> Ratio |
     return Ratio(numerators, denominators) if apiece else None
 
 
-def _simplest(array: Floats, near: Floats) -> tuple[Floats, Any, Any]:
+def _simplest(array: Floats, near: Floats) -> tuple[Floats, Whole, npt.NDArray[np.bool_]]:
     """Return numerators and denominators of the simplest numbers near floats, and where these are simple.
 
     They are at most `near` off; simple are those that chance does not explain.
@@ -168,13 +165,13 @@ def _fraction(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, F
     return top, low, np.where(found & (odd[1] < LARGEST_ODD), cost, NEVER)
 
 
-def _twos(numbers: Floats) -> Any:
+def _twos(numbers: Floats) -> npt.NDArray[np.integer]:
     """Return how often each whole number can be halved."""
     whole = numbers.astype(np.int64)
     return np.frexp((whole & -whole).astype(np.float64))[1] - 1
 
 
-def stored_ratios(old: Any, new: Any) -> tuple[Ratio, Ratio] | None:
+def stored_ratios(old: npt.NDArray[np.inexact], new: npt.NDArray[np.inexact]) -> tuple[Ratio, Ratio] | None:
     """Return exact `z` with `new = z old` for each row, and `z / |z|^2`, from two numbers of the row; or `None`.
 
     Args:
@@ -207,7 +204,7 @@ def stored_ratios(old: Any, new: Any) -> tuple[Ratio, Ratio] | None:
 _PRIMES = math.prod(MORE_PRIMES)
 
 
-def _exact(number: Any) -> tuple[Fraction, Fraction]:
+def _exact(number: complex) -> tuple[Fraction, Fraction]:
     """Return the real and the imaginary part."""
     return Fraction(float(np.real(number))), Fraction(float(np.imag(number)))
 
@@ -217,7 +214,7 @@ def _times(x: tuple[Fraction, Fraction], y: tuple[Fraction, Fraction]) -> tuple[
     return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
 
 
-def as_ratio(rows: list[Any], shape: tuple[int, ...]) -> Ratio:
+def as_ratio(rows: Iterable[Iterable[Fraction]], shape: tuple[int, ...]) -> Ratio:
     """Return numbers of any length, each over a denominator of its own."""
     parts = [x for row in rows for x in row]
     top, low = ([getattr(x, name) for x in parts] for name in ("numerator", "denominator"))
@@ -238,11 +235,11 @@ def round_number(array: Floats) -> Floats | None:
     return None
 
 
-def as_part(numbers: Any) -> Any:
+def as_part(numbers: object) -> Numbers:
     """Return a part of a symmetry from a guess: floats that hold it, or fractions."""
     if not isinstance(numbers, Ratio):
         return np.asarray(numbers, dtype=np.float64)
-    if numbers.is_dyadic:
+    if np.all(numbers.denominator & (numbers.denominator - 1) == 0):  # powers of two
         return numbers.floats
     parts = np.broadcast_arrays(numbers.numerators, numbers.denominator)
     return narrow(np.frompyfunc(lambda top, low: Fraction(int(top), int(low)), 2, 1)(*parts))

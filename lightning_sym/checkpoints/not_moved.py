@@ -124,7 +124,7 @@ def ends_behind(
     """
     form = second.form
     parts = {**found.parts, **({"tied": form.tied} if form.tied != first.form.tied else {})}
-    symmetry = replace(stream.symmetry, layers=(LayerSymmetry(),) * form.layers, **parts)
+    symmetry = replace(stream.symmetry, layers=(LayerSymmetry(),) * form.layers).having(parts)
     try:
         made = ends_of(apply(symmetry, first, exact=False), Walker.COMPARISON)
     except (BadInput, TooLarge):

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -204,7 +203,7 @@ def _compared(
             raise FileFormatError(f"{name} must be stored as one of {known}, got {tensor.kind}")
     tie = layout.ends["unembedding"].tensor
     for name in tensors:
-        if name not in held and not family.ignores(name):
+        if name not in held and not (family.ignored and family.ignored.fullmatch(name)):
             if name != tie:
                 raise FileFormatError(f"every tensor must be understood, got {shown_of_file(name)}")
             _require_tie(name, tensors, places["embedding"].tensor)
@@ -225,8 +224,8 @@ MOST_TENSORS = 50_000
 
 
 def checkpoint_of(
-    weights: Any,
-    config: Any = None,
+    weights: object,
+    config: object = None,
     *,
     layout: str | None = None,
     name: str = "weights in memory",
@@ -261,20 +260,28 @@ def checkpoint_of(
     require_arguments(checkpoint_of, locals())
     require_memory(0, memory, "a layer")
     config = getattr(weights, "config", None) if config is None else config
-    state = weights.state_dict() if callable(getattr(weights, "state_dict", None)) else weights
+    state, keys = _given_by(weights, "state_dict"), _given_by(config, "to_dict")
     if not isinstance(state, Mapping) or not 0 < len(state) <= MOST_TENSORS:
         raise BadInput(f"weights must be 1 to {MOST_TENSORS:,} arrays by their names, got {shown(weights)}")
-    keys = config.to_dict() if callable(getattr(config, "to_dict", None)) else config
     if not isinstance(keys, Mapping):
         raise BadInput(f"config must be the keys of config.json, got {shown(config)}")
     try:
         tensors: Tensors = {str(key): _tensor(str(key), value) for key, value in state.items()}
-        return _opened(tensors, _exact(keys), layout, name, memory)
+        return _opened(tensors, _exact(keys), name, memory, layout)
     except FileFormatError as error:
         raise type(error)(f"{name}: {error}") from error
 
 
-def _opened(tensors: Tensors, keys: dict[str, Any], layout: str | None, name: str, memory: int) -> StoredCheckpoint:
+def _given_by(holder: object, method: str) -> object:
+    """Return what a method of an object gives, or, where it has none, the object."""
+    given = getattr(holder, method, None)
+    return given() if callable(given) else holder
+
+
+def _opened(
+    tensors: Tensors, keys: dict[str, object], name: str, memory: int, layout: str | None = None, adapter: None = None
+) -> StoredCheckpoint:
+    """Return the checkpoint, here or in another process; arrays in memory have no adapter."""
     config = Config(keys)
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
@@ -282,34 +289,27 @@ def _opened(tensors: Tensors, keys: dict[str, Any], layout: str | None, name: st
     form, biases = FAMILIES[kind].read(config)
     config.finish()
     row = None if layout is None else layout_row(layout)
-    again: Callable[..., StoredCheckpoint] = partial(_again, tensors, keys)
+    again: Callable[..., StoredCheckpoint] = partial(_opened, tensors, keys)
     held = HeldFiles(FAMILIES[kind], rows_of(row, Files.FOLDER, FAMILIES[kind]), Wanted(row, memory, None, again))
     return opened(Path(name), form, biases, [tensors], held)
 
 
-def _again(
-    tensors: Tensors, keys: dict[str, Any], name: str, memory: int, layout: str | None = None, adapter: None = None
-) -> StoredCheckpoint:
-    """Return the same, in another process."""
-    return _opened(tensors, keys, layout, name, memory)
-
-
-def _exact(keys: Mapping[str, Any]) -> dict[str, Any]:
+def _exact(keys: Mapping[str, object]) -> dict[str, object]:
     """Return the keys as a file would state them: decimals exactly."""
     try:
         text = json.dumps(dict(keys), default=str, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(f"config must be what JSON can say: {error}") from error
-    found: dict[str, Any] = parse(text.encode(), ExactNumbers())
+    found: dict[str, object] = parse(text.encode(), ExactNumbers())
     return found
 
 
-def _tensor(name: str, value: Any) -> ArrayTensor:
+def _tensor(name: str, value: object) -> ArrayTensor:
     """Return a tensor of an array, or of what gives one; bfloat16 becomes float32, which holds it."""
     kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
     try:
         for step in ("detach", "cpu", *(["float"] if kind == "bfloat16" else []), "numpy"):
-            value = getattr(value, step)() if callable(getattr(value, step, None)) else value
+            value = _given_by(value, step)
     except (TypeError, RuntimeError) as error:
         raise BadInput(f"{shown(name)} must be a tensor that NumPy can hold, got {kind}") from error
     if not isinstance(value, np.ndarray):

@@ -18,10 +18,11 @@ from lightning_sym.checkpoints.folding import fold
 from lightning_sym.checkpoints.mistaken_scenes import Change
 from lightning_sym.checkpoints.mistakes import of_forms, written
 from lightning_sym.checkpoints.model import Checkpoint
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import number_residual, number_type
 
-Numbers = dict[str, dict[str, Any]]
+Numbers = dict[str, dict[str, object]]
 """By mistake of the configuration, what there is to say of each field."""
 
 SHARES = np.linspace(0, 1, 33)
@@ -122,7 +123,7 @@ def _of_one_depth(
     return *pair, dict(enumerate(kept)) if deeper is second else {}, alone
 
 
-def described(checkpoint: Checkpoint) -> Any:
+def described(checkpoint: Checkpoint) -> Floats:
     """Return numbers of each layer that turns of the stream, orders and changes of basis leave as they are, or nearly.
 
     They are lengths: of what goes into the activation of each neuron, norms folded, and of each head's outputs times
@@ -131,7 +132,7 @@ def described(checkpoint: Checkpoint) -> Any:
     return np.stack([_described(checkpoint, layer) for layer in range(checkpoint.form.layers)])
 
 
-def _described(checkpoint: Checkpoint, layer: int) -> Any:
+def _described(checkpoint: Checkpoint, layer: int) -> Floats:
     """Return those of one layer, as logarithms."""
     form = checkpoint.form
     block = block_of(checkpoint, layer, Walker.COMPARISON)
@@ -139,14 +140,14 @@ def _described(checkpoint: Checkpoint, layer: int) -> Any:
     rows = np.square(made.up if made.gate is None else made.gate).sum(axis=1)
     values, outputs = made.value @ made.value.swapaxes(1, 2), made.output.swapaxes(1, 2) @ made.output
     heads = np.sort((values * outputs).sum(axis=(1, 2)))
-    return np.log(np.maximum(np.concatenate([np.quantile(rows, SHARES), heads]), TINY))
+    return np.asarray(np.log(np.maximum(np.concatenate([np.quantile(rows, SHARES), heads]), TINY)))
 
 
 TINY = 1e-30
 """Where a length counts as zero."""
 
 
-def aligned(shallow: Any, deep: Any) -> tuple[int, ...]:
+def aligned(shallow: Floats, deep: Floats) -> tuple[int, ...]:
     """Return which layer of the deeper one each layer of the other is nearest to, in their order.
 
     Example:

@@ -5,10 +5,10 @@ Names of Python are looked up in a table that its user gives, and are never impo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from struct import unpack
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import shown
@@ -16,7 +16,7 @@ from lightning_sym.network.readers.bounds import shown
 MOST_STEPS = 5_000_000
 """Opcodes that are carried out."""
 
-Called = Callable[[tuple[Any, ...]], Any]
+Called = Callable[[tuple[object, ...]], object]
 _MARK = object()
 
 
@@ -28,7 +28,7 @@ class Named:
     call: Called
 
 
-def unpickled(data: bytes, names: Mapping[str, Called], stored: Callable[[Any], Any]) -> Any:
+def unpickled(data: bytes, names: Mapping[str, Called], stored: Callable[[object], object]) -> object:
     """Return the value that a pickle describes.
 
     Args:
@@ -64,13 +64,13 @@ def _refuse(reason: str) -> NoReturn:
 class _Machine:
     """A stack, a list of marks in it, and what was remembered."""
 
-    def __init__(self, data: bytes, names: Mapping[str, Called], stored: Callable[[Any], Any]) -> None:
+    def __init__(self, data: bytes, names: Mapping[str, Called], stored: Callable[[object], object]) -> None:
         self.data, self.names, self.stored = data, names, stored
         self.at = 0
-        self.stack: list[Any] = []
-        self.memory: dict[int, Any] = {}
+        self.stack: list[object] = []
+        self.memory: dict[int, object] = {}
 
-    def run(self) -> Any:
+    def run(self) -> object:
         """Carry out opcode after opcode; the value stands alone on the stack at the end."""
         for _ in range(MOST_STEPS):
             code = self.take(1)
@@ -92,13 +92,13 @@ class _Machine:
         self.at += count
         return self.data[self.at - count : self.at]
 
-    def number(self, code: str, size: int) -> Any:
-        """Return the next number."""
-        return unpack(code, self.take(size))[0]
+    def number(self, size: int, *, signed: bool = False) -> int:
+        """Return the next integer."""
+        return int.from_bytes(self.take(size), "little", signed=signed)
 
-    def text(self, code: str, size: int) -> str:
+    def text(self, size: int) -> str:
         """Return the next text, with its length before it."""
-        return self.take(self.number(code, size)).decode("utf-8", "surrogatepass")
+        return self.take(self.number(size)).decode("utf-8", "surrogatepass")
 
     def line(self) -> str:
         """Return the text up to the end of a line."""
@@ -107,18 +107,18 @@ class _Machine:
         self.at = end + 1
         return found
 
-    def push(self, value: Any) -> None:
+    def push(self, value: object) -> None:
         """Put a value onto the stack."""
         self.stack.append(value)
 
-    def pop(self) -> Any:
+    def pop(self) -> object:
         """Return the last value; a mark is none."""
         value = self.stack.pop()
         if value is _MARK:
             raise IndexError
         return value
 
-    def to_mark(self) -> list[Any]:
+    def to_mark(self) -> list[object]:
         """Return everything behind the last mark, and take both off the stack."""
         place = len(self.stack) - 1
         while self.stack[place] is not _MARK:
@@ -148,47 +148,35 @@ class _Machine:
         if type(self.stack[-1]) is not dict:
             _refuse("only dictionaries may have attributes")
 
-    def items(self, flat: list[Any]) -> None:
+    def items(self, flat: list[object]) -> None:
         """Put keys and values into the dictionary below them."""
         target = self.stack[-1]
         if type(target) is not dict or len(flat) % 2:
             raise TypeError
-        for key, value in _pairs(flat):
-            if not isinstance(key, Hashable) or not isinstance(key, (str, int, float, bool, tuple, type(None))):
+        for key, value in zip(flat[::2], flat[1::2], strict=True):
+            if not isinstance(key, (str, int, float, bool, tuple, type(None))):
                 raise TypeError
             if key in target:
                 _refuse(f"keys must not repeat, got {shown(key)} twice")
             target[key] = value
 
-    def extend(self, more: list[Any]) -> None:
+    def extend(self, more: list[object]) -> None:
         """Put values behind the list below them."""
-        if type(self.stack[-1]) is not list:
+        target = self.stack[-1]
+        if type(target) is not list:
             raise TypeError
-        self.stack[-1].extend(more)
+        target.extend(more)
 
     def long(self, size: int) -> None:
         """Push a long integer, of at most 8 bytes: no size has more."""
         if size > 8:
             _refuse(f"integers must have at most 8 bytes, got {size}")
-        self.push(int.from_bytes(self.take(size), "little", signed=True))
-
-
-def _pairs(flat: list[Any]) -> Iterator[tuple[Any, Any]]:
-    return zip(flat[::2], flat[1::2], strict=True)
+        self.push(self.number(size, signed=True))
 
 
 def _protocol(machine: _Machine) -> None:
-    if (found := machine.number("<B", 1)) not in (2, 3, 4, 5):
+    if (found := machine.number(1)) not in (2, 3, 4, 5):
         _refuse(f"its protocol must be 2 to 5, got {found}")
-
-
-def _frame(machine: _Machine) -> None:
-    machine.take(8)  # how long a part is, which says nothing
-
-
-def _two(machine: _Machine) -> list[Any]:
-    value, key = machine.pop(), machine.pop()
-    return [key, value]
 
 
 def _global(machine: _Machine) -> None:
@@ -210,21 +198,21 @@ def _memoize(machine: _Machine, place: int | None = None) -> None:
     machine.memory[len(machine.memory) if place is None else place] = machine.stack[-1]
 
 
-_STEPS: dict[bytes, Callable[[_Machine], None]] = {
+_STEPS: dict[bytes, Callable[[_Machine], object]] = {
     b"\x80": _protocol,
-    b"\x95": _frame,
+    b"\x95": lambda m: m.take(8),  # how long a part is, which says nothing
     b"(": lambda m: m.push(_MARK),
     b"N": lambda m: m.push(None),
     b"\x88": lambda m: m.push(True),
     b"\x89": lambda m: m.push(False),
-    b"K": lambda m: m.push(m.number("<B", 1)),
-    b"M": lambda m: m.push(m.number("<H", 2)),
-    b"J": lambda m: m.push(m.number("<i", 4)),
-    b"\x8a": lambda m: m.long(m.number("<B", 1)),
-    b"G": lambda m: m.push(m.number(">d", 8)),
-    b"X": lambda m: m.push(m.text("<I", 4)),
-    b"\x8c": lambda m: m.push(m.text("<B", 1)),
-    b"\x8d": lambda m: m.push(m.text("<Q", 8)),
+    b"K": lambda m: m.push(m.number(1)),
+    b"M": lambda m: m.push(m.number(2)),
+    b"J": lambda m: m.push(m.number(4, signed=True)),
+    b"\x8a": lambda m: m.long(m.number(1)),
+    b"G": lambda m: m.push(unpack(">d", m.take(8))[0]),
+    b"X": lambda m: m.push(m.text(4)),
+    b"\x8c": lambda m: m.push(m.text(1)),
+    b"\x8d": lambda m: m.push(m.text(8)),
     b"}": lambda m: m.push({}),
     b"]": lambda m: m.push([]),
     b")": lambda m: m.push(()),
@@ -234,13 +222,13 @@ _STEPS: dict[bytes, Callable[[_Machine], None]] = {
     b"\x87": lambda m: _tuple(m, 3),
     b"a": lambda m: m.extend([m.pop()]),
     b"e": lambda m: m.extend(m.to_mark()),
-    b"s": lambda m: m.items(_two(m)),
+    b"s": lambda m: m.items([m.pop(), m.pop()][::-1]),
     b"u": lambda m: m.items(m.to_mark()),
-    b"q": lambda m: _memoize(m, m.number("<B", 1)),
-    b"r": lambda m: _memoize(m, m.number("<I", 4)),
+    b"q": lambda m: _memoize(m, m.number(1)),
+    b"r": lambda m: _memoize(m, m.number(4)),
     b"\x94": lambda m: _memoize(m),
-    b"h": lambda m: m.push(m.memory[m.number("<B", 1)]),
-    b"j": lambda m: m.push(m.memory[m.number("<I", 4)]),
+    b"h": lambda m: m.push(m.memory[m.number(1)]),
+    b"j": lambda m: m.push(m.memory[m.number(4)]),
     b"c": _global,
     b"\x93": _stack_global,
     b"Q": lambda m: m.push(m.stored(m.pop())),

@@ -14,8 +14,9 @@ from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
-from lightning_sym.checkpoints.model import Array, CheckpointForm
+from lightning_sym.checkpoints.model import CheckpointForm, N
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.network.pieces import Axis, WeightSpace
 
@@ -85,12 +86,12 @@ class CheckpointPiece:
         """By kind of space, the first axis that lives in one."""
         return {axis.space.kind: place for place, axis in reversed([*enumerate(self.axes)])}
 
-    def as_matrix(self, array: Array) -> Array:
+    def as_matrix(self, array: npt.NDArray[N]) -> npt.NDArray[N]:
         """Return the array as its matrix, or vector; it may have fewer neurons, or more groups, than the piece."""
         moved = np.transpose(array, (*self.rows, *self.columns))
         return moved.reshape(prod(moved.shape[: len(self.rows)]), -1) if self.columns else moved.reshape(-1)
 
-    def of_matrix(self, matrix: Array) -> Array:
+    def of_matrix(self, matrix: npt.NDArray[N]) -> npt.NDArray[N]:
         """Return the array of a matrix, or vector."""
         order = (*self.rows, *self.columns)
         back = sorted(range(len(order)), key=order.__getitem__)

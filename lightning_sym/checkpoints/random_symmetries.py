@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ KINDS = ("heads", "values", "queries", "biases", "neurons", "ups", "gains", "str
 FOLDED = ("query_shift", "up_shift", "key_shift", "value_shift")
 """Shifts of maps that read a norm: short numbers where its gain is folded."""
 
-_Numbers = npt.NDArray[Any]
+_Numbers = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
 
 def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: int = 0) -> Symmetry:
@@ -53,7 +52,7 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
     form = checkpoint.form
     blocks = ((form.at(i), block_of(checkpoint, i, Walker.REWRITING)) for i in range(form.layers))
     layers = tuple(_layer(random, each, block, chosen) for each, block in blocks)
-    parts: dict[str, Any] = {}
+    parts: dict[str, object] = {}
     older = LAYER_NORM.get(form.family)
     if "scale" in chosen and (older is None or "epsilon" in older.keys):  # else no file can state another epsilon
         parts["scale"] = Fraction(2)
@@ -75,7 +74,7 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
             parts["embedding_shift"] = _short(random, form.vocabulary)
             if form.theta is None:
                 parts["moved"] = _short(random, form.width)
-    return Symmetry(layers, **parts)
+    return Symmetry(layers).having(parts)
 
 
 def random_rotation(random: np.random.Generator, width: int, *, centred: bool) -> _Numbers:
@@ -127,7 +126,7 @@ def _row_factors(random: np.random.Generator, groups: int, rows: int, width: int
     return np.asarray(factors * random.choice([-1, 1], size=(groups, rows, width)))
 
 
-LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
+LAYER: tuple[tuple[str, Callable[..., _Numbers | Fraction], Mapping[str, tuple[str, ...]]], ...] = (
     ("heads", _heads, {"heads": ()}),
     ("values", _gauges, {"values": ()}),
     ("queries", _gauges, {"queries": ()}),
@@ -157,7 +156,7 @@ LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
 
 
 def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kinds: tuple[str, ...]) -> LayerSymmetry:
-    sizes, parts = sizes_of(form) | {"E": form.experts or 1}, dict[str, Any]()
+    sizes, parts = sizes_of(form) | {"E": form.experts or 1}, dict[str, _Numbers | Fraction]()
     for kind, draw, names in LAYER:
         for name, pieces in names.items() if kind in kinds else ():
             there = all(getattr(block, piece) is not None for piece in pieces)
@@ -166,7 +165,7 @@ def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kind
                 sets = {"heads": ("H", "G"), "neurons": ("m", "E")}
                 parts[name] = draw(random, *(sizes[letter] for letter in sets.get(name, PARTS[name].shape)))
     if "neurons" in parts and has_equal_experts(block, form):  # then these stay where they are
-        parts["neurons"] = np.sort(parts["neurons"].reshape(form.experts, -1), axis=0).reshape(-1)
+        parts["neurons"] = np.sort(np.asarray(parts["neurons"]).reshape(form.experts or 1, -1), axis=0).reshape(-1)
     if "ups" in parts and not form.has_gate:
-        parts["ups"] = np.abs(parts["ups"])
-    return LayerSymmetry(**parts)
+        parts["ups"] = np.abs(np.asarray(parts["ups"]))
+    return LayerSymmetry().having(parts)

@@ -15,6 +15,8 @@ from lightning_sym.checkpoints.config_features import (
     MULTIPLIERS,
     NO_WINDOW,
     NORMS_BEHIND,
+    OF_LAST_LAYERS,
+    QUERY_SCALE,
     UNPADDED,
     UNTURNED,
     Feature,
@@ -23,8 +25,6 @@ from lightning_sym.checkpoints.config_features import (
     everywhere,
     experts,
     ignored,
-    of_last_layers,
-    query_scale,
     required,
 )
 from lightning_sym.checkpoints.layout import Biases
@@ -62,10 +62,10 @@ class Relative:
         form = read_rotary(config, family, **self.defaults)
         for feature in self.features:
             form = feature.read(config, form)
-        there = [maps for key, maps in self.bias_keys.items() if config.flag(key, False)]
+        there = [maps for key, maps in self.bias_keys.items() if config.flag(key, default=False)]
         return form, self.biases.union(*there)
 
-    def write(self, form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+    def write(self, form: CheckpointForm, biases: Biases) -> dict[str, object]:
         """Return the configuration that states both."""
         found = write_rotary(form, self.architecture)
         for feature in self.features:
@@ -95,14 +95,12 @@ BOTH = {"attention_bias": ATTENTION, "mlp_bias": MLP}
 RELATIVES: dict[str, Relative] = {
     "llama": Relative("LlamaForCausalLM", bias_keys=BOTH),
     "mistral": Relative("MistralForCausalLM", {"groups": 8}, features=(everywhere(4096),)),
-    "qwen2": Relative(
-        "Qwen2ForCausalLM", {"groups": 32}, biases=ATTENTION - {"output"}, features=(of_last_layers(28),)
-    ),
+    "qwen2": Relative("Qwen2ForCausalLM", {"groups": 32}, biases=ATTENTION - {"output"}, features=(OF_LAST_LAYERS,)),
     "qwen3": Relative(
         "Qwen3ForCausalLM",
         {"groups": 32, "head_width": 128},
         bias_keys={"attention_bias": ATTENTION},
-        features=(of_last_layers(28), HEAD_NORMS),
+        features=(OF_LAST_LAYERS, HEAD_NORMS),
     ),
     "mixtral": Relative(
         "MixtralForCausalLM",
@@ -118,7 +116,7 @@ RELATIVES: dict[str, Relative] = {
         {"groups": 4},
         bias_keys={"attention_bias": ATTENTION},
         features=(
-            of_last_layers(28),
+            OF_LAST_LAYERS,
             HEAD_NORMS,
             experts(("num_experts", 128), 8, ("moe_intermediate_size", 768), "norm_topk_prob"),
             required("decoder_sparse_step", 1),
@@ -165,7 +163,7 @@ RELATIVES: dict[str, Relative] = {
         "Gemma2ForCausalLM",
         {"groups": 4, **GEMMA},
         bias_keys={"attention_bias": ATTENTION},
-        features=(*GEMMA_FEATURES, NORMS_BEHIND, query_scale(256), caps(50, 30), every_other(4096)),
+        features=(*GEMMA_FEATURES, NORMS_BEHIND, QUERY_SCALE, caps(50, 30), every_other()),
     ),
     "gemma3_text": Relative(
         "Gemma3ForCausalLM",
@@ -175,9 +173,9 @@ RELATIVES: dict[str, Relative] = {
             *GEMMA_FEATURES,
             NORMS_BEHIND,
             HEAD_NORMS,
-            query_scale(256),
+            QUERY_SCALE,
             caps(None, None),
-            every_other(4096, "sliding_window_pattern"),
+            every_other("sliding_window_pattern"),
             ignored("_sliding_window_pattern"),
             UNPADDED,
         ),

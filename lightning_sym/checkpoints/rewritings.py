@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, TurnedAndNot, moved, one_number
+from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Places, TurnedAndNot, moved, one_number
 from lightning_sym.checkpoints.coded import RowsLater, slices
 from lightning_sym.checkpoints.configurations import (
     Configurations,
@@ -205,7 +205,7 @@ class LayerChange:
     number: int
     form: CheckpointForm
     symmetry: LayerSymmetry
-    places: Any
+    places: Places | slice
 
     def part(self, name: str) -> Any:
         """Return a part of the symmetry, of neurons only those that are old ones; `None` where there is none."""

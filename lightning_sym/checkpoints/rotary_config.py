@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Literal
 
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.model import CheckpointForm
@@ -14,8 +14,9 @@ from lightning_sym.rings.rotary import RotaryScaling
 Rope = tuple[Fraction, RotaryScaling | None]
 """Base of the frequencies, and how they are scaled."""
 
-SCALINGS = ("default", "linear", "llama3", "yarn")
-"""Those whose frequencies are fixed."""
+Fixed = Literal["linear", "llama3", "yarn"]
+SCALINGS: dict[str, Fixed | None] = {"default": None, "linear": "linear", "llama3": "llama3", "yarn": "yarn"}
+"""Those whose frequencies are fixed, by their names; `None`: they are not scaled."""
 
 FACTORS = "rope_freqs.weight"
 """The tensor of a GGUF file with a factor for each frequency, as a key of its configuration."""
@@ -66,17 +67,17 @@ def _stated(config: Config) -> tuple[set[Fraction], set[RotaryScaling]]:
     kind = config.get("rope_type", config.get("type", "default"))
     if config.get("type", kind) != kind:
         refuse(f"rope_type and type must agree, got {said(kind)} and {said(config.get('type'))}")
-    if kind not in SCALINGS:
+    if not isinstance(kind, str) or kind not in SCALINGS:
         what = "of fixed frequencies, default, linear, llama3 or yarn; others depend on the length of the text"
         refuse(f"rope_type must be {what}, got {said(kind)}")
     config.require("partial_rotary_factor", 1, Fraction(1))
     found = {config.number("rope_theta", Fraction(1))} if config.get("rope_theta") is not None else set[Fraction]()
-    scaling = None if kind == "default" else _scaling(config, kind)
+    scaling = None if (fixed := SCALINGS[kind]) is None else _scaling(config, fixed)
     config.finish()
     return found, set() if scaling is None or scaling == RotaryScaling("linear") else {scaling}
 
 
-def _scaling(config: Config, kind: Any) -> RotaryScaling:
+def _scaling(config: Config, kind: Fixed) -> RotaryScaling:
     """Return the scaling that an object of parameters states."""
     factor = config.needed_number("factor")
     if kind == "linear":
@@ -95,7 +96,7 @@ def _scaling(config: Config, kind: Any) -> RotaryScaling:
     return RotaryScaling(kind, factor, low, high, context, config.needed_number("attention_factor") if stated else None)
 
 
-def write_scaling(scaling: RotaryScaling | None) -> dict[str, Any]:
+def write_scaling(scaling: RotaryScaling | None) -> dict[str, object]:
     """Return the keys that state a scaling.
 
     Raises:
@@ -105,7 +106,7 @@ def write_scaling(scaling: RotaryScaling | None) -> dict[str, Any]:
         return {}
     if scaling.kind == "factors":
         raise BadInput("factors of the rotary frequencies, which a GGUF file lists, cannot be stated by a config.json")
-    found: dict[str, Any] = {"rope_type": scaling.kind, "factor": scaling.factor}
+    found: dict[str, object] = {"rope_type": scaling.kind, "factor": scaling.factor}
     names = {"llama3": ("low_freq_factor", "high_freq_factor"), "yarn": ("beta_slow", "beta_fast"), "linear": ()}
     found |= dict(zip(names[scaling.kind], (scaling.low, scaling.high), strict=False))
     if scaling.kind != "linear":
@@ -175,13 +176,13 @@ def read_rotary(
         epsilon=config.number("rms_norm_eps", epsilon),
         theta=base,
         activation=act,
-        tied=config.flag("tie_word_embeddings", tied),
+        tied=config.flag("tie_word_embeddings", default=tied),
         gated=None if act == "silu" else True,
         scaling=scaling,
     )
 
 
-def write_rotary(form: CheckpointForm, architecture: str) -> dict[str, Any]:
+def write_rotary(form: CheckpointForm, architecture: str) -> dict[str, object]:
     """Return the keys that state a form."""
     return {
         "architectures": [architecture],

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.bounded import Near, near
-from lightning_sym.checkpoints.exact_arrays import Exact, to_objects
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, to_objects
+from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.dyadic import residues
@@ -70,7 +70,7 @@ class SeenNeurons:
 
 
 def _read(
-    weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointForm, length: float
+    weight: Array, bias: Array | None, gain: Array | None, norm_bias: Array | None, form: CheckpointForm, length: float
 ) -> tuple[Near, Near | None]:
     """Return a map `(n, a, d)` that reads a norm, and its bias as a column `(n, a, 1)`; `length` as of `seen_heads`."""
     matrix = near(weight)
@@ -83,7 +83,7 @@ def _read(
     return seen, column
 
 
-def written(array: Any, form: CheckpointForm) -> Near:
+def written(array: Array, form: CheckpointForm) -> Near:
     """Return what is written into the stream, coordinates along the last axis."""
     found = near(array)
     return found.centred() if form.norm == "layer" else found
@@ -116,10 +116,7 @@ def seen_heads(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenH
         key = key.beside(key_bias)
     query, key = (
         part if gain is None else part.times(near(np.asarray(gain)[..., None]))
-        for part, gain in (
-            (query, block.query_norm_gain if block.query_row_gain is None else block.query_row_gain),
-            (key, block.key_norm_gain if block.key_row_gain is None else block.key_row_gain),
-        )
+        for part, gain in ((query, _row_gains(block, "query")), (key, _row_gains(block, "key")))
     )
     return SeenHeads(query, key[places], value[places], output, bias)
 
@@ -130,7 +127,7 @@ def seen_neurons(block: Block, form: CheckpointForm, length: float = 1.0) -> See
     nothing = (columns == columns[:, :1]).all(axis=1) if form.norm == "layer" else (columns == 0).all(axis=1)
     live = np.flatnonzero(~nothing)
 
-    def read(weight: Any, bias: Any) -> tuple[Near, Near | None]:
+    def read(weight: Array, bias: Array | None) -> tuple[Near, Near | None]:
         of_live = np.asarray(weight)[live, None, :], None if bias is None else np.asarray(bias)[live, None]
         return _read(*of_live, block.norm2_gain, block.norm2_bias, form, length)
 
@@ -185,11 +182,11 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
         ['4', '4']
     """
     share = form.heads // form.groups
-    exactly: dict[str, Any] = {}
+    exactly: dict[str, Numbers] = {}
     reduced = {name: _seen_map(block, form, name, lambda x: residues(x, P), lambda x: x % P) for name in HEAD}
     ranks = {name: [rank_mod_p(matrix, P) for matrix in maps] for name, maps in reduced.items()}
 
-    def exact(name: str, place: int) -> npt.NDArray[Any]:
+    def exact(name: str, place: int) -> Numbers:
         if name not in exactly:
             exactly[name] = _seen_map(block, form, name, lambda x: to_objects(np.asarray(x)), lambda x: x)
         return np.asarray(exactly[name][place])
@@ -220,10 +217,10 @@ def _upper(block: Block, name: str, place: int) -> int:
     return int((used & gains).sum())
 
 
-def _row_gains(block: Block, name: str) -> Any:
+def _row_gains(block: Block, name: str) -> Array | None:
     """Return the gains of the rows of queries or keys, one for all heads or for each; `None` where there are none."""
-    found = getattr(block, f"{name}_norm_gain", None)
-    return getattr(block, f"{name}_row_gain", None) if found is None else found
+    given = {"query": (block.query_norm_gain, block.query_row_gain), "key": (block.key_norm_gain, block.key_row_gain)}
+    return next((gain for gain in given.get(name, ()) if gain is not None), None)
 
 
 def _product(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Residues:
@@ -231,22 +228,23 @@ def _product(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> R
     return np.asarray(found.astype(np.int64) % P)
 
 
-Numbers = Callable[[Any], Any]
-"""What makes other numbers of an array."""
-
 HEAD = ("query", "key", "value", "output")
 """The maps of a head."""
 
 
 def _seen_map(
-    block: Block, form: CheckpointForm, name: str, of: Callable[[Any], Any], reduced: Callable[[Any], Any]
-) -> Any:
+    block: Block,
+    form: CheckpointForm,
+    name: str,
+    of: Callable[[Array], Numbers],
+    reduced: Callable[[Numbers], Numbers],
+) -> Numbers:
     """Return a map as the norm shows the stream, `(n, a, d)`, with its bias, if it is seen, as a last column.
 
     Over the numbers that `of` makes and `reduced` reduces; times the width where the mean is taken out.
     """
 
-    def centred(maps: Any) -> Any:
+    def centred(maps: Numbers) -> Numbers:
         less = maps * form.width - maps.sum(axis=-1, keepdims=True) if form.norm == "layer" else maps
         return reduced(less)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from math import prod
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_types import StoredTensor
+from lightning_sym.checkpoints.understood import P
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.display import Lines, text_table
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import require_integer, require_memory
 from lightning_sym.network.readers.bounds import shown
 
-_P = TypeVar("_P", bound=Pieces)
 NUMBERS_OF_A_GRID = 20
 """Floats of 64 bits for each entry of a quantised tensor, while its codes are looked at."""
 
@@ -90,7 +90,7 @@ class StoredCheckpoint:
         """
         return self._pieces(Block, layer)
 
-    def coded(self, layer: int | None) -> Any:
+    def coded(self, layer: int | None) -> Pieces:
         """Return a layer, or the ends for `None`, to look at some entries at a time: bfloat16 is `Coded`, as it lies.
 
         Raises:
@@ -168,7 +168,7 @@ class StoredCheckpoint:
             raise BadInput(f"{self.name} must have the piece that is asked for, got {shown(piece)}")
         return self._places[piece]
 
-    def _pieces(self, kind: type[_P], layer: int | None, *, coded: bool = False) -> _P:
+    def _pieces(self, kind: type[P], layer: int | None, *, coded: bool = False) -> P:
         if layer is not None:
             require_integer(layer, "the layer", 0, self.form.layers - 1)
         before = "" if layer is None else f"{layer}."
@@ -177,21 +177,19 @@ class StoredCheckpoint:
         needed = sum(self._tensors[name].bytes_read for name in tensors - as_they_lie)
         require_memory(needed, self._memory, f"{self.name}: {'the embedding' if layer is None else f'layer {layer}'}")
         read: dict[str, Array] = {}
-        found: dict[str, Any] = {}
+        found: dict[str, Array] = {}
         for field in fields(kind):
             piece = before + field.name
             if (place := self._places.get(piece)) is None:
-                found[field.name] = None
                 continue
             if place.tensor not in read:
                 read[place.tensor] = self._finite(place.tensor, coded=place.tensor in as_they_lie)
             array = cut(table(self.form), piece, self._held[place.tensor], place, read[place.tensor])
             if place.tensor in as_they_lie:
-                codes: Any = array
-                found[field.name] = Coded(codes)
+                found[field.name] = cast("Array", Coded(array.view(np.uint16)))  # which is used as one of floats is
             else:
                 found[field.name] = array if self.adapter is None else self.adapter.added(piece, array)
-        return kind(**found)
+        return kind.of(found)
 
     def _is_coded(self, tensor: str) -> bool:
         """Return whether a tensor is bfloat16 in a file, and its pieces are its numbers, neither more nor less."""
@@ -242,5 +240,5 @@ class StoredCheckpoint:
     def __repr__(self) -> str:
         return f"open_checkpoint({str(self._path)!r})"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[[str, int], StoredCheckpoint], tuple[str, int]]:
         return self._again, (str(self._path), self._memory)

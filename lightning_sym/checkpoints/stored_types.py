@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.block_types import Grid
-from lightning_sym.checkpoints.model import Array
+from lightning_sym.checkpoints.model import Array, N
 from lightning_sym.errors import BadInput, FileFormatError
 
 
@@ -59,7 +59,7 @@ class MappedFile:
         self._require(start, stop)
         return self._map[start:stop]
 
-    def numbers(self, start: int, count: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    def numbers(self, start: int, count: int, kind: np.dtype[N]) -> npt.NDArray[N]:
         """Return numbers where they lie, not to be written to.
 
         Raises:
@@ -75,10 +75,15 @@ class MappedFile:
             raise FileFormatError(f"it has {self.size:,} bytes, and would need {stop:,}")
 
 
-ON_DISK: dict[str, np.dtype[Any]] = {
-    name: np.dtype(code) for name, code in {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}.items()
-}
+BITS = np.dtype(np.uint16).newbyteorder("<")
+ON_DISK: dict[str, np.dtype[np.floating | np.uint16]] = {
+    "F16": np.dtype("<f2"), "BF16": BITS, "F32": np.dtype("<f4"), "F64": np.dtype("<f8"),
+}  # fmt: skip
 """The types that are read and written, as NumPy holds them in a file; of bfloat16 it only sees the bits."""
+
+
+Stored = npt.NDArray[np.floating | np.uint16]
+"""Numbers as they lie in a file: floats, or the bits of bfloat16."""
 
 
 def from_disk(raw: npt.NDArray[Any], kind: str) -> Array:
@@ -95,7 +100,7 @@ def from_disk(raw: npt.NDArray[Any], kind: str) -> Array:
     return raw
 
 
-def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[Any]:
+def to_disk(array: Array, kind: str, *, rounded: bool = False) -> Stored:
     """Return numbers as they are stored in a type.
 
     Args:
@@ -133,7 +138,7 @@ def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[An
     return result
 
 
-def _of_fractions(array: npt.NDArray[Any], kind: str) -> Array:
+def _of_fractions(array: npt.NDArray[np.generic], kind: str) -> Array:
     """Return float64 numbers that round to a type as the fractions do: they are too long to be ties."""
     flat = [Fraction(number) for number in array.reshape(-1).tolist()]
     try:
@@ -149,7 +154,7 @@ def _of_fractions(array: npt.NDArray[Any], kind: str) -> Array:
     return near.reshape(array.shape)
 
 
-def _bfloat16(array: Array) -> npt.NDArray[Any]:
+def _bfloat16(array: Array) -> npt.NDArray[np.uint16]:
     """Return the bits of the nearest bfloat16, of two the even one."""
     single = array.astype(np.float32)
     if array.dtype == np.float64:
@@ -204,7 +209,7 @@ class StoredTensor(ABC):
         return None
 
 
-Numbers = Iterator[Iterable[npt.NDArray[Any]]]
+Numbers = Iterator[Iterable[Stored]]
 """Those of each tensor in turn, as they are stored, some rows after others."""
 
 
@@ -234,14 +239,14 @@ class FileTensor(StoredTensor):
     start: int
 
     def read(self) -> Array:
-        return from_disk(self._stored(), self.kind).reshape(self.shape)
+        return from_disk(self._stored(ON_DISK[self.kind]), self.kind).reshape(self.shape)
 
     def codes(self) -> npt.NDArray[np.uint16] | None:
-        return self._stored().reshape(self.shape) if self.kind == "BF16" else None
+        return self._stored(BITS).reshape(self.shape) if self.kind == "BF16" else None
 
-    def _stored(self) -> npt.NDArray[Any]:
+    def _stored(self, kind: np.dtype[N]) -> npt.NDArray[N]:
         """Return its numbers as they lie in the file, one behind another."""
-        return self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
+        return self.file.numbers(self.start, prod(self.shape), kind)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import Bases, StreamMap
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.symmetry import Symmetry
+from lightning_sym.checkpoints.symmetry import Part, Symmetry
 from lightning_sym.errors import BadInput
 
 
-def require(holds: Any, what: str) -> None:
+def require(holds: object, what: str) -> None:
     """Refuse what is no symmetry.
 
     Raises:
@@ -99,8 +98,8 @@ class Reading:
         stream: StreamAction,
         gain: Numbers,
         bias: Numbers | None,
-        new_gain: Any = None,
-        new_bias: Any = None,
+        new_gain: Part | None = None,
+        new_bias: Part | None = None,
         what: str = "norm",
     ) -> None:
         self.stream, self.ring = stream, stream.ring
@@ -129,7 +128,7 @@ class Reading:
             self.bias = stream.read(self.old_bias)
 
     def map(
-        self, weight: Numbers, bias: Numbers | None, shift: Any = None, what: str = "map"
+        self, weight: Numbers, bias: Numbers | None, shift: Part | None = None, what: str = "map"
     ) -> tuple[Numbers, Numbers | None]:
         """Return a map that reads the norm, `(..., d)`, and its bias `(...,)`, in the ring; shift `u` along ones."""
         ring, old = self.ring, weight
@@ -163,7 +162,7 @@ def applied(ring: Arithmetic, weight: Numbers, vector: Numbers) -> Numbers:
     return ring.product(weight.reshape(-1, weight.shape[-1]), vector[:, None]).reshape(weight.shape[:-1])
 
 
-def require_shape(what: str, array: Any, shape: tuple[int, ...]) -> None:
+def require_shape(what: str, array: npt.ArrayLike, shape: tuple[int, ...]) -> None:
     """Refuse another shape.
 
     Raises:
@@ -173,7 +172,7 @@ def require_shape(what: str, array: Any, shape: tuple[int, ...]) -> None:
     require(found == shape, f"{what} must have shape {shape}, got {found}")
 
 
-def require_order(what: str, order: Any, size: int) -> None:
+def require_order(what: str, order: npt.ArrayLike, size: int) -> None:
     """Refuse what is no permutation.
 
     Raises:

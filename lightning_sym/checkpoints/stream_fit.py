@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, nice, round_number
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
@@ -35,10 +34,10 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both")
 
     Those that are `read` by the first layer, those of an unembedding of its own, that are `unread`, or `both`.
     """
-    kinds: list[tuple[Any, Any, Any, Any, bool]] = [
+    kinds: list[tuple[Array, Array, Array | None, Array | None, bool]] = [
         (first.embedding, second.embedding, None, None, first.positions is not None)
     ]
-    if first.positions is not None:
+    if first.positions is not None and second.positions is not None:
         kinds.append((first.positions, second.positions, None, None, True))
     if first.unembedding is not None or second.unembedding is not None:
         old = first.embedding if first.unembedding is None else first.unembedding
@@ -50,17 +49,16 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both")
         sides = []
         for rows, by in ((old_rows, gain), (new_rows, new_gain)):
             sides.append((rows, None if by is None else np.asarray(by, dtype=np.float64)))
-        means = [_mean(rows) if shifted else 0.0 for rows, _ in sides]
+        means = [
+            sum(np.sum(rows[some], axis=0, dtype=np.float64) for some in slices(rows)) / len(rows) if shifted else 0.0
+            for rows, _ in sides
+        ]
         for some in slices(old_rows):
             made = []
             for (rows, by), mean in zip(sides, means, strict=True):
                 part = np.asarray(rows[some], dtype=np.float64) - mean
                 made.append(centred(part if by is None else part * by, form))
             yield made[0], made[1], gain is None
-
-
-def _mean(rows: Any) -> Floats:
-    return np.asarray(sum(np.sum(rows[some], axis=0, dtype=np.float64) for some in slices(rows)) / len(rows))
 
 
 def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, float]:

@@ -5,10 +5,10 @@ Sizes are letters, each one number in all parts, be the network known or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,8 @@ import numpy.typing as npt
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.display import Lines, Result, latex_words
 
-Part = npt.NDArray[Any]
-"""float64, taken as exact, or `Fraction` (dtype object); orders are integers."""
+Part = npt.NDArray[np.floating | np.integer | np.object_]
+"""Floats, taken as exact, or `Fraction` (dtype object); orders are integers."""
 
 
 class SymmetryNeed(NamedTuple):
@@ -85,7 +85,7 @@ def made_of(*shape: str, needs: tuple[SymmetryNeed, ...] = (), integers: bool = 
     return {"kind": PartKind(shape, needs, integers)}
 
 
-def kinds(symmetry: type[Any]) -> dict[str, PartKind]:
+def kinds(symmetry: type[_Parts]) -> dict[str, PartKind]:
     """Return by name the parts that are made of numbers.
 
     Example:
@@ -95,12 +95,17 @@ def kinds(symmetry: type[Any]) -> dict[str, PartKind]:
     return {part.name: part.metadata["kind"] for part in fields(symmetry) if part.metadata}
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _Parts(Result):
     """What is done and what is not: `None`, and of the numbers of the whole those that change nothing."""
 
-    def named(self) -> Iterator[tuple[str, Any]]:
+    def having(self, parts: Mapping[str, object]) -> Self:
+        """Return the same with these parts in place of its own, by their names."""
+        return replace(self, **dict[str, Any](parts))
+
+    def named(self) -> Iterator[tuple[str, Part | Fraction | float]]:
         """Yield each part that is there, by its name."""
-        for name in (each.name for each in fields(self)):  # type: ignore[arg-type]
+        for name in (each.name for each in fields(self)):
             value = getattr(self, name)
             if value is not None and name != "layers" and (name != "scale" or not np.array_equal(value, 1)):
                 yield name, value
@@ -111,7 +116,7 @@ class _Parts(Result):
 
     def lines(self) -> Lines:
         """Return each part and its shape, or its number."""
-        found = [(name, f"{np.shape(p)}" if np.shape(p) else str(p)) for name, p in self.named()]
+        found = [(name, f"{np.asarray(p).shape}" if np.asarray(p).ndim else str(p)) for name, p in self.named()]
         return found or [("nothing", "is done")]
 
     def _latex(self) -> str:

@@ -9,14 +9,14 @@ from dataclasses import fields
 from fractions import Fraction
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.exact_arrays import narrow
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, kinds, sizes_of
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Part, Symmetry, kinds, sizes_of
 from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.display import spelled
 from lightning_sym.errors import BadInput, FileFormatError
@@ -42,7 +42,7 @@ def symmetry_memory(form: CheckpointForm) -> int:
         11624
     """
 
-    def numbers(parts: type[Any], form: CheckpointForm) -> int:
+    def numbers(parts: type[LayerSymmetry | Symmetry], form: CheckpointForm) -> int:
         sizes, shapes = sizes_of(form), [kind.shape for kind in kinds(parts).values()]
         return sum(prod(sizes[letter] for letter in shape) for shape in shapes if "k" not in shape)
 
@@ -101,21 +101,23 @@ def _document(symmetry: Symmetry) -> Iterator[str]:
     yield "\n ]\n}\n"
 
 
-def _written(part: Any) -> Iterator[str]:
+def _written(part: Part | Fraction | float) -> Iterator[str]:
     """Yield a number, or an array row by row."""
-    if np.ndim(part) == 0:
+    array = np.asarray(part)
+    if not array.ndim:
         yield json.dumps(part if isinstance(part, bool | int) else _entry(part))
-    elif np.ndim(part) == 1:
-        yield json.dumps([_entry(x) for x in np.asarray(part).tolist()])
+    elif array.ndim == 1:
+        yield json.dumps([_entry(x) for x in array.tolist()])
     else:
         yield "["
-        for place, row in enumerate(part):
+        for place, row in enumerate(array):
             yield ",\n    " if place else ""
             yield from _written(row)
         yield "]"
 
 
 def _entry(number: Any) -> int | str:
+    """Return a number, of any field of rational ones, as JSON has it."""
     if isinstance(number, float):
         top, low = number.as_integer_ratio()
     else:
@@ -157,37 +159,41 @@ def load_symmetry(path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY) ->
         raise FileFormatError(f"{name}: {said}") from error
 
 
-def _refused(text: str) -> Any:
+def _refused(text: str) -> NoReturn:
     raise FileFormatError(f'numbers must be integers or strings such as "-2/3", got {shown(text)}')
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise FileFormatError("keys must not repeat")
     return found
 
 
-def _read(found: Any) -> Symmetry:
+def _read(found: object) -> Symmetry:
     if not isinstance(found, dict) or found.pop("schema", None) != SCHEMA:
         raise FileFormatError(f'it must be an object with the schema "{SCHEMA}"')
     layers = found.pop("layers", None)
     if not isinstance(layers, list) or not all(isinstance(layer, dict) for layer in layers):
         raise FileFormatError("layers must be a list of objects")
-    made = [LayerSymmetry(**_parts(layer, LayerSymmetry, f"layer {i}: ")) for i, layer in enumerate(layers)]
-    symmetry = Symmetry(tuple(made), **_parts(found, Symmetry, ""))
+    made = tuple(_with_parts(LayerSymmetry(), layer, f"layer {i}: ") for i, layer in enumerate(layers))
+    symmetry = _with_parts(Symmetry(made), found, "")
     require_sizes(symmetry)
     return symmetry
 
 
-def _parts(found: dict[str, Any], kind: type[Any], where: str) -> dict[str, Any]:
-    known = {field.name for field in fields(kind)} - {"layers"}
+S = TypeVar("S", LayerSymmetry, Symmetry)
+
+
+def _with_parts(nothing: S, found: dict[str, object], where: str) -> S:
+    """Return a symmetry that does nothing with the parts that were found."""
+    known = {field.name for field in fields(nothing)} - {"layers"}
     if unknown := sorted(found.keys() - known):
         raise FileFormatError(f"{where}there is no part called {shown(unknown[0])}")
-    return {name: _part(part, name, where + name) for name, part in found.items()}
+    return nothing.having({name: _part(part, name, where + name) for name, part in found.items()})
 
 
-def _part(part: Any, name: str, what: str) -> Any:
+def _part(part: object, name: str, what: str) -> Part | Fraction | float:
     if name == "tied" and isinstance(part, bool):
         return part
     if name in NUMBERS:
@@ -198,7 +204,7 @@ def _part(part: Any, name: str, what: str) -> Any:
     if not isinstance(part, list):
         raise FileFormatError(f"{what} must be a list, got {shown(part)}")
     shape: list[int] = []
-    level: Any = part
+    level: object = part
     while isinstance(level, list):
         shape.append(len(level))
         level = level[0] if level else None
@@ -212,7 +218,7 @@ def _part(part: Any, name: str, what: str) -> Any:
     return narrow(np.array([_number(x, what) for x in flat], dtype=object).reshape(shape))
 
 
-def _flat(part: Any, shape: tuple[int, ...], what: str) -> Iterator[Any]:
+def _flat(part: object, shape: tuple[int, ...], what: str) -> Iterator[object]:
     if not shape:
         yield part
         return
@@ -226,7 +232,7 @@ LONGEST = 4000
 """Digits of a numerator or denominator that is read."""
 
 
-def _number(number: Any, what: str) -> Fraction:
+def _number(number: object, what: str) -> Fraction:
     if isinstance(number, int) and not isinstance(number, bool):
         return Fraction(number)
     if isinstance(number, str):

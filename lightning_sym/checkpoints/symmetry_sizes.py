@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.stream import require, require_order
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, sizes_of
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Part, Symmetry, sizes_of
 from lightning_sym.errors import BadInput
 
 
@@ -41,7 +41,7 @@ def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> Non
         _layer(layer, f"layer {number}: ", sizes)
 
 
-def _numbers(name: str, part: Any) -> np.ndarray[Any, Any]:
+def _numbers(name: str, part: object) -> npt.NDArray[np.generic]:
     """Return a part as an array of numbers, floats of which are finite."""
     try:
         array = np.asarray(part)
@@ -74,7 +74,7 @@ def _bound_turned(letter: str, size: int, sizes: dict[str, tuple[int, str]]) -> 
         sizes.setdefault("t/2", (sizes["a"][0] // 2, sizes["a"][1]))
 
 
-def _fit(name: str, part: Any, letters: tuple[str, ...], sizes: dict[str, tuple[int, str]]) -> None:
+def _fit(name: str, part: object, letters: tuple[str, ...], sizes: dict[str, tuple[int, str]]) -> None:
     """Compare the shape of a part with the sizes known, and put down those that it shows."""
     found = _numbers(name, part).shape
     if len(found) == len(letters):
@@ -118,7 +118,7 @@ def require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> N
         require((together[:, 0] == together.T).all(), f"{where}neurons must keep the neurons of an expert together")
     if layer.ups is not None:
         require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
-        positive = form.has_gate or bool((np.asarray(layer.ups) > 0).all())
+        positive = form.has_gate or all(number > 0 for number in np.asarray(layer.ups).tolist())
         require(positive, f"{where}ups must be positive in front of {form.activation}")
     for name in ("behind1", "behind2"):
         if (signs := getattr(layer, name)) is not None:
@@ -133,7 +133,7 @@ def require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> N
         require((turns != 0).any(axis=-1).all(), f"{where}turns must not be 0, 0 for any frequency")
 
 
-def _require_factors(factors: Any, what: str) -> None:
+def _require_factors(factors: Part, what: str) -> None:
     """Refuse what rescales queries otherwise than it takes back in keys, which are the last row."""
     numbers = Exact().numbers(factors)
     queries, keys = numbers[:-1], numbers[-1:]

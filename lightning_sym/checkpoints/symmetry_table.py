@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lightning_sym.arguments import shown
 from lightning_sym.checkpoints.families import FAMILIES
@@ -191,7 +191,7 @@ def tensor_names(form: CheckpointForm) -> dict[str, str]:
     return called | {name: place.tensor.replace("{}", "*") for name, place in layout.block.items()}
 
 
-def _form(model: Any) -> tuple[CheckpointForm, frozenset[str]]:
+def _form(model: Checkpoint | CheckpointForm | str | os.PathLike[str]) -> tuple[CheckpointForm, frozenset[str]]:
     """Return the form, and the pieces of a layer that are there."""
     if isinstance(model, (str, os.PathLike)):
         family, form, biases = read_configuration(model)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.arguments import shown
+from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.pieces import table
@@ -26,8 +26,6 @@ from lightning_sym.errors import BadInput
 
 LARGEST = 2**28
 """Bytes of a file."""
-
-Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,8 +65,8 @@ class IdOrder(Result):
         """Return the second checkpoint with its rows of token ids in the order of the first."""
         ends, pieces = ends_of(second, Walker.COMPARISON), table(second.form).ends
         rows = {name for name, piece in pieces.items() if piece.axes[0].space.kind == "token ids"}
-        moved: dict[str, Any] = {name: array[self.order] for name, array in ends.present() if name in rows}
-        return Edited.with_ends(second, replace(ends, **moved)) if self.moved else second
+        moved = {name: array[self.order] for name, array in ends.present() if name in rows}
+        return Edited.with_ends(second, ends.having(moved)) if self.moved else second
 
 
 def id_order(first: str | Path, second: str | Path, count: int) -> IdOrder:

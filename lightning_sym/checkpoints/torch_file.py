@@ -13,7 +13,7 @@ from io import FileIO
 from math import prod
 from pathlib import Path
 from struct import pack
-from typing import Any, BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn, TypeGuard
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
@@ -95,7 +95,7 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
     if stop - start > LARGEST_PICKLE:
         _refuse(f"its data.pkl must have at most {LARGEST_PICKLE:,} bytes, got {stop - start:,}")
 
-    def stored(found: Any) -> _Storage:
+    def stored(found: object) -> _Storage:
         if not (isinstance(found, tuple) and len(found) == 5 and found[0] == "storage"):
             _refuse("a persistent id must be that of a storage")
         _, kind, key, _, count = found
@@ -117,7 +117,7 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
     return found
 
 
-def _is_size(number: Any) -> bool:
+def _is_size(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**48
 
 
@@ -178,7 +178,7 @@ def _local_header(file: MappedFile, info: ZipInfo) -> int:
 def _names(file: MappedFile) -> Mapping[str, Called]:
     """Return the names of Python that a pickle of tensors may ask for, and what they stand for."""
 
-    def tensor(arguments: tuple[Any, ...]) -> StridedTensor:
+    def tensor(arguments: tuple[object, ...]) -> StridedTensor:
         storage, offset, shape, strides = arguments[:4]
         if not isinstance(storage, _Storage) or not _is_size(offset):
             raise TypeError
@@ -190,12 +190,12 @@ def _names(file: MappedFile) -> Mapping[str, Called]:
         width = next(width for kind, width in STORAGES.values() if kind == storage.kind)
         return StridedTensor(shape, storage.kind, file, storage.start + offset * width, strides)
 
-    def parameter(arguments: tuple[Any, ...]) -> StridedTensor:
+    def parameter(arguments: tuple[object, ...]) -> StridedTensor:
         if not isinstance(arguments[0], StridedTensor):
             raise TypeError
         return arguments[0]
 
-    def ordered(arguments: tuple[Any, ...]) -> dict[Any, Any]:
+    def ordered(arguments: tuple[object, ...]) -> dict[object, object]:
         if arguments:
             raise TypeError
         return {}
@@ -207,7 +207,7 @@ def _names(file: MappedFile) -> Mapping[str, Called]:
     } | {f"torch.{kind}": _not_called for kind in STORAGES}
 
 
-def _not_called(arguments: tuple[Any, ...]) -> Any:
+def _not_called(arguments: tuple[object, ...]) -> NoReturn:
     raise TypeError
 
 
@@ -225,7 +225,7 @@ def _require_places(storage: _Storage, offset: int, shape: tuple[int, ...], stri
         _refuse(f"a tensor must lie in its storage of {storage.count:,} numbers, it reaches number {last:,}")
 
 
-def _flat(value: Any) -> Iterator[tuple[str, StoredTensor]]:
+def _flat(value: object) -> Iterator[tuple[str, StoredTensor]]:
     """Yield every tensor by its name, in order; one dictionary may stand in several."""
     waiting, seen = [("", value)], 0
     while waiting:

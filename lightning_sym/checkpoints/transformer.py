@@ -15,19 +15,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.affine_factors import Affine, Shared, Then, everywhere, in_every_column, ones
+from lightning_sym.checkpoints.affine_factors import (
+    Affine,
+    Factor,
+    S,
+    Shared,
+    Then,
+    constant,
+    elementary,
+    everywhere,
+    in_every_column,
+    ones,
+)
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.protocol import constants, masked, normalized, operation
+from lightning_sym.rings.protocol import masked, normalized, operation
+from lightning_sym.rings.rationals import rational_root
 from lightning_sym.rings.rotary import RotaryScaling
 
 Prompts = Sequence[Sequence[int]]
@@ -35,15 +46,15 @@ Rotation = tuple[Fraction, RotaryScaling | None]
 """Base of the frequencies, and how they are scaled."""
 
 
-class RotaryTables(NamedTuple):
+class RotaryTables(NamedTuple, Generic[S]):
     """What turns queries and keys: cosines and sines, `a x t`, and the turn by a right angle, `a x a`."""
 
-    cosines: Any
-    sines: Any
-    turn: Any
+    cosines: S
+    sines: S
+    turn: S
 
     @classmethod
-    def of(cls, rotation: Rotation, width: int, turned: int, positions: Sequence[int], like: Any) -> RotaryTables:
+    def of(cls, rotation: Rotation, width: int, turned: int, positions: Sequence[int], like: S) -> RotaryTables[S]:
         """Return the tables over the ring of `like`, for the rotate-half convention.
 
         Of the first `turned` rows, `k` and `k + turned/2` turn together.
@@ -52,15 +63,15 @@ class RotaryTables(NamedTuple):
         twice = np.concatenate([half, half, np.zeros((rest, turned // 2), dtype=int)]).astype(object)
         turn = np.pad(np.block([[0 * half, -half], [half, 0 * half]]), (0, rest)).astype(object)
         made = operation(like, "rotary", "rotary positions")(rotation[0], turned, positions, *rotation[1:])
-        cosines, sines = (constants(like, twice, "rotary positions") @ each for each in made)
+        cosines, sines = (constant(like, twice, "rotary positions") @ each for each in made)
         if rest:
             still = np.concatenate([np.zeros((turned, 1), dtype=int), np.ones((rest, 1), dtype=int)]).astype(object)
-            cosines = cosines + constants(like, still, "rotary positions") @ ones(like, 1, len(positions))
-        return cls(cosines, sines, constants(like, turn, "rotary positions"))
+            cosines = cosines + constant(like, still, "rotary positions") @ ones(like, 1, len(positions))
+        return cls(cosines, sines, constant(like, turn, "rotary positions"))
 
 
 @dataclass(frozen=True, eq=False)
-class Rotated:
+class Rotated(Generic[S]):
     """A factor whose rows turn by the angle of their frequency at each token's position.
 
     Attributes:
@@ -68,48 +79,45 @@ class Rotated:
         tables: of the tokens.
     """
 
-    part: Any
-    tables: RotaryTables
+    part: Factor[S]
+    tables: RotaryTables[S]
 
-    def __matmul__(self, x: Any) -> Any:
+    def __matmul__(self, x: S) -> S:
         y = self.part @ x
         return y * self.tables.cosines + (self.tables.turn @ y) * self.tables.sines
 
 
-def over_root(x: Any, square: Fraction) -> Any:
+def over_root(x: S, square: Fraction) -> S:
     """Return `x` over the root of a number: rational where it is a square, else by the ring's `rsqrt`."""
     rows, columns = x.shape[-2:]
-    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-    if root**2 == square:
+    if (root := rational_root(square)) is not None:
         return times_number(x, 1 / root)
-    inverse = operation(everywhere(square, x, 1, 1), "elementary", "a scale")("rsqrt")
+    inverse = elementary(everywhere(square, x, 1, 1), "rsqrt", "a scale")
     return x * (ones(x, rows, 1) @ inverse @ ones(x, 1, columns))
 
 
-def times_number(x: Any, number: Fraction | None) -> Any:
+def times_number(x: S, number: Fraction | None) -> S:
     """Return `x` times a number, if there is one."""
     return x if number is None else x * everywhere(number, x, *x.shape[-2:])
 
 
-def capped(x: Any, cap: Fraction | None) -> Any:
+def capped(x: S, cap: Fraction | None) -> S:
     """Return `cap tanh(x / cap)`, if there is a cap, else `x`."""
-    if cap is None:
-        return x
-    return times_number(operation(times_number(x, 1 / cap), "elementary", "a cap")("tanh"), cap)
+    return x if cap is None else times_number(elementary(times_number(x, 1 / cap), "tanh", "a cap"), cap)
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(Generic[S]):
     """A factor divided by the root of a number."""
 
-    part: Any
+    part: Factor[S]
     square: Fraction
 
-    def __matmul__(self, x: Any) -> Any:
+    def __matmul__(self, x: S) -> S:
         return over_root(self.part @ x, self.square)
 
 
-class Sight(NamedTuple):
+class Sight(NamedTuple, Generic[S]):
     """What a layer knows of positions: who sees whom, and how queries and keys turn.
 
     Attributes:
@@ -118,10 +126,10 @@ class Sight(NamedTuple):
     """
 
     mask: npt.NDArray[np.object_]
-    rotary: RotaryTables | None
+    rotary: RotaryTables[S] | None
 
 
-class Tokens:
+class Tokens(Generic[S]):
     """The tokens of all prompts, a column each.
 
     Args:
@@ -130,15 +138,15 @@ class Tokens:
         like: a matrix over the ring.
     """
 
-    def __init__(self, prompts: Prompts, form: CheckpointForm, like: Any) -> None:
+    def __init__(self, prompts: Prompts, form: CheckpointForm, like: S) -> None:
         self.form, self._like = form, like
         self.ids = [i for prompt in prompts for i in prompt]
         self.positions = [k for prompt in prompts for k in range(len(prompt))]
         self._number = np.array([n for n, prompt in enumerate(prompts) for _ in prompt])
         self._masks: dict[int | None, npt.NDArray[np.object_]] = {}
-        self._tables: dict[Rotation | None, RotaryTables | None] = {None: None}
+        self._tables: dict[Rotation | None, RotaryTables[S] | None] = {None: None}
 
-    def sight(self, layer: int) -> Sight:
+    def sight(self, layer: int) -> Sight[S]:
         """Return what a layer knows of positions; layers with the same have it in common."""
         window, rotation = self.form.window_of(layer), self.form.rotation_of(layer)
         if window not in self._masks:
@@ -154,71 +162,68 @@ class Tokens:
         return Sight(self._masks[window], self._tables[rotation])
 
 
-def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
+def norm(x: S, form: CheckpointForm, gain: Array, bias: Array | None) -> S:
     r"""Return $g\,x / \sqrt{|x|^2/d + \epsilon} + b$ of each column, with LayerNorm of it less its mean."""
     d, t = x.shape[-2:]
     average = everywhere(Fraction(1, d), x, 1, d)
     if form.norm == "layer":
         x = x + everywhere(Fraction(-1), x, d, 1) @ (average @ x)
     size = average @ (x * x) + everywhere(form.epsilon, x, 1, t)
-    inverse = operation(size, "elementary", "a norm")("rsqrt")
-    x = x * (ones(x, d, 1) @ inverse) * in_every_column(gain, x)
+    x = x * (ones(x, d, 1) @ elementary(size, "rsqrt", "a norm")) * in_every_column(gain, x)
     return x if bias is None else x + in_every_column(bias, x)
 
 
 @dataclass(frozen=True, eq=False)
-class Normed:
+class Normed(Generic[S]):
     """A factor behind a norm of its own."""
 
-    part: Any
+    part: Factor[S]
     form: CheckpointForm
     gain: Array
 
-    def __matmul__(self, x: Any) -> Any:
+    def __matmul__(self, x: S) -> S:
         return norm(self.part @ x, self.form, self.gain, None)
 
 
 @dataclass(frozen=True, eq=False)
-class RowsOfOneHead:
+class RowsOfOneHead(Generic[S]):
     """The rows of one head, of a factor that has those of all heads."""
 
-    part: Any
+    part: Factor[S]
     number: int
     width: int
 
-    def __matmul__(self, x: Any) -> Any:
+    def __matmul__(self, x: S) -> S:
         y = self.part @ x
         count = y.shape[-2]
         mine = np.eye(count, dtype=int).astype(object)[self.number * self.width : (self.number + 1) * self.width]
-        return constants(y, mine, "a norm") @ y
+        return constant(y, mine, "a norm") @ y
 
 
-def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
+def mlp(x: S, block: Block, form: CheckpointForm) -> S:
     """Return `down act(up x)`, gated `down (act(gate x) * up x)`, each with its bias."""
     up = Affine(block.up, block.up_bias) @ x
-    if block.gate is None:
-        inner = operation(up, "elementary", "an MLP")(form.activation)
-    else:
-        gate = Affine(block.gate, block.gate_bias) @ x
-        inner = operation(gate, "elementary", "an MLP")(form.activation) * up
+    inner = up if block.gate is None else Affine(block.gate, block.gate_bias) @ x
+    inner = elementary(inner, form.activation, "an MLP")
+    inner = inner if block.gate is None else inner * up
     if block.router is not None:
         each = np.eye(len(block.router), dtype=int).repeat(len(block.up) // len(block.router), axis=0).astype(object)
-        inner = inner * (constants(inner, each, "experts") @ routed(Affine(block.router, block.router_bias) @ x, form))
+        inner = inner * (constant(inner, each, "experts") @ routed(Affine(block.router, block.router_bias) @ x, form))
     return Affine(block.down, block.down_bias) @ inner
 
 
-def routed(scores: Any, form: CheckpointForm) -> Any:
+def routed(scores: S, form: CheckpointForm) -> S:
     """Return the weights of all experts, `E x t`, from what the router says: 0 of those that a token does not read."""
     chosen = operation(scores, "largest", "a choice of experts")(form.chosen)
-    if form.normed_choice:
-        return normalized(scores, normalization=SOFTMAX, mask=chosen)
-    return masked(normalized(scores, normalization=SOFTMAX, mask=np.ones_like(chosen)), chosen)
+    seen = chosen if form.normed_choice else np.ones_like(chosen)
+    found: S = normalized(scores, normalization=SOFTMAX, mask=seen)
+    return found if form.normed_choice else masked(found, chosen)
 
 
-def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> Iterator[Layer]:
+def heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | None) -> Iterator[Layer]:
     """Yield the heads as the attention layer takes them: factors that multiply the stream behind the norm."""
 
-    def positioned(part: Any, gain: Array | None) -> Any:
+    def positioned(part: Factor[S], gain: Array | None) -> Factor[S]:
         part = part if gain is None else Normed(part, form, gain)
         return part if rotary is None else Rotated(part, rotary)
 
@@ -227,36 +232,33 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables | None) -> It
 
     each, square = form.heads // form.groups, form.score_width or Fraction(form.head_width)
 
-    def rows(name: str, number: int) -> Any:
+    def rows(name: str, number: int) -> Factor[S]:
         weight, bias, gain = (getattr(block, f"{name}{part}") for part in ("", "_bias", "_row_gain"))
         return affine(weight, bias, number) if gain is None else RowsOfOneHead(wide[name], number, form.head_width)
 
-    wide = {
-        name: Shared(
-            Normed(Affine(_flat(getattr(block, name)), _flat(getattr(block, f"{name}_bias"))), form, gain.ravel())
-        )
-        for name in ("query", "key")
-        if (gain := getattr(block, f"{name}_row_gain")) is not None
-    }
+    def flat(array: Array) -> Array:  # all heads of a map, or of its bias, one below the other
+        return array.reshape(-1, *array.shape[2:])
+
+    wide: dict[str, Factor[S]] = {}
+    for name in ("query", "key"):
+        weight, bias, gain = (getattr(block, f"{name}{part}") for part in ("", "_bias", "_row_gain"))
+        if gain is not None:
+            all_heads: Factor[S] = Affine(flat(weight), None if bias is None else flat(bias))
+            wide[name] = Shared(Normed(all_heads, form, gain.ravel()))
     for group in range(form.groups):
         key = Shared(positioned(rows("key", group), block.key_norm_gain))
-        value = Shared(affine(block.value, block.value_bias, group))
+        value: Shared[S] = Shared(affine(block.value, block.value_bias, group))
         for head in range(group * each, (group + 1) * each):
-            part = positioned(rows("query", head), block.query_norm_gain)
-            query = Scaled(part, square)
+            query = Scaled(positioned(rows("query", head), block.query_norm_gain), square)
             yield Layer(query, key, Then(value, block.output[head]))
 
 
-def _flat(array: Array | None) -> Any:
-    """Return all heads of a map, or of its bias, one below the other."""
-    return None if array is None else array.reshape(-1, *array.shape[2:])
-
-
-def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any:
+def after_block(x: S, block: Block, form: CheckpointForm, sight: Sight[S]) -> S:
     """Return the stream behind a layer."""
 
-    def pattern(scores: Any) -> Any:
-        return normalized(capped(scores, form.score_cap), normalization=SOFTMAX, mask=sight.mask)
+    def pattern(scores: S) -> S:
+        found: S = normalized(capped(scores, form.score_cap), normalization=SOFTMAX, mask=sight.mask)
+        return found
 
     seen = normed(x, form, block.norm1_gain, block.norm1_bias)
     added = attention_layer(seen, list(heads(block, form, sight.rotary)), Form(pattern))
@@ -268,24 +270,24 @@ def after_block(x: Any, block: Block, form: CheckpointForm, sight: Sight) -> Any
     return x + times_number(normed(added, form, block.behind2_gain), form.residual)
 
 
-def normed(x: Any, form: CheckpointForm, gain: Array | None, bias: Array | None = None) -> Any:
+def normed(x: S, form: CheckpointForm, gain: Array | None, bias: Array | None = None) -> S:
     """Return what a half reads of the stream, or adds to it, behind a norm of its own if it has one there."""
     return x if gain is None else norm(x, form, gain, bias)
 
 
-def first_stream(ends: Ends, tokens: Tokens, like: Any) -> Any:
+def first_stream(ends: Ends, tokens: Tokens[S], like: S) -> S:
     """Return what the first layer reads: embeddings, and positions where they are learned."""
-    x = constants(like, np.ascontiguousarray(ends.embedding[list(tokens.ids)].T), "an embedding")
+    x = constant(like, np.ascontiguousarray(ends.embedding[list(tokens.ids)].T), "an embedding")
     if tokens.form.embedding_square is not None:
         x = over_root(x, 1 / tokens.form.embedding_square)
     if ends.positions is None:
         return x
-    return x + constants(like, np.ascontiguousarray(ends.positions[list(tokens.positions)].T), "positions")
+    return x + constant(like, np.ascontiguousarray(ends.positions[list(tokens.positions)].T), "positions")
 
 
 def last_stream(
-    checkpoint: Checkpoint, prompts: Prompts, like: Any, told: Callable[[int, Any], None] = lambda layer, x: None
-) -> Any:
+    checkpoint: Checkpoint, prompts: Prompts, like: S, told: Callable[[int, S], None] = lambda layer, x: None
+) -> S:
     """Return what the unembedding is multiplied with, `d x t`, behind the final norm; one layer is in memory at a time.
 
     Args:
@@ -305,7 +307,7 @@ def last_stream(
     return norm(x, form, ends.final_gain, ends.final_bias)
 
 
-def as_logits(x: Any, form: CheckpointForm) -> Any:
+def as_logits(x: S, form: CheckpointForm) -> S:
     """Return what the unembedding makes, divided and capped as the form says."""
     return capped(times_number(x, None if form.logit_divisor is None else 1 / form.logit_divisor), form.logit_cap)
 

@@ -8,9 +8,10 @@ is said is held by tests: every piece changes what each of its walkers sees.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from enum import Enum
-from typing import Any
+from typing import TypeVar
 
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.pieces import table
@@ -116,8 +117,7 @@ def ends_of(checkpoint: Checkpoint, walker: Walker, *, coded: bool = False) -> E
     Raises:
         BadInput: as for `pieces_of`.
     """
-    found: Ends = pieces_of(checkpoint, None, walker, coded=coded)
-    return found
+    return as_kind(pieces_of(checkpoint, None, walker, coded=coded), Ends)
 
 
 def block_of(checkpoint: Checkpoint, layer: int, walker: Walker, *, coded: bool = False) -> Block:
@@ -126,11 +126,26 @@ def block_of(checkpoint: Checkpoint, layer: int, walker: Walker, *, coded: bool 
     Raises:
         BadInput: as for `pieces_of`.
     """
-    found: Block = pieces_of(checkpoint, layer, walker, coded=coded)
-    return found
+    return as_kind(pieces_of(checkpoint, layer, walker, coded=coded), Block)
 
 
-def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, coded: bool = False) -> Any:
+P = TypeVar("P", bound=Pieces)
+
+
+def as_kind(pieces: Pieces, kind: type[P]) -> P:
+    """Return the pieces, which must be those of a layer (`Block`), or those before and behind the layers (`Ends`).
+
+    Raises:
+        BadInput: they are others.
+    """
+    if not isinstance(pieces, kind):
+        raise BadInput(
+            f"pieces of a checkpoint must be {kind.__name__} where these are asked for, got {type(pieces).__name__}"
+        )
+    return pieces
+
+
+def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, coded: bool = False) -> Pieces:
     """Return the ends for `None`, else a layer.
 
     Args:
@@ -147,9 +162,10 @@ def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, code
     return found
 
 
-def unchecked_pieces(checkpoint: Checkpoint, layer: int | None, *, coded: bool) -> Any:
+def unchecked_pieces(checkpoint: Checkpoint, layer: int | None, *, coded: bool) -> Pieces:
     """Return the same, whatever they are."""
-    if coded and (read := getattr(checkpoint, "coded", None)) is not None:
+    read: Callable[[int | None], Pieces] | None = getattr(checkpoint, "coded", None) if coded else None
+    if read is not None:
         return read(layer)
     return checkpoint.ends() if layer is None else checkpoint.block(layer)
 

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.coded import slices
@@ -30,10 +28,10 @@ from lightning_sym.checkpoints.layout import (
     tensor_shape,
 )
 from lightning_sym.checkpoints.layouts import Files, LayoutRow, layout_row
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.rewritings import Rewritten
-from lightning_sym.checkpoints.stored_types import ON_DISK, Numbers, WrittenTensor, to_disk
+from lightning_sym.checkpoints.stored_types import ON_DISK, Numbers, Stored, WrittenTensor, to_disk
 from lightning_sym.checkpoints.torch_file import write_torch
 from lightning_sym.checkpoints.understood import Walker, ends_of, unchecked_pieces
 from lightning_sym.checkpoints.units import LESS_ONE
@@ -135,7 +133,7 @@ class _Plan:
     family: ModelFamily
     form: CheckpointForm
     parts: frozenset[str]
-    config: dict[str, Any]
+    config: dict[str, object]
     places: dict[str, Place]
     tensors: list[WrittenTensor]
 
@@ -225,7 +223,7 @@ def _kind(checkpoint: Checkpoint, piece: str, place: Place) -> str:
         return kind if narrow == kind else "F32"
     layer, _, name = piece.rpartition(".")
     if layer:
-        norms: Any = next(block for _, block in parts_of(checkpoint, int(layer), Walker.REWRITING, [SHARED]))
+        norms: Pieces = next(block for _, block in parts_of(checkpoint, int(layer), Walker.REWRITING, [SHARED]))
     else:
         norms = ends_of(checkpoint, Walker.REWRITING, coded=True)
     try:
@@ -275,7 +273,7 @@ class _Numbers:
 
     def of_tensors(self, tell: Progress) -> Numbers:
         """Yield those of each tensor in turn, some rows after others; of embeddings some are in memory, or a layer."""
-        form, at, there = self.checkpoint.form, "", dict[str, Any]()
+        form, at, there = self.checkpoint.form, "", dict[str, Stored]()
         ends = dict(ends_of(self.checkpoint, Walker.REWRITING, coded=True).present())
         tell("the embedding", 0, form.layers)
         for pieces in by_tensor(self.places).values():
@@ -294,16 +292,16 @@ class _Numbers:
             for matrix in by_experts(table(form)[pieces[0]], array, form.experts or 1):
                 yield [matrix]
 
-    def _rows(self, piece: str, array: Any, place: Place) -> Iterator[npt.NDArray[Any]]:
+    def _rows(self, piece: str, array: Array, place: Place) -> Iterator[Stored]:
         """Yield what stands before and behind the layers, some rows at a time."""
         if place.skipped:
             yield np.zeros((place.skipped, *array.shape[1:]), ON_DISK[self._kind(place)])
         for some in slices(array):
             yield self._stored(piece, array[some])
 
-    def _layer(self, layer: int) -> dict[str, npt.NDArray[Any]]:
+    def _layer(self, layer: int) -> dict[str, Stored]:
         """Return the pieces of a layer, part by part."""
-        found, form = dict[str, npt.NDArray[Any]](), self.checkpoint.form
+        found, form = dict[str, Stored](), self.checkpoint.form
         wanted = {piece for piece in self.places if piece.rpartition(".")[0] == str(layer)}
         for cut, block in parts_of(self.checkpoint, layer, Walker.REWRITING):
             for name, array in block.present():
@@ -323,7 +321,7 @@ class _Numbers:
         """Return the type of the tensor, or of those of all experts, at a place."""
         return self.kinds[place.names(self.checkpoint.form)[0]]
 
-    def _stored(self, piece: str, array: Any) -> npt.NDArray[Any]:
+    def _stored(self, piece: str, array: Array) -> Stored:
         """Return numbers of a piece, less what its place says."""
         place = self.places[piece]
         try:

@@ -170,20 +170,20 @@ def no_mask(original: Any) -> Callable[..., Any]:
     return every
 
 
-class Interleaved(transformer.RotaryTables):
+class Interleaved(transformer.RotaryTables[BallMatrix]):
     """Rows 2k and 2k + 1 turn together."""
 
     @classmethod
     def of(
         cls, rotation: transformer.Rotation, width: int, turned: int, positions: Any, like: Any
-    ) -> transformer.RotaryTables:
+    ) -> transformer.RotaryTables[BallMatrix]:
         right = ORIGINAL_ROTARY.of(rotation, width, turned, positions, like)
         order = np.eye(width, dtype=int)[[k // 2 + (k % 2) * (width // 2) for k in range(width)]].astype(object)
         p = like.like(order)
         return ORIGINAL_ROTARY(p @ right.cosines, p @ right.sines, p @ right.turn @ p.mT)
 
 
-class Unscaled(transformer.Scaled):
+class Unscaled(transformer.Scaled[BallMatrix]):
     """Scores not divided."""
 
     def __matmul__(self, x: Any) -> Any:

@@ -258,3 +258,19 @@ def test_ends_and_forms_are_known_too() -> None:
                 call()
     still = replace(one, form=MoreForm(**vars(one.form)))
     assert same_checkpoints(still, still).answer is CheckpointAnswer.SAME
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanged(MadeCheckpoint):
+    """Whose layers are what stands before and behind them."""
+
+    def block(self, layer: int) -> Any:
+        return self.outer
+
+
+def test_the_ends_are_not_taken_for_a_layer() -> None:
+    wrong = Exchanged(**vars(small_checkpoint("llama", layers=1)))
+    with pytest.raises(BadInput, match="must be Block where these are asked for, got Ends"):
+        understood.block_of(replace(wrong, form=replace(wrong.form, tied=False)), 0, Walker.REWRITING)
+    with pytest.raises(TypeError, match="no_such_piece"):  # no array is dropped without a word
+        small_checkpoint("llama").blocks[0].having({"no_such_piece": np.ones(1)})

@@ -159,7 +159,7 @@ def test_a_block_without_a_scale_is_no_quantisation() -> None:
     for name in PLAIN:
         known, raw = BLOCK_TYPES[name], blocks_of(name, 2)
         raw[0, : 4 if known.shifted else 2] = 0
-        values = known.values(raw)
+        values = np.asarray(known.values(raw), dtype=np.float64)
         right = grid_of(name, known, raw, values).nearest(values, values + 0.004)
         assert not right[0].any()
         assert grid_of(name, known, raw, values).nearest(values, values).all()

@@ -64,7 +64,7 @@ def form_of(text: str, **changes: Any) -> CheckpointForm:
     """The form that a configuration states, all of whose keys are understood."""
     values = parse(json.dumps(json.loads(text) | changes).encode(), ExactNumbers())
     config = Config(values)
-    form, _ = FAMILIES[config.get("model_type")].read(config)
+    form, _ = FAMILIES[str(config.get("model_type"))].read(config)
     config.finish()
     return form
 

@@ -36,7 +36,7 @@ def resized(part: Any) -> Iterator[Any]:
 def changes(symmetry: Symmetry) -> Iterator[tuple[str, Symmetry]]:
     """Each part in turn of another size, and how it is called."""
     for name, part in symmetry.named():
-        for other in resized(part) if np.ndim(part) else ():
+        for other in resized(part) if np.asarray(part).ndim else ():
             yield name, replace(symmetry, **{name: other})
     for number, layer in enumerate(symmetry.layers):
         for name, part in layer.named():

@@ -277,7 +277,7 @@ def test_every_damage_is_refused_or_read(tmp_path: Path) -> None:
 
 def test_the_machine_calls_what_it_is_given_and_nothing_else() -> None:
     data = b"\x80\x02cmodule\nname\nK\x05\x85R."
-    assert unpickled(data, {"module.name": lambda given: given[0] + 1}, lambda found: found) == 6
+    assert unpickled(data, {"module.name": lambda given: (given[0], 1)}, lambda found: found) == (5, 1)
     with pytest.raises(FileFormatError, match=r"it asks for 'module\.name'"):
         unpickled(data, {"module.other": lambda given: given}, lambda found: found)
 
@@ -285,5 +285,12 @@ def test_the_machine_calls_what_it_is_given_and_nothing_else() -> None:
 def test_many_values_on_the_stack_take_no_time_each() -> None:
     count = 100_000
     begun = time.process_time()
-    assert len(unpickled(b"\x80\x02](" + b"(K\x01t" * count + b"e.", {}, lambda found: found)) == count
+    found = unpickled(b"\x80\x02](" + b"(K\x01t" * count + b"e.", {}, lambda found: found)
+    assert isinstance(found, list)
+    assert len(found) == count
     assert time.process_time() - begun < 3, "not one copy of the stack for each"
+
+
+def test_texts_of_every_length_are_read() -> None:
+    for code, size in ((b"\x8c", 1), (b"X", 4), (b"\x8d", 8)):  # by the bytes that their length takes
+        assert unpickled(b"\x80\x04" + code + (2).to_bytes(size, "little") + b"ab.", {}, lambda found: found) == "ab"
