@@ -6,7 +6,7 @@ $K = 1$ and $Q = A$, so that its attention matrix is a matrix of variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.claim import expect_equal, meeting_bounds
 from proofs_check.ring_matrices import determinant
+from proofs_check.samples import listed
 
 
 class Symbols(NamedTuple):
@@ -55,11 +56,7 @@ def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = No
     return forward(x, still)
 
 
-def depths_and_widths(*, quick: bool) -> Iterator[tuple[int, int]]:
-    """Yield the pairs `(l, d_0)` that Lemma 4 is shown for symbolically."""
-    yield from [(1, 2), (1, 3), (2, 2), (2, 3)]
-    if not quick:
-        yield from [(1, 4), (3, 2)]
+depths_and_widths = listed([(1, 2), (1, 3), (2, 2), (2, 3)], [(1, 4), (3, 2)])  # `(l, d_0)`, symbolically
 
 
 def second_token(instance: tuple[int, int], transpose: bool = False) -> None:

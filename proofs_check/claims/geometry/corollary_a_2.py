@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import product
+from itertools import product, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.claims.one_layer.theorem_3_2 import walk
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, LayerOverField
 from proofs_check.finite_matrices import Integers, Truths
+from proofs_check.samples import listed
 
 
 class Projective(NamedTuple):
@@ -63,9 +64,7 @@ def two_points(pairs: AllWeights, also_proportional: bool = False) -> Truths:
 
 
 def fields(*, quick: bool) -> Iterator[tuple[LayerOverField, int]]:
-    sizes = [LayerOverField(3, 2, 1), LayerOverField(3, 2, 2), LayerOverField(5, 2, 1)]
-    if not quick:
-        sizes += [LayerOverField(7, 2, 1), LayerOverField(5, 2, 2)]
+    sizes = starmap(LayerOverField, [(3, 2, 1), (3, 2, 2), (5, 2, 1), (7, 2, 1), (5, 2, 2)][: 3 if quick else 5])
     return (instance for instance in product(sizes, (2, 1)) if hypotheses_hold(*instance))
 
 
@@ -109,14 +108,6 @@ def rational_inverse(instance: tuple[int, int, str], sign: int = -1) -> None:
             where = f"d = {d}, d' = {d_out}, {how}, form {n}, coordinate {j + 1}"
             expect_equal(form[at[0, 0]], other[0] * common[0], where)
             expect_equal(form[at[0, j]], other[j] * common[0] + other[0] * common[j], where)
-
-
-def rank_one_fields(*, quick: bool) -> Iterator[LayerOverField]:
-    return iter(
-        (LayerOverField(3, 2, 1), LayerOverField(5, 2, 1))
-        if quick
-        else (LayerOverField(3, 2, 1), LayerOverField(5, 2, 1), LayerOverField(7, 2, 1))
-    )
 
 
 def two_to_one(field: LayerOverField, d_out: int = 1) -> str:
@@ -178,7 +169,7 @@ CLAIM = Claim(
         Part(
             "a = d' = 1: two to one",
             Scope.EXHAUSTIVE,
-            rank_one_fields,
+            listed([LayerOverField(3, 2, 1), LayerOverField(5, 2, 1)], [LayerOverField(7, 2, 1)]),
             two_to_one,
             {"d' = 2": partial(two_to_one, d_out=2)},
         ),

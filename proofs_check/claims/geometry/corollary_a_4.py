@@ -43,6 +43,7 @@ from proofs_check.claims.geometry.theorem_3_4_singular import (
 from proofs_check.claims.geometry.theorem_3_4_singular.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.ring_matrices import determinant
+from proofs_check.samples import listed
 
 Locus = Callable[[int, int], bool]
 
@@ -54,13 +55,6 @@ def hypotheses_hold(point: OrbitPoint) -> bool:
 
 def as_stated(rank_a: int, rank_v: int) -> bool:
     return rank_a == rank_v == 1
-
-
-def finite_fields(*, quick: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield fields and widths `p, d, d'`, `a >= d`; not characteristic two, where values do not determine forms."""
-    yield from ((3, 2, 1), (3, 2, 2))
-    if not quick:
-        yield 5, 2, 1
 
 
 def every_function(
@@ -151,14 +145,14 @@ CLAIM = Claim(
         Part(
             "d = 2 <= a: two points in the fiber or critical, every function",
             Scope.EXHAUSTIVE,
-            finite_fields,
+            listed([(3, 2, 1), (3, 2, 2)], [(5, 2, 1)]),
             every_function,
             {
                 "fibers only": partial(every_function, count_kernels=False),
                 "critical values only": partial(every_function, count_fibers=False),
                 "rk V = 1": partial(every_function, locus=lambda rank_a, rank_v: rank_v == 1),
             },
-            instance="all weights with p, d, d'",
+            instance="all weights with p, d, d'",  # p > 2, where values determine forms
         ),
         Part(
             "d = 2 <= a, d' = 1: the gradient of the resultant, every weight",

@@ -17,6 +17,7 @@ from lightning_sym import one_head_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_equal
 from proofs_check.claims.learning.ideals import bounds_of_rest, expect_between, program_of_chains
+from proofs_check.samples import listed
 
 Sizes = tuple[int, int, int, int]
 """Words, tokens, width, and the width of the teacher."""
@@ -55,12 +56,6 @@ def chains(instance: Sizes, answer: Answer = stated) -> None:
     v, tokens, e, teacher = instance
     found = teacher * (2 * v - 1) + program_of_chains(v, e, teacher)
     expect_equal(found, 2 * answer(v, tokens, e, teacher), f"{v} words, {tokens} tokens, width {e}, teacher {teacher}")
-
-
-def small(*, quick: bool) -> Iterator[Sizes]:
-    """Yield sizes whose ideals are small."""
-    cases = [(2, 2, 1), (2, 3, 1), (3, 2, 1), (3, 3, 2)] + ([] if quick else [(3, 3, 1)])
-    return ((v, tokens, e, teacher) for (v, e, teacher), tokens in product(cases, (2, 3)))
 
 
 def larger(*, quick: bool) -> Iterator[Sizes]:
@@ -131,7 +126,13 @@ CLAIM = Claim(
         Part(
             "what is left of the ideal, between two bounds that meet",
             Scope.INSTANCES,
-            small,
+            listed(
+                (
+                    (v, tokens, e, teacher)
+                    for (v, e, teacher), tokens in product([(2, 2, 1), (2, 3, 1), (3, 2, 1), (3, 3, 2)], (2, 3))
+                ),
+                [(3, 2, 3, 1), (3, 3, 3, 1)],
+            ),
             rest,
             _mutants(rest),
             instance="words, tokens, width, teacher",

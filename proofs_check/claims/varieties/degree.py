@@ -42,6 +42,7 @@ from proofs_check.claim import (
     expect_value,
 )
 from proofs_check.claims.varieties.linear_sections import degree_bounds, shares_of
+from proofs_check.samples import listed
 
 Stated = Callable[[VarietyDegree], int]
 
@@ -70,31 +71,20 @@ def one_layer(shape: tuple[int, int, int], tokens: int) -> Architecture:
     return Architecture((d, d_out), (a,), tokens)
 
 
-def sections(*, quick: bool) -> Iterator[Architecture]:
-    """Yield networks where the factors are free: `a = 1`, or all `A` occur."""
-    for shape in ((2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 1), (2, 3, 1), (2, 3, 2), (3, 1, 3)):
-        yield one_layer(shape, 2)
-    for shape in ((2, 1, 1), (2, 2, 1), (3, 1, 1), (3, 1, 2)):
-        yield one_layer(shape, 1)
-    if not quick:
-        yield from (one_layer(shape, 2) for shape in ((2, 4, 1), (2, 4, 2), (3, 2, 1)))
-        yield from (one_layer(shape, 1) for shape in ((3, 2, 1), (3, 2, 2), (4, 1, 1), (4, 1, 2)))
+SECTIONS = listed(
+    [
+        *(one_layer(s, 2) for s in [(2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 1), (2, 3, 1), (2, 3, 2)]),
+        *(one_layer(s, t) for s, t in [((3, 1, 3), 2), ((2, 1, 1), 1), ((2, 2, 1), 1), ((3, 1, 1), 1), ((3, 1, 2), 1)]),
+    ],
+    [
+        *(one_layer(shape, 2) for shape in ((2, 4, 1), (2, 4, 2), (3, 2, 1))),
+        *(one_layer(shape, 1) for shape in ((3, 2, 1), (3, 2, 2), (4, 1, 1), (4, 1, 2))),
+    ],
+)  # where the factors are free: `a = 1`, or all `A` occur
 
 
 def section(network: Architecture, stated: Stated = as_stated) -> None:
     expect_value(degree_bounds(network), stated(variety_degree(network)), network)
-
-
-def small_ideals(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
-    """Yield networks, and the degree to which equations are found."""
-    for shape, tokens, most in (
-        ((2, 1, 1), 2, 2), ((2, 1, 2), 2, 4), ((2, 2, 1), 2, 4), ((2, 2, 2), 2, 4), ((3, 1, 1), 2, 3),
-        ((2, 2, 1), 1, 4), ((3, 1, 1), 1, 4),
-    ):  # fmt: skip
-        yield one_layer(shape, tokens), most
-    if not quick:
-        yield one_layer((2, 3, 1), 2), 4
-        yield one_layer((2, 3, 2), 2), 4
 
 
 def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated) -> str:
@@ -159,13 +149,6 @@ def two_integrals(instance: tuple[int, int, Cone, Cone], shift: int = 0) -> None
     on_flags = intersection_number([n, used], [matrix, value])
     whole = [Cone(0, n, cone.rank, cone.exponent + shift, cone.symmetric, cone.rows) for cone in (matrix, value)]
     expect_equal(on_flags, intersection_number([n], whole), at=f"n = {n}, {matrix}, {value}")
-
-
-def rank_one_layers(*, quick: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield `d`, the number of layers, and which has rank one; two tokens."""
-    yield from ((2, 2, 1), (2, 2, 2))
-    if not quick:
-        yield from ((3, 2, 1), (3, 2, 2))
 
 
 def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
@@ -270,7 +253,7 @@ CLAIM = Claim(
         Part(
             "one layer: all points of a linear section",
             Scope.EVERY_WIDTH,
-            sections,
+            SECTIONS,
             section,
             {
                 "the points of the fiber forgotten": partial(section, stated=halving_forgotten),
@@ -280,7 +263,18 @@ CLAIM = Claim(
         Part(
             "one layer: the zeros of equations, and a linear section",
             Scope.INSTANCES,
-            small_ideals,
+            listed(
+                [
+                    (one_layer((2, 1, 1), 2), 2),
+                    (one_layer((2, 1, 2), 2), 4),
+                    (one_layer((2, 2, 1), 2), 4),
+                    (one_layer((2, 2, 2), 2), 4),
+                    (one_layer((3, 1, 1), 2), 3),
+                    (one_layer((2, 2, 1), 1), 4),
+                    (one_layer((3, 1, 1), 1), 4),
+                ],
+                [(one_layer((2, 3, 1), 2), 4), (one_layer((2, 3, 2), 2), 4)],
+            ),
             by_equations,
             {
                 "the points of the fiber forgotten": partial(by_equations, stated=halving_forgotten),
@@ -309,7 +303,7 @@ CLAIM = Claim(
         Part(
             "behind a layer of rank one, symbolic weights",
             Scope.IDENTITY,
-            rank_one_layers,
+            listed([(2, 2, 1), (2, 2, 2)], [(3, 2, 1), (3, 2, 2)]),
             behind_rank_one,
             {"another power of the scores": partial(behind_rank_one, power=5)},
             instance="width, depth and place",

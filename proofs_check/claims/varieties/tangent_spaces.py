@@ -53,16 +53,18 @@ class TangentPoint:
 
 
 GENERIC, SAME, OTHER = ((1, 0, 2), (0, 1, 1)), ((1, 2, 3), (2, 4, 6)), ((1, 0, 2), (2, 0, 4))
+KINDS = (
+    ("rk A = 2, rk V = 2", RANK_TWO, GENERIC),
+    ("rk A = 2, rk V = 1", RANK_TWO, OTHER),
+    ("rk A = 1, rk V = 2", RANK_ONE, GENERIC),
+    ("rk A = rk V = 1", RANK_ONE, OTHER),
+    ("rk A = 1, rk V = 2", RANK_ONE, ((1, 2, 3), (0, 1, 1))),
+)
 
 
 def points(*, quick: bool) -> Iterator[TangentPoint]:
     for to in (3,) if quick else (3, 4):
-        yield TangentPoint("rk A = 2, rk V = 2", RANK_TWO, GENERIC, to)
-        yield TangentPoint("rk A = 2, rk V = 1", RANK_TWO, OTHER, to)
-        yield TangentPoint("rk A = 1, rk V = 2", RANK_ONE, GENERIC, to)
-        yield TangentPoint("rk A = rk V = 1", RANK_ONE, OTHER, to)
-    if not quick:
-        yield TangentPoint("rk A = 1, rk V = 2", RANK_ONE, ((1, 2, 3), (0, 1, 1)), 4)
+        yield from (TangentPoint(*each, to) for each in KINDS[: 4 if to == 3 else 5])
 
 
 TANGENT_DIMENSIONS = {

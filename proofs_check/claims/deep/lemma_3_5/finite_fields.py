@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import product, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from lightning_sym.exact.modular import ranks_mod_p
 from proofs_check.claim import Refutation
 from proofs_check.claims.deep.equation_9 import change_basis, changed_network
 from proofs_check.finite_matrices import Integers, Truths, every_matrix, general_linear, numbers
+from proofs_check.samples import listed
 
 
 def hypotheses_hold(widths: tuple[int, ...]) -> bool:
@@ -28,10 +29,10 @@ class FiniteField(NamedTuple):
     widths: tuple[int, ...]
 
 
-def finite_fields(*, quick: bool) -> Iterator[FiniteField]:
-    """Return fields and bottleneck widths."""
-    sizes = [(2, (2, 2, 2)), (3, (2, 1, 2)), (5, (1, 1, 2)), (3, (2, 1, 1, 2)), (2, (3, 2, 2))]
-    return (FiniteField(*size) for size in (sizes if quick else [*sizes, (3, (2, 2, 2)), (2, (2, 2, 2, 2))]))
+finite_fields = listed(
+    starmap(FiniteField, [(2, (2, 2, 2)), (3, (2, 1, 2)), (5, (1, 1, 2)), (3, (2, 1, 1, 2)), (2, (3, 2, 2))]),
+    starmap(FiniteField, [(3, (2, 2, 2)), (2, (2, 2, 2, 2))]),
+)  # bottleneck widths
 
 
 def narrowing_fields(*, quick: bool) -> Iterator[FiniteField]:

@@ -46,6 +46,7 @@ from proofs_check.claims.geometry.figure_1 import minors
 from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.ring_matrices import array_of
+from proofs_check.samples import listed
 
 Shape = tuple[int, int]
 Stated = Callable[[Any, Any], bool]
@@ -191,11 +192,6 @@ def of_rank_one(attention: Any, value: Any) -> bool:
     return not attention.any() or not value.any() or rank(attention) == rank(value) == 1
 
 
-def small_weights(*, quick: bool) -> Iterator[Shape]:
-    """Return widths; of each every `A` and `V` with entries -1, 0, 1 is taken."""
-    return iter(((2, 1),) if quick else ((2, 1), (2, 2)))
-
-
 def entries(rows: int, columns: int) -> list[Any]:
     """Return all matrices with entries -1, 0, 1."""
     return [np.array(point).reshape(rows, columns) for point in product((-1, 0, 1), repeat=rows * columns)]
@@ -294,7 +290,7 @@ CLAIM = Claim(
         Part(
             "d = 2, entries -1, 0, 1: a positive discriminant at all other points",
             Scope.INSTANCES,
-            small_weights,
+            listed([(2, 1)], [(2, 2)]),
             only_these,
             {"rk A = rk V = 1": partial(only_these, stated=of_rank_one)},
             instance="all weights with d, d'",

@@ -25,7 +25,7 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.symmetries.moments import MatrixKind, Quantity, Term, moments_of
 from proofs_check.claim import Claim, Part, ProvedBounds, Refutation, Scope, Undecided, WalkThrough, expect_value
 from proofs_check.claims.varieties.conserved.walk import walk
-from proofs_check.samples import distinct
+from proofs_check.samples import distinct, listed
 
 Change = Callable[[Quantity], Quantity]
 
@@ -62,23 +62,27 @@ def other_factor(quantity: Quantity) -> Quantity:
     return replace(quantity, kind=MatrixKind.FULL, terms=terms)
 
 
-def small_networks(*, quick: bool) -> Iterator[Architecture]:
-    yield Architecture((2, 1), (2,), 2)
-    yield Architecture((2, 2), (2,), 2, causal=True)
-    yield Architecture((2, 2), (2,), 1)
-    yield Architecture((1, 2, 1), (1, 2), 2)
-    yield Architecture((2, 2), (1,), 2, heads=2, value_ranks=(2,))
-    yield Architecture((2, 2), (1,), 2, value_ranks=(1,), skip=True, embed=2, unembed=2)
-    if not quick:
-        yield Architecture((1, 2, 1), (2, 1), 2, causal=True)
-        yield Architecture((1, 1, 1), (2, 2), 2, heads=2, value_ranks=(1, 1), embed=2, unembed=1)
-        yield Architecture((1, 1, 1), (1, 1), 2, skip=True, embed=1, unembed=2)
-        yield Architecture((2, 1, 2), (1, 2), 1)
-        yield Architecture((3, 2), (3,), 2)
+SMALL_NETWORKS = listed(
+    [
+        Architecture((2, 1), (2,), 2),
+        Architecture((2, 2), (2,), 2, causal=True),
+        Architecture((2, 2), (2,), 1),
+        Architecture((1, 2, 1), (1, 2), 2),
+        Architecture((2, 2), (1,), 2, heads=2, value_ranks=(2,)),
+        Architecture((2, 2), (1,), 2, value_ranks=(1,), skip=True, embed=2, unembed=2),
+    ],
+    [
+        Architecture((1, 2, 1), (2, 1), 2, causal=True),
+        Architecture((1, 1, 1), (2, 2), 2, heads=2, value_ranks=(1, 1), embed=2, unembed=1),
+        Architecture((1, 1, 1), (1, 1), 2, skip=True, embed=1, unembed=2),
+        Architecture((2, 1, 2), (1, 2), 1),
+        Architecture((3, 2), (3,), 2),
+    ],
+)
 
 
 def quantities(*, quick: bool) -> Iterator[KeptQuantity]:
-    for network in small_networks(quick=quick):
+    for network in SMALL_NETWORKS(quick=quick):
         for place, _ in enumerate(moments_of(network)):
             yield KeptQuantity(network, place)
 
@@ -188,11 +192,13 @@ def softmax_layers(*, quick: bool) -> Iterator[Architecture]:
 
 
 def deep_networks(*, quick: bool) -> Iterator[Architecture]:
-    yield Architecture((2, 2, 2), (2, 2), 2)
-    yield Architecture((2, 3, 2), (1, 2), 2)
-    yield Architecture((3, 2, 2), (2, 2), 2, SOFTMAX)
-    yield Architecture((3, 3, 3), (2, 1), 2, SOFTMAX, heads=2, value_ranks=(1, 2), skip=True, embed=4, unembed=4)
-    yield Architecture((2, 2), (2,), 2, heads=2)
+    yield from (
+        Architecture((2, 2, 2), (2, 2), 2),
+        Architecture((2, 3, 2), (1, 2), 2),
+        Architecture((3, 2, 2), (2, 2), 2, SOFTMAX),
+        Architecture((3, 3, 3), (2, 1), 2, SOFTMAX, heads=2, value_ranks=(1, 2), skip=True, embed=4, unembed=4),
+        Architecture((2, 2), (2,), 2, heads=2),
+    )
 
     def draw(dice: Any) -> Architecture:
         depth, skip = dice.number((1, 3)), dice.chance(0.3)
