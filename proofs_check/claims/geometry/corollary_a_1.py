@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import partial
 from math import prod
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ from proofs_check.blackboard.step import (
     show,
     six_coefficients,
 )
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal, spell
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 
 
@@ -76,13 +76,15 @@ def norm_identity(shape: tuple[int, int], extra: int = 1) -> None:
     d, d_out = shape
     phi, ring, a, v = symbolic_layer(d, d_out)
 
-    def square(matrix: ObjectArray) -> object:
+    def square(matrix: ObjectArray) -> Any:
         return sum((x * x for x in matrix.ravel()), ring.constant(0))
 
     weight = [2 if p == q else 1 for p, q in quadratic_monomials(d)]
     found = sum((weight[n] * b * b for (_, _, n), b in np.ndenumerate(product_coefficients(phi))), ring.constant(0))
-    if found != square(a) * square(v) + extra * square(v @ a):  # type: ignore[operator]
-        raise Refutation(f"d, d' = {shape}: 2 |phi|^2 is not |A|^2 |V|^2 + {extra} |V A|^2")
+    expect(
+        found == square(a) * square(v) + extra * square(v @ a),
+        f"d, d' = {shape}: 2 |phi|^2 is not |A|^2 |V|^2 + {extra} |V A|^2",
+    )
 
 
 class WeightSequence(NamedTuple):
@@ -140,8 +142,10 @@ def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: i
         return total
 
     for n in (5, 6):
-        if not np.array_equal(at_parameter(Fraction(1, n)), members[n - 1].entries):
-            raise Refutation(f"{sequence}: member {n} is not on the curve of the first four: does it converge?")
+        expect(
+            np.array_equal(at_parameter(Fraction(1, n)), members[n - 1].entries),
+            f"{sequence}: member {n} is not on the curve of the first four: does it converge?",
+        )
     limit = replace(members[0], entries=at_parameter(Fraction(limit_at)))
     (layer,) = sequence.limit.layers
     attention = layer.key.T @ layer.query
@@ -150,13 +154,17 @@ def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: i
         expect_equal(limit.term_count, 0, at=f"terms of the limit of {sequence}, which has zero weights")
         return
     solutions = reconstruct(limit)
-    if not any(is_rescaling(s.weights, balanced) for s in solutions):
-        raise Refutation(f"{sequence}: none of the {len(solutions)} weights of the limit is the limit of the weights")
+    expect(
+        any(is_rescaling(s.weights, balanced) for s in solutions),
+        f"{sequence}: none of the {len(solutions)} weights of the limit is the limit of the weights",
+    )
     highest = max(rank(s.weights.attention[0]) for s in solutions)
     (member_layer,) = sequence.member(7).layers
     member_rank = rank(member_layer.key.T @ member_layer.query)
-    if highest > shape.attention_ranks[0] or (same_rank and highest != member_rank):
-        raise Refutation(f"{shape}: the limit has rank {highest}, member 7 of the sequence rank {member_rank}")
+    expect(
+        highest <= shape.attention_ranks[0] and (not same_rank or highest == member_rank),
+        f"{shape}: the limit has rank {highest}, member 7 of the sequence rank {member_rank}",
+    )
 
 
 def walk() -> Iterator[Step]:

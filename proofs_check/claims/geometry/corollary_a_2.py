@@ -16,7 +16,7 @@ import numpy as np
 
 from lightning_sym import ProgramError
 from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect, expect_equal
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.claims.one_layer.theorem_3_2 import walk
@@ -102,8 +102,10 @@ def rational_inverse(instance: tuple[int, int, str], sign: int = -1) -> None:
     for j in range(1, d):
         (f0, f1, f2), (g0, g1, g2) = (form[[at[0, 0], at[0, j], at[j, j]]] for form in pencil[:2])
         below, above = f0 * g1 + sign * g0 * f1, f0 * g2 + sign * g0 * f2
-        if below == 0 or above * common[0] != below * common[j]:
-            raise Refutation(f"d = {d}, d' = {d_out}, {how}: ratio {j + 1} : 1 of the common factor is not recovered")
+        expect(
+            below != 0 and above * common[0] == below * common[j],
+            f"d = {d}, d' = {d_out}, {how}: ratio {j + 1} : 1 of the common factor is not recovered",
+        )
         for n, (form, other) in enumerate(zip(pencil, others, strict=True), start=1):
             where = f"d = {d}, d' = {d_out}, {how}, form {n}, coordinate {j + 1}"
             expect_equal(form[at[0, 0]], other[0] * common[0], where)

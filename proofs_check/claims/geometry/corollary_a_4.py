@@ -28,7 +28,7 @@ from lightning_sym.geometry.layer_function import differential, layer_function
 from lightning_sym.network.one_layer import product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.step import sylvester
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough, expect, expect_equal
 from proofs_check.claims.geometry import theorem_3_4_singular as theorem
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs
 from proofs_check.claims.geometry.theorem_3_4_singular import (
@@ -104,8 +104,10 @@ def gradient_of_the_resultant(_: object, power: int = 1) -> None:
     monomials = (r[0] * r[0], r[0] * r[1], r[1] * r[1])
     expected = [power_of_the_determinant * factor * m for factor in (at_root[1], -at_root[0]) for m in monomials]
     found = [resultant.derivative(i).compose(*point) for i in range(6)]
-    if found not in (expected, [-entry for entry in expected]):
-        raise Refutation(f"the gradient is {found[0]}, ..., stated {expected[0]}, ... up to sign")
+    expect(
+        found in (expected, [-entry for entry in expected]),
+        f"the gradient is {found[0]}, ..., stated {expected[0]}, ... up to sign",
+    )
 
 
 def shapes(*, quick: bool) -> Iterator[LayerShape]:

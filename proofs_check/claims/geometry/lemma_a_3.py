@@ -29,7 +29,7 @@ from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.blackboard.step import SIX, WEIGHT_ROWS, Step, must, one_layer_jacobian, rational, show, table
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect, expect_equal
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs, triples
 from proofs_check.samples import listed
@@ -129,8 +129,7 @@ def critical_as_stated(
     one = np.eye(d, dtype=int)
     exhibited = RationalMatrix.of([[*np.outer(u, q).ravel(), *-np.outer(w, u).ravel()] for u in one])
     expect_equal(rank(exhibited), point.kernel, at=f"{point}: span of the vectors exhibited")
-    if exhibited @ RationalMatrix.of(differential(a, v).T):
-        raise Refutation(f"{point}: (u q^T, -v u^T) is not in the kernel")
+    expect(not exhibited @ RationalMatrix.of(differential(a, v).T), f"{point}: (u q^T, -v u^T) is not in the kernel")
 
 
 def not_critical_at_width_one(d_out: int, stated: Stated = lambda *ranks: False) -> str:

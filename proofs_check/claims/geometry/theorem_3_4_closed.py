@@ -25,7 +25,7 @@ from lightning_sym import PolynomialMap, forward
 from lightning_sym.exact.ideals import is_in_radical
 from lightning_sym.network.one_layer import attention_layer_weights, product_coefficients, quadratic_monomials
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect
 from proofs_check.claims.geometry.corollary_a_1 import norm_identity, norm_shapes, walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.samples import listed
@@ -57,10 +57,10 @@ def squares_in_the_ideal(shape: Shape, power: int = 2, correction: int = 1) -> N
         found = b[k, m, at[min(p, q), max(p, q)]] * entry ** (power - 1)
         if p != q:
             found -= correction * b[k, m, at[p, p]] * b[k, m, at[q, q]]
-        if entry**power != found:
-            raise Refutation(
-                f"d, d', t = {shape}: (A_{p + 1}{k + 1} V_{m + 1}{q + 1})^{power} is not the combination stated"
-            )
+        expect(
+            entry**power == found,
+            f"d, d', t = {shape}: (A_{p + 1}{k + 1} V_{m + 1}{q + 1})^{power} is not the combination stated",
+        )
     bilinear_in_weights(phi, shape)
 
 
@@ -85,10 +85,10 @@ def base_locus(shape: Shape) -> None:
     phi, ring, a, v = symbolic_layer(*shape)
     ideal = list({str(c): c for c in phi.ring_coefficients().values()}.values())
     for p, k, m, q in np.ndindex(d, d, d_out, d):
-        if not is_in_radical(ring, a[p, k] * v[m, q], ideal):
-            raise Refutation(
-                f"d, d', t = {shape}: phi = 0 does not force A_{p + 1}{k + 1} V_{m + 1}{q + 1} = 0, over C"
-            )
+        expect(
+            is_in_radical(ring, a[p, k] * v[m, q], ideal),
+            f"d, d', t = {shape}: phi = 0 does not force A_{p + 1}{k + 1} V_{m + 1}{q + 1} = 0, over C",
+        )
 
 
 def skew_matrices_are_base_points(shape: Shape, sign: int = -1) -> str | None:
@@ -106,8 +106,10 @@ def skew_matrices_are_base_points(shape: Shape, sign: int = -1) -> str | None:
         ring = PolynomialRing(entry_names("V", d_out, d) + entry_names("x", d, tokens))
         layer = attention_layer_weights(ring.constants(skew), ring.matrix("V", d_out, d))
         phi = forward(ring.matrix("x", d, tokens), [layer])
-        if phi.any() != (tokens == 2):
-            raise Refutation(f"d, d', t = {(d, d_out, tokens)}, A = {skew.tolist()}, V symbolic: phi = {phi.tolist()}")
+        expect(
+            phi.any() == (tokens == 2),
+            f"d, d', t = {(d, d_out, tokens)}, A = {skew.tolist()}, V symbolic: phi = {phi.tolist()}",
+        )
     if (d, d_out) != (2, 1):
         return None
     return f"t >= 2 is needed for d >= 2: at t = 1, A = {skew.tolist()} gives phi = 0 for every V, a base point"

@@ -32,7 +32,7 @@ from lightning_sym.coefficients.seen_circuits import AtWeights
 from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.limits import Work
 from proofs_check.blackboard.step import Step, must, number, rational, show, table
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect
 from proofs_check.samples import listed
 
 Integers = npt.NDArray[np.int64]
@@ -152,11 +152,11 @@ def levels_grow_as_stated(layer: DrawnLayer, say: Stated = stated) -> None:
     last = [Fraction(n) * Fraction(2) ** int(power * i) for i, n in enumerate(counted[:: -layer.period])]
     for _ in range(order - 1):
         last = [a - b for a, b in pairwise(last)]
-    if power != int(power) or len(last) < 2 or last[0] != last[1] or last[0] <= 0:
-        raise Refutation(
-            f"{layer.kind}: weights with this function modulo 2, 4, 8, ... are {counted}, which do not go like "
-            f"2^(({parameters} - {2 * coefficient}) k) k^{order - 1}"
-        )
+    expect(
+        power == int(power) and len(last) >= 2 and (last[0] == last[1]) and (last[0] > 0),
+        f"{layer.kind}: weights with this function modulo 2, 4, 8, ... are {counted}, which do not go like "
+        f"2^(({parameters} - {2 * coefficient}) k) k^{order - 1}",
+    )
 
 
 def not_parallel(weights: Weights, tokens: int) -> Pair:
@@ -215,11 +215,11 @@ def within_bounds(seed: int, say: Stated | None = None) -> None:
         coefficient, order = say(weights, tokens)
     bounds = two_bounds(AtWeights(weights, weights.architecture(tokens), Work(), 0), counted=False)
     inside = bounds.lower <= coefficient <= bounds.upper
-    if not inside or (bounds.certified and order != 1):
-        raise Refutation(
-            f"{weights!r}, t = {tokens}: lambda = {coefficient}, m = {order}, the bounds are {bounds.lower} and "
-            f"{bounds.upper}"
-        )
+    expect(
+        inside and (not bounds.certified or order == 1),
+        f"{weights!r}, t = {tokens}: lambda = {coefficient}, m = {order}, the bounds are {bounds.lower} and "
+        f"{bounds.upper}",
+    )
 
 
 def walk() -> Iterator[Step]:

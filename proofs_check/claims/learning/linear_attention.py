@@ -17,7 +17,7 @@ from typing import Any
 from lightning_sym import linear_attention_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.checker import verify
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.learning.ideals import (
     bounds_of_linear_attention,
     expect_between,
@@ -62,8 +62,10 @@ def certificate(instance: Sizes, formula: Formula = stated) -> None:
     """Check that the checker accepts weights and multipliers, and that their sums are twice the stated value."""
     document = json.loads(json.dumps(linear_attention_coefficient(*instance).certificate))
     said = verify.check(document)
-    if not said.startswith(f"lambda = {formula(*instance)}, for"):
-        raise Refutation(f"{instance}: stated {formula(*instance)}, and the checker says {said.partition(',')[0]}")
+    expect(
+        said.startswith(f"lambda = {formula(*instance)}, for"),
+        f"{instance}: stated {formula(*instance)}, and the checker says {said.partition(',')[0]}",
+    )
 
 
 def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:

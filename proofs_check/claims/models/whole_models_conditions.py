@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from proofs_check.blackboard.step import Step, must, number, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect
 from proofs_check.claims.models.decoders import Decoder, DecoderWeights
 from proofs_check.claims.models.moves import Move, components, key_biases_moved
 from proofs_check.claims.models.whole_models import expect_same
@@ -148,8 +148,10 @@ def check(case: Broken, *, broken: bool = True, tokens: int | None = None) -> No
     second = move(one, first, random)
     within = one if tokens is None else replace(one, tokens=tokens)
     expect_same(within, first, second, random, at=f"{case.condition}, {within}")
-    if differing(one, first) == differing(one, second):
-        raise Refutation(f"{case.condition}, {within}: both have the same neurons and heads")
+    expect(
+        differing(one, first) != differing(one, second),
+        f"{case.condition}, {within}: both have the same neurons and heads",
+    )
 
 
 def check_keys(one: Decoder) -> None:
@@ -193,10 +195,11 @@ def check_few_tokens(one: Decoder) -> None:
     for matrix, more in ((readers, free), (weights["0.query"][0], 0 * free), (weights["0.key"][0], 0 * free)):
         wanted = (matrix @ before + more[:, None]) % P
         solved = wanted[:, : one.d] @ inverse_matrix(after[:, : one.d]) % P
-        if (solved @ after % P != wanted).any():
-            raise Refutation(f"{one}: {one.n} vectors that tokens show are dependent, and no map fits them")
-        if (solved == matrix).all():
-            raise Refutation(f"{one}: a map is as it was")
+        expect(
+            not (solved @ after % P != wanted).any(),
+            f"{one}: {one.n} vectors that tokens show are dependent, and no map fits them",
+        )
+        expect(not (solved == matrix).all(), f"{one}: a map is as it was")
 
 
 def walk() -> Iterator[Step]:

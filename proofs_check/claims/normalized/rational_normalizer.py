@@ -40,10 +40,10 @@ from proofs_check.claim import (
     Formula,
     Part,
     ProvedBounds,
-    Refutation,
     Scope,
     WalkThrough,
     dimension_by_orbit,
+    expect,
     expect_formula_by_orbit,
     expect_value,
     meeting_bounds,
@@ -200,8 +200,10 @@ def factors_on_columns(shift: int, tokens: int = 2) -> None:
     scores, factor = ring.matrix("s", tokens, tokens), ring.matrix("c", tokens, 1)
     old, new = scores + shift, scores * factor.T + shift
     for j, i in product(range(tokens), repeat=2):
-        if new[j, i] * sum(old[:, i]) != old[j, i] * sum(new[:, i]):
-            raise Refutation(f"S(y) = {shift} + y: a factor on column {i + 1} of the scores changes entry {j + 1}")
+        expect(
+            new[j, i] * sum(old[:, i]) == old[j, i] * sum(new[:, i]),
+            f"S(y) = {shift} + y: a factor on column {i + 1} of the scores changes entry {j + 1}",
+        )
 
 
 def without_constant(network: Architecture, formula: Formula | None = None, shift: int = 0) -> str:

@@ -40,7 +40,7 @@ from proofs_check.blackboard.step import (
     rational,
     show,
 )
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 
 Shape = tuple[int, int, int]
@@ -112,8 +112,10 @@ def function_to_array(shape: Shape, arrays: Arrays = products_of_linear_forms) -
     for key, entry in zip(keys, array_entries(d, d_out), strict=True):
         if known.get(key, 0) != array[entry]:
             raise Refutation(f"d, d', t = {shape}: R reads {known.get(key, 0)}, not {array[entry]}, at {entry}")
-    if (matrix_of([image[key] for key in keys], d, d_out) != np.eye(len(keys), dtype=np.int64)).any():
-        raise Refutation(f"d, d', t = {shape}: R L is not the identity")
+    expect(
+        not (matrix_of([image[key] for key in keys], d, d_out) != np.eye(len(keys), dtype=np.int64)).any(),
+        f"d, d', t = {shape}: R L is not the identity",
+    )
 
 
 def ranks(shape: Shape, stated: Callable[[int, int], int] = span_dimension) -> None:

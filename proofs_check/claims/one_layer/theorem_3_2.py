@@ -24,7 +24,7 @@ from lightning_sym.rings.matrix_words import Words
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import INPUT, Step, function_of, layer_of, must, quadratic_forms, rational, show
 from proofs_check.certificates import weights_if
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, LayerOverField, Pair, solve
 from proofs_check.finite_matrices import Integers, is_zero
@@ -154,8 +154,7 @@ def one_token(shape: tuple[int, int], tokens: int = 1) -> str:
     a[0, 1] = 1
     pair = weights_of(a, v), weights_of(a.T, v)
     one, other = (polynomial_map(w.architecture(tokens), w).ring_coefficients() for w in pair)
-    if one != other:
-        raise Refutation(f"A = {spell(a)}, V = {spell(v)}: A and A^T give different functions at t = {tokens}")
+    expect(one == other, f"A = {spell(a)}, V = {spell(v)}: A and A^T give different functions at t = {tokens}")
     return "the hypothesis t >= 2 is needed for d >= 2: at t = 1 A = 1 + e_1 e_2^T and its transpose are one function"
 
 

@@ -39,6 +39,7 @@ from proofs_check.claim import (
     Scope,
     Undecided,
     WalkThrough,
+    expect,
     expect_dimension,
     expect_less,
 )
@@ -175,8 +176,7 @@ def outside(*, quick: bool) -> Iterator[Architecture]:
 
 def both_formulas(network: Architecture, narrow: Formula = formula) -> None:
     """Check that Corollary 6 is Theorem 12 for wide embeddings."""
-    if narrow(network) != wide_formula(network):
-        raise Refutation(f"{network}: {narrow(network)} and {wide_formula(network)}")
+    expect(narrow(network) == wide_formula(network), f"{network}: {narrow(network)} and {wide_formula(network)}")
 
 
 def walk() -> Iterator[Step]:

@@ -36,6 +36,7 @@ from proofs_check.claim import (
     Tally,
     Undecided,
     WalkThrough,
+    expect,
     expect_apart,
     expect_value,
 )
@@ -209,13 +210,11 @@ def a_second_one(case: Case, needed: bool = True) -> str:
         one, other = pair
         inputs = points(len(one.embed[0]), one.tokens, 6)
         differ = apart(one, other, inputs) or (equal and not same_for_any_exponential(one, other, inputs))
-        expect_apart(differ, not equal, at=f"{case.finding}: {one} and {other}")
+        expect_apart(differ, stated=not equal, at=f"{case.finding}: {one} and {other}")
     fails, holds = (set(failing(pair[0]).split(", ")) for pair in (case.pair, case.restored))
     as_said = case.condition in fails - holds if case.condition else fails == {""}
-    if not as_said:
-        raise Undecided(f"{case.finding}: failing are {fails}, and {holds}")
-    if not needed:
-        raise Refutation(f"{case.finding}: a second network is {case.pair[1]}")
+    expect(as_said, f"{case.finding}: failing are {fails}, and {holds}", Undecided)
+    expect(needed, f"{case.finding}: a second network is {case.pair[1]}")
     return case.finding
 
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, table
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Formula, Part, Refutation, Scope, Undecided, WalkThrough
+from proofs_check.claim import Claim, Formula, Part, Refutation, Scope, Undecided, WalkThrough, expect
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
 from proofs_check.samples import Dice, Range, distinct
 
@@ -136,8 +136,11 @@ def rank_is_dimension(network: Architecture, rank: Formula) -> None:
 def as_with_three_tokens(network: Architecture) -> str:
     """Check that the rank of words and blocks exceeds the dimension."""
     found, least = certified_dimension(network), words_and_blocks(network)
-    if least <= found.upper:
-        raise Undecided(f"{network}: dimension {found.upper} at most, rank of words and blocks {least} at least")
+    expect(
+        least > found.upper,
+        f"{network}: dimension {found.upper} at most, rank of words and blocks {least} at least",
+        Undecided,
+    )
     mask = "causal" if network.causal else "no mask"
     return (
         f"t >= 3 is needed for blocks: n = {network.embed}, d = {network.widths[0]}, h = {network.heads}, {mask}: "
@@ -148,8 +151,7 @@ def as_with_three_tokens(network: Architecture) -> str:
 def three_of_them(network: Architecture) -> str:
     """Return a fault: the same for three tokens."""
     more = replace(network, tokens=3)
-    if words_and_blocks(more) == certified_dimension(more).upper:
-        raise Refutation(f"{more}: three tokens see all blocks")
+    expect(words_and_blocks(more) != certified_dimension(more).upper, f"{more}: three tokens see all blocks")
     return as_with_three_tokens(more)
 
 

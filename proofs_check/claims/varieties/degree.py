@@ -38,6 +38,7 @@ from proofs_check.claim import (
     Tally,
     Undecided,
     WalkThrough,
+    expect,
     expect_equal,
     expect_value,
 )
@@ -97,8 +98,11 @@ def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated)
         counted = {tuple(np.bincount(m, minlength=len(ring.names)).tolist()): c for m, c in terms.items()}
         polynomials.append(ring.from_terms(counted))
     size = size_of_ideal(ring, polynomials)
-    if size.dimension != found.dimension:
-        raise Undecided(f"{network}: the zeros of the equations have dimension {size.dimension}, M {found.dimension}")
+    expect(
+        size.dimension == found.dimension,
+        f"{network}: the zeros of the equations have dimension {size.dimension}, M {found.dimension}",
+        Undecided,
+    )
     bounds = ProvedBounds(degree_bounds(network).lower, size.degree)
     expect_value(bounds, stated(variety_degree(network)), network)
     count = "1 equation" if len(polynomials) == 1 else f"{len(polynomials)} equations"

@@ -24,7 +24,17 @@ from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import tangent_directions_mod_p
 from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table, unit_directions
 from proofs_check.certificates import of_network
-from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough, expect_equal, meeting_bounds
+from proofs_check.claim import (
+    Certifiable,
+    Claim,
+    Part,
+    Refutation,
+    Scope,
+    WalkThrough,
+    expect,
+    expect_equal,
+    meeting_bounds,
+)
 from proofs_check.claims.any_width.dimension_all_widths import variety_dimension
 from proofs_check.claims.deep.equation_9 import A2, V1, V2, C, random_basis_changes
 from proofs_check.claims.deep.equation_9 import walk as change_between_layers
@@ -169,8 +179,7 @@ def beyond(network: Architecture, sharp: bool = False) -> str | None:
     fiber = fiber_dimension(network)
     low_rank = network.attention_ranks != network.widths[:-1]
     if sharp or low_rank or not never_grows(network):
-        if fiber <= group:
-            raise Refutation(f"{network}: the fiber has dimension {fiber}, the group of Eq. 9 {group}")
+        expect(fiber > group, f"{network}: the fiber has dimension {fiber}, the group of Eq. 9 {group}")
     else:
         expect_equal(fiber, group, at=network)
     if network.widths in ((2, 3, 2), (3, 1, 2, 3)) or low_rank:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lightning_sym import Layer, ProgramError, VirtualWeights, virtual_weights
 from lightning_sym.exact.modular import ranks_mod_p
-from proofs_check.claim import Refutation
+from proofs_check.claim import Refutation, expect
 from proofs_check.claims.deep.equation_9 import change_basis, changed_network
 from proofs_check.finite_matrices import Integers, Truths, every_matrix, general_linear, numbers
 from proofs_check.samples import listed
@@ -99,8 +99,7 @@ def every_fiber(
         ],
         axis=0,
     )
-    if (fiber_of[reached] != generic).any():
-        raise Refutation(f"GF({p}), widths {widths}: Eq. 9 leads out of a fiber")
+    expect(not (fiber_of[reached] != generic).any(), f"GF({p}), widths {widths}: Eq. 9 leads out of a fiber")
     orbits = 1 + (np.diff(reached, axis=0) != 0).sum(axis=0)
     if (bad := np.flatnonzero((orbits != len(reached)) | (sizes[generic] != orbits))).size:
         i = bad[0]

@@ -17,7 +17,7 @@ from lightning_sym import Layer, forward
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import map_entries
-from proofs_check.claim import Refutation, expect_equal
+from proofs_check.claim import expect, expect_equal
 
 
 def rescaled(depth: int, base: int = 3) -> None:
@@ -72,6 +72,5 @@ def identity(instance: tuple[str, int, int], faulty: str = "") -> str | None:
         finding = "t >= 2 is needed: with one token only the symmetric parts of the A~_i are visible"
     x, one = ring.matrix("x", d, t), ring.constants(np.eye(d, dtype=int))
     outputs = [_compose(x, [first, second], value, one) for first, second, value in (left, right)]
-    if not np.array_equal(*outputs):
-        raise Refutation(f"{name}, d_0 = {d}, t = {t}: the functions differ")
+    expect(np.array_equal(*outputs), f"{name}, d_0 = {d}, t = {t}: the functions differ")
     return finding

@@ -41,7 +41,7 @@ from lightning_sym.network.one_layer import (
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.blackboard import own_weights
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect, expect_equal
 from proofs_check.claims.geometry.figure_1 import minors
 from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
@@ -161,10 +161,14 @@ def outside_and_convergent(sequence: Sequence, limit_in_g: bool = False) -> None
     for n in (1, 2, 3, 10, 1000):
         member = sequence.array(n)
         # n^s times the member is exactly 1/n^2 of the first distance away from the limit
-        if not np.array_equal(member * n**sequence.s * n**2, limit * n**2 + distance):
-            raise Refutation(f"{sequence}, n = {n}: not at 1/n^2 of the first distance to the limit")
-        if not any(value < 0 for form in member.reshape(d * d_out, -1) for value in discriminants(form, d)):
-            raise Refutation(f"{sequence}, n = {n}: no discriminant is negative, so nothing shows it to be outside M")
+        expect(
+            np.array_equal(member * n**sequence.s * n**2, limit * n**2 + distance),
+            f"{sequence}, n = {n}: not at 1/n^2 of the first distance to the limit",
+        )
+        expect(
+            any(value < 0 for form in member.reshape(d * d_out, -1) for value in discriminants(form, d)),
+            f"{sequence}, n = {n}: no discriminant is negative, so nothing shows it to be outside M",
+        )
         if (d, d_out) == (2, 1):
             p01, p02, p12 = minors(member[0, 0], member[1, 0])
             expect_equal(p02 * p02 - p01 * p12, 0, at=f"{sequence}, n = {n}, resultant")
@@ -179,8 +183,11 @@ def is_limit(attention: Any, value: Any) -> bool:
     forms = products_of_linear_forms(attention, value).reshape(d * len(value), -1)
     if any(discriminant > 0 for form in forms for discriminant in discriminants(form, d)):
         return False
-    if attention.any() and value.any() and rank(np.hstack([attention, value.T])) > 1:
-        raise Undecided(f"A = {attention.tolist()}, V = {value.tolist()}: neither a limit nor certified to be none")
+    expect(
+        not (attention.any() and value.any() and (rank(np.hstack([attention, value.T])) > 1)),
+        f"A = {attention.tolist()}, V = {value.tolist()}: neither a limit nor certified to be none",
+        Undecided,
+    )
     return True
 
 
@@ -208,8 +215,7 @@ def only_these(shape: Shape, alpha: int | None = None, stated: Stated = as_state
     count = 0
     for a, v in product(attentions, values):
         limit = is_limit(a, v)
-        if limit != stated(a, v):
-            raise Refutation(f"A = {a.tolist()}, V = {v.tolist()}: a limit of points outside M: {limit}")
+        expect(limit == stated(a, v), f"A = {a.tolist()}, V = {v.tolist()}: a limit of points outside M: {limit}")
         count += limit
     checked = len(attentions) * len(values)
     return Tally(f"d = {d}, d' = {d_out}, entries -1, 0, 1: {count} of {checked} weights give boundary points")
@@ -237,8 +243,9 @@ def width_one(d_out: int, expected: bool = True) -> str:
     """
     phi = one_layer_map(1, d_out, 2)
     found = [str(c.subs({"A_1_1": 1})) for c in product_coefficients(phi).ravel()]
-    if (found == list(phi.weight_names[1:])) != expected:
-        raise Refutation(f"d = 1, d' = {d_out}, A = 1: the coefficients are {found}")
+    expect(
+        (found == list(phi.weight_names[1:])) == expected, f"d = 1, d' = {d_out}, A = 1: the coefficients are {found}"
+    )
     return "the hypothesis d >= 2 is needed: at d = 1, A = 1 and V give every point of the span, so M has no boundary"
 
 

@@ -244,7 +244,7 @@ def same_here_only(pair: SoftmaxPair, restored: bool = False) -> str:
     """Check that the two are not apart; with the hypothesis back they are."""
     for back in (False, True):
         one, other = (n._replace(tokens=3, causal=pair.causal) if back else n for n in pair[:2])
-        expect_apart(told_apart(one, other, 8), back and not restored, at=f"{one} and {other}")
+        expect_apart(told_apart(one, other, 8), stated=back and not restored, at=f"{one} and {other}")
     return pair.finding
 
 

@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard.step import Step, must, rational, show
-from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect_apart
+from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect, expect_apart
 from proofs_check.claims.transformers.common_streams.criterion import (
     common_streams,
     inputs_of,
@@ -107,12 +107,17 @@ def made_equal(pair: EqualPair, criterion: Criterion = common_streams) -> Kind:
     inputs = inputs_of(pair.one, 6)
     for other, equal in ((pair.other, True), (pair.spoiled, False)):
         said, differ = criterion(pair.one, other), apart(pair.one, other, inputs)
-        if said and differ:
-            raise Refutation(f"{pair.kind}: {pair.one} and {other} are said to be equal, and are not")
-        if (said is not equal and (pair.covered or said)) or differ is equal:
-            raise Undecided(f"{pair.kind}: {pair.one} and {other}: said to be equal {said}, apart {differ}")
-        if same_for_any_exponential(pair.one, other, inputs) is not equal:
-            raise Undecided(f"{pair.kind}: {pair.one} and {other}: with any exponential it is the other way round")
+        expect(not said or not differ, f"{pair.kind}: {pair.one} and {other} are said to be equal, and are not")
+        expect(
+            not (said is not equal and (pair.covered or said)) and differ is not equal,
+            f"{pair.kind}: {pair.one} and {other}: said to be equal {said}, apart {differ}",
+            Undecided,
+        )
+        expect(
+            same_for_any_exponential(pair.one, other, inputs) is equal,
+            f"{pair.kind}: {pair.one} and {other}: with any exponential it is the other way round",
+            Undecided,
+        )
     if not pair.covered and not criterion(pair.one, pair.other):
         return Kind(f"sufficient only, nothing is said of {pair.kind}")
     return Kind(pair.kind)
@@ -238,11 +243,9 @@ def traps(*, quick: bool) -> Iterator[Trap]:
 
 def trap_is_avoided(trap: Trap, criterion: Criterion = common_streams) -> str:
     """Return the finding of a trap: both are apart, nothing is said, and the fault would call them equal."""
-    expect_apart(apart(trap.one, trap.other, inputs_of(trap.one, 6)), True, at=f"{trap.one} and {trap.other}")
-    if criterion(trap.one, trap.other):
-        raise Refutation(f"{trap.one} and {trap.other} are said to be equal, and are not")
-    if not trap.fault(trap.one, trap.other):
-        raise Undecided(f"{trap.one} and {trap.other}: no trap")
+    expect_apart(apart(trap.one, trap.other, inputs_of(trap.one, 6)), stated=True, at=f"{trap.one} and {trap.other}")
+    expect(not criterion(trap.one, trap.other), f"{trap.one} and {trap.other} are said to be equal, and are not")
+    expect(trap.fault(trap.one, trap.other), f"{trap.one} and {trap.other}: no trap", Undecided)
     return trap.finding
 
 

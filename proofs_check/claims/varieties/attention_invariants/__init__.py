@@ -39,7 +39,7 @@ from lightning_sym.exact.rational import null_space
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough, expect_equal, spell
+from proofs_check.claim import Claim, Part, Scope, Verdict, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.varieties.attention_invariants.walk import flattening_at, walk
 from proofs_check.ring_matrices import array_of, determinant, minors
 
@@ -209,8 +209,7 @@ def stabilizer(d: int, forget: bool = False) -> None:
         sign = 1 if (i, j, k) in {(0, 1, 2), (1, 2, 0), (2, 0, 1)} else -1
         skew[i, k] = skew[i, k] + (1 if forget else sign) * w[j]
     field = adjugate @ skew
-    if all(len(entry) == 0 for entry in field.ravel()):
-        raise Refutation(f"d = {d}: the field is zero")
+    expect(not all(len(entry) == 0 for entry in field.ravel()), f"d = {d}: the field is zero")
     demand_zero(sum(field[i, i] for i in range(d)), f"d = {d}, the trace")
     x = ring.matrix("x", d, 1)[:, 0]
     demand_zero(lie_flattening(layer, field @ x), f"d = {d}, the derivative along the field")
@@ -220,10 +219,7 @@ def chow_minors(weights: tuple[Any, Any]) -> None:
     """Check that the 3 x 3 minors vanish at a function of the layer, at `d = 2`, in exact numbers."""
     attention, value = (np.array(m, dtype=object) for m in weights)
     for minor in minors(flattening_at(attention, value), 3):
-        if minor:
-            raise Refutation(
-                f"d = 2, t = 1, A = {spell(attention)}, V = {spell(value)}: a 3 x 3 minor is {minor}, not 0"
-            )
+        expect(not minor, f"d = 2, t = 1, A = {spell(attention)}, V = {spell(value)}: a 3 x 3 minor is {minor}, not 0")
 
 
 def shapes(quick: bool, least: int = 2, below: bool = False, two: bool = False) -> Iterator[Shape]:
