@@ -59,7 +59,7 @@ def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = No
 depths_and_widths = listed([(1, 2), (1, 3), (2, 2), (2, 3)], [(1, 4), (3, 2)])  # `(l, d_0)`, symbolically
 
 
-def second_token(instance: tuple[int, int], transpose: bool = False) -> None:
+def second_token(instance: tuple[int, int], *, transpose: bool = False) -> None:
     r"""Check Lemma 4 on the second output at $(x, \varepsilon y)$.
 
     It is $\varepsilon \phi(x)\, x^\top A_1 y / x^\top A_1 x$.

@@ -50,7 +50,7 @@ def changed_network(layers: Sequence[Layer], pairs: Sequence[Pair], change: Chan
     return [change(layer, pairs[i], pairs[i + 1]) for i, layer in enumerate(layers)]
 
 
-def every_shape(depth: int, change: Change = change_basis, last_free: bool = False) -> None:
+def every_shape(depth: int, change: Change = change_basis, *, last_free: bool = False) -> None:
     """Check Eq. 9 in formal words.
 
     The side that is compared has `A` itself as query weights and the identity as key weights.

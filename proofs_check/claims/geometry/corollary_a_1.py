@@ -121,7 +121,9 @@ def sequences(*, quick: bool) -> Iterator[WeightSequence]:
                 yield WeightSequence(limit, drift, powers)
 
 
-def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: int = 0, extra_power: int = 0) -> None:
+def limit_is_in_m(
+    sequence: WeightSequence, *, same_rank: bool = False, limit_at: int = 0, extra_power: int = 0
+) -> None:
     """Check the limit of the functions, from members of the sequence, and all weights that have it as function.
 
     Coefficients of the members are polynomials of degree at most three in `e = 1/n`: four members give them, a fifth

@@ -52,7 +52,7 @@ def projective(field: LayerOverField, a: int) -> Projective:
     return Projective(f"{field}, a = {a}", pairs, np.bincount(points)[points])
 
 
-def two_points(pairs: AllWeights, also_proportional: bool = False) -> Truths:
+def two_points(pairs: AllWeights, *, also_proportional: bool = False) -> Truths:
     """Return where the corollary, by Theorem 3.2, sees two points."""
     p, result = pairs.p, np.zeros(len(pairs.attention), dtype=np.bool_)
     chosen = np.flatnonzero(finite.is_rank_one(pairs.attention, p) & finite.is_rank_one(pairs.value, p))

@@ -58,7 +58,7 @@ def as_stated(rank_a: int, rank_v: int) -> bool:
 
 
 def every_function(
-    instance: tuple[int, int, int], locus: Locus = as_stated, count_fibers: bool = True, count_kernels: bool = True
+    instance: tuple[int, int, int], locus: Locus = as_stated, *, count_fibers: bool = True, count_kernels: bool = True
 ) -> str:
     p, d, d_out = instance
     entries = d * d + d_out * d
@@ -114,7 +114,7 @@ def shapes(*, quick: bool) -> Iterator[LayerShape]:
     return (shape for shape in theorem.inside(quick=True) if shape.d_out <= 2 or not quick)
 
 
-def points(quick: bool, of: Callable[[LayerShape], bool]) -> Iterator[OrbitPoint]:
+def points(*, quick: bool, of: Callable[[LayerShape], bool]) -> Iterator[OrbitPoint]:
     """Return one from each orbit, where phi is not zero; an error of the program if a kind of point is not seen."""
     return filter(hypotheses_hold, theorem.points(filter(of, shapes(quick=quick))))
 

@@ -85,7 +85,7 @@ def arrays_over(p: int, d_out: int) -> set[tuple[int, ...]]:
     return set(map(tuple, np.unique(np.stack(values, axis=1), axis=0).tolist()))
 
 
-def closure_outside(instance: tuple[int, int], irreducible: bool = True) -> str:
+def closure_outside(instance: tuple[int, int], *, irreducible: bool = True) -> str:
     """Return a tally of functions over GF(p) that have weights over GF(p^2), and none over GF(p).
 
     They are exactly the `q_k e_m f`, f without zeros.
@@ -184,7 +184,7 @@ def boundary_iff_critical(point: LayerPoint, boundary: Stated = is_limit) -> str
     return f"the hypothesis a > 1 or d' > 1 is sufficient, not needed: at d = {d}, a = d' = 1 the statement holds"
 
 
-def width_one(d_out: int, stated: bool = False) -> str:
+def width_one(d_out: int, *, stated: bool = False) -> str:
     """Return the finding at d = 1: weights are not critical, though A = h q^T, V = v h^T for all."""
     kernel, _ = kernel_and_rank(point_of(Architecture((1, d_out), (1,), 2), 1, 1, d_out))
     expect((kernel > 1) == stated, f"d = 1, d' = {d_out}, A and V not zero: kernel of dimension {kernel}")

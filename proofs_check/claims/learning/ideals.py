@@ -73,7 +73,7 @@ def expect_between(found: LearningCoefficient, stated: Fraction, at: str) -> Non
     expect_value(ProvedBounds(*bounds), stated, at)
 
 
-def sizes(quick: bool, most: int, large: int) -> Iterator[tuple[int, int]]:
+def sizes(most: int, large: int, *, quick: bool) -> Iterator[tuple[int, int]]:
     """Yield numbers of words and widths."""
     top: Iterable[int] = range(2, (most if quick else large) + 1)
     for v in top:

@@ -134,7 +134,7 @@ CLAIM = Claim(
         Part(
             "no more words than the width: the program of exponents, solved",
             Scope.EVERY_WIDTH,
-            lambda quick: (each for v, e in sizes(quick, 3, 5) if v <= e for each in ((v, e), (v, e + 2 * v))),
+            lambda quick: (each for v, e in sizes(3, 5, quick=quick) if v <= e for each in ((v, e), (v, e + 2 * v))),
             pivots,
             _mutants(pivots),
             instance="words and width",
@@ -150,7 +150,7 @@ CLAIM = Claim(
         Part(
             "certificates, by the checker",
             Scope.EVERY_WIDTH,
-            lambda quick: sizes(quick, 6, 20),
+            lambda quick: sizes(6, 20, quick=quick),
             certificate,
             _mutants(certificate),
             instance="words and width",

@@ -111,7 +111,7 @@ def check_other(moved: Moved, move: Move | None = None) -> None:
     )
 
 
-def symmetries(quick: bool) -> Iterator[Moved]:
+def symmetries(*, quick: bool) -> Iterator[Moved]:
     for seed in range(1 if quick else 4):
         for name in LISTED:
             for one in SHAPES:
@@ -121,7 +121,7 @@ def symmetries(quick: bool) -> Iterator[Moved]:
         yield Moved(OF_A_MOVE[name], name, seed)
 
 
-def others(quick: bool) -> Iterator[Moved]:
+def others(*, quick: bool) -> Iterator[Moved]:
     for seed in range(1 if quick else 4):
         for name in NOT_LISTED:
             yield Moved(OF_A_MOVE.get(name, SHAPES[0]), name, seed)

@@ -125,7 +125,7 @@ BREAKING: dict[str, Breaking] = {
 }
 
 
-def cases(quick: bool) -> Iterator[Broken]:
+def cases(*, quick: bool) -> Iterator[Broken]:
     for seed in range(2 if quick else 6):
         for name in BREAKING:
             yield Broken(name, seed)

@@ -67,7 +67,7 @@ def check(one: Decoder, count: Count = stated) -> None:
         raise Undecided(f"{one}: stated {count(one)}, and the Jacobian has rank {rank} modulo a prime")
 
 
-def drawn(quick: bool, family: Callable[[Dice], Decoder], seed: int, most: int = 110) -> Iterator[Decoder]:
+def drawn(*, quick: bool, family: Callable[[Dice], Decoder], seed: int, most: int = 110) -> Iterator[Decoder]:
     """Return random shapes of a family, small ones."""
 
     def draw(dice: Dice) -> Decoder | None:

@@ -83,7 +83,7 @@ def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
 
 
 def values(
-    network: Architecture, shift: int, inputs: int, all_outputs: bool = False
+    network: Architecture, shift: int, inputs: int, *, all_outputs: bool = False
 ) -> tuple[list[PrimeFieldMatrix], Sample]:
     """Return a point, and gradients there of a random functional of the output at random inputs, or of all outputs."""
     generator = np.random.default_rng([0, inputs])
@@ -109,7 +109,7 @@ def jacobian_of_values(
     network: Architecture, shift: int, inputs: int, *, all_outputs: bool = False
 ) -> npt.NDArray[np.int64]:
     """Return the gradients alone."""
-    return values(network, shift, inputs, all_outputs)[1].rows
+    return values(network, shift, inputs, all_outputs=all_outputs)[1].rows
 
 
 def most_at_values(network: Architecture, shift: int) -> int:
@@ -151,12 +151,14 @@ def dimension_at_values(network: Architecture, shift: int, upper: int | None = N
     return ProvedBounds(rank_mod_p(jacobian_of_values(network, shift, upper + 16), PRIME), upper)
 
 
-def of_values(network: Architecture, shift: int, inputs: int | None = None, all_outputs: bool = False) -> Certifiable:
+def of_values(
+    network: Architecture, shift: int, inputs: int | None = None, *, all_outputs: bool = False
+) -> Certifiable:
     """Return the certificate of the dimension for S(y) = shift + y: values from below, an orbit from above."""
 
     def make() -> dict[str, Any]:
         upper = most_at_values(network, shift)
-        point, sample = values(network, shift, upper + 16 if inputs is None else inputs, all_outputs)
+        point, sample = values(network, shift, upper + 16 if inputs is None else inputs, all_outputs=all_outputs)
         lower = rank_mod_p(sample.rows, PRIME)
         if (minor := minor_document(point, sample, lower, PRIME, terms=None)) is None:
             raise ProgramError(f"{network}, S(y) = {shift} + y: no minor of {lower} rows is found")
@@ -175,7 +177,7 @@ def of_values(network: Architecture, shift: int, inputs: int | None = None, all_
 
 def bottlenecks(*, quick: bool) -> Iterator[Architecture]:
     """Yield bottlenecks; at the full size also random shapes with inner widths from three to five."""
-    yield from (n for n in sized(quick, ONE_PLUS_Y) if hypotheses_hold(n))
+    yield from (n for n in sized(ONE_PLUS_Y, quick=quick) if hypotheses_hold(n))
     if not quick:
         yield from random_bottlenecks(
             10, 20261121, depth=(1, 2), inner=(3, 5), rank=(1, 5), parameters=(1, 120), fits=hypotheses_hold,
@@ -313,7 +315,9 @@ CLAIM = Claim(
             "S(y) = y: one less for every layer",
             Scope.GENERIC,
             lambda quick: (
-                n for n in sized(quick, SOFTMAX) if hypotheses_hold(n) and min(n.attention_ranks + n.widths[:-1]) >= 2
+                n
+                for n in sized(SOFTMAX, quick=quick)
+                if hypotheses_hold(n) and min(n.attention_ranks + n.widths[:-1]) >= 2
             ),
             without_constant,
             {

@@ -100,7 +100,7 @@ def homogeneous(depth: int, degree: int = 3) -> None:
     expect_equal(str(scaled), str(expected), at=f"{depth} layers, input c X")
 
 
-def linear_in(slot: str, also_in_input: bool = False) -> None:
+def linear_in(slot: str, *, also_in_input: bool = False) -> None:
     """Check phi(s M + M') = s phi(M) + phi(M') for the matrix M in the slot, the others fixed."""
     (layer,), x = word_layers(1), Words.letter("X")
     s, other = Words.scalar("s"), Words.letter("M")

@@ -72,7 +72,7 @@ def fibers(*, quick: bool) -> Iterator[ProductFiber]:
         yield from (ProductFiber(p, d, a, key[which == n], query[which == n]) for n in full)
 
 
-def one_matrix_connects(fiber: ProductFiber, only_diagonal: bool = False) -> None:
+def one_matrix_connects(fiber: ProductFiber, *, only_diagonal: bool = False) -> None:
     p, group = fiber.p, general_linear(fiber.a, fiber.p, diagonal=only_diagonal)
     k, q = fiber.key[0], fiber.query[0]
     reached = numbers([np.array([c @ k % p for c, _ in group]), np.array([e.T @ q % p for _, e in group])], p)
@@ -105,7 +105,7 @@ def rank_factorization(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
     return matrix[:, pivots], right
 
 
-def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, inverse: bool = True) -> None:
+def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, *, inverse: bool = True) -> None:
     """Check another pair with the same product, made from it alone: one `C` leads to it.
 
     `C` is found by elimination.

@@ -64,7 +64,7 @@ def hypotheses_hold(tokens: int) -> bool:
     return tokens >= 2
 
 
-def stated_classes(every: AllWeights, exchange: bool = True, zeros_together: bool = True) -> Integers:
+def stated_classes(every: AllWeights, *, exchange: bool = True, zeros_together: bool = True) -> Integers:
     """Return a number for each weight, equal exactly where the theorem says that the functions are."""
     a, v, p = every.attention, every.value, every.p
     rows = finite.rescaling_class(a, v, p)

@@ -33,7 +33,7 @@ def thresholds(layers: int, heads: int) -> tuple[int, ...]:
     return (several, max(2, comb(layers, 2) + 2 * (layers - 1))) if heads == 1 else (several,)
 
 
-def left_out(quick: bool) -> Iterator[Architecture]:
+def left_out(*, quick: bool) -> Iterator[Architecture]:
     """Yield networks of sizes below every threshold."""
     for layers in (1, 2, 3) if quick else (1, 2, 3, 4):
         for heads in (1, 2) if quick else (1, 2, 3):

@@ -40,7 +40,7 @@ def alone(network: Architecture) -> Iterator[Architecture]:
         yield Architecture((d, d), (a,), 2, heads=network.heads, value_ranks=None if b is None else (b,))
 
 
-def ends(network: Architecture, basis: bool = True) -> int:
+def ends(network: Architecture, *, basis: bool = True) -> int:
     n, m, d = network.embed or 0, network.unembed or 0, network.widths[0]
     return d * (n + m) - (d * d if n and m and basis else 0)
 

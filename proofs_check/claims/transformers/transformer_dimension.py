@@ -119,7 +119,7 @@ def is_narrow(network: Architecture) -> bool:
     return seen and layers_show_their_stream(network)
 
 
-def random_shapes(quick: bool, fits: Callable[[Architecture], bool], seed: int) -> Iterator[Architecture]:
+def random_shapes(*, quick: bool, fits: Callable[[Architecture], bool], seed: int) -> Iterator[Architecture]:
     """Return layers, each with ranks of its own, other numbers of words in and out, or no embedding; skips or none."""
 
     def draw(dice: Dice) -> Architecture | None:

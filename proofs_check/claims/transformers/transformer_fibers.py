@@ -201,7 +201,7 @@ def no_other_in_the_box(box: WidthOneBox, orbit: Orbit = reordered) -> Tally:
     )
 
 
-def a_second_one(case: Case, needed: bool = True) -> str:
+def a_second_one(case: Case, *, needed: bool = True) -> str:
     """Return the finding of a case: one function without the hypothesis, on both roads.
 
     With the hypothesis the same change gives another function.

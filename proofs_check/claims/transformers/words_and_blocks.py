@@ -74,7 +74,7 @@ def transformer(
     )  # fmt: skip
 
 
-def shapes(quick: bool, tokens: Range, seed: int, most: tuple[int, int] = (60, 250)) -> Iterator[Architecture]:
+def shapes(tokens: Range, seed: int, most: tuple[int, int] = (60, 250), *, quick: bool) -> Iterator[Architecture]:
     """Return random ones: embeddings narrower and wider than the stream, or none, all ranks, up to three layers."""
 
     def draw(dice: Dice) -> Architecture | None:
@@ -95,7 +95,7 @@ def three_tokens(*, quick: bool) -> Iterator[Architecture]:
     for causal in (False, True):
         yield transformer((1, 5, 4, 1, 1, 4), 3, causal)
         yield transformer((2, 4, 2, 1, 4, 4), 3, causal)
-    yield from shapes(quick, (3, 4), 20261122)
+    yield from shapes((3, 4), 20261122, quick=quick)
 
 
 def without_skips(*, quick: bool) -> Iterator[Architecture]:
@@ -121,7 +121,7 @@ def two_tokens(*, quick: bool) -> Iterator[Architecture]:
     narrow = ((2, 4, 2, 1, 4, 4), (1, 3, 2, 2, 3, 3)) + (() if quick else ((3, 6, 2, 1, 6, 6), (2, 6, 2, 2, 6, 6)))
     for sizes, causal in product(narrow, (False, True)):
         yield transformer(sizes, 2, causal)
-    yield from shapes(quick, (2, 2), 20261123)
+    yield from shapes((2, 2), 20261123, quick=quick)
 
 
 def rank_is_dimension(network: Architecture, rank: Formula) -> None:

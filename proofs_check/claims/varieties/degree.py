@@ -116,7 +116,7 @@ def binary_forms(*, quick: bool) -> Iterator[Architecture]:
             yield Architecture((*(2,) * depth, 1), (a,) * depth, 1)
 
 
-def hilbert(network: Architecture, stated: Stated = as_stated, triple: bool = True) -> None:
+def hilbert(network: Architecture, stated: Stated = as_stated, *, triple: bool = True) -> None:
     """Check Hilbert's formula: `s!` times the multiplicities over the symmetries of the root type.
 
     There are `s` different roots.

@@ -64,7 +64,7 @@ def image_at_least(network: Architecture, layers: list[Layer], p: int) -> int:
     return rank_mod_p(np.concatenate(rows, axis=1), p)
 
 
-def fiber_dimension(network: Architecture, orbit_only: bool = False) -> int:
+def fiber_dimension(network: Architecture, *, orbit_only: bool = False) -> int:
     """Return the dimension of the generic fiber in (A_i, V_i), by two bounds for the image that meet.
 
     From above: parameters minus an orbit of `GL_{a_i}` (Lemma 3.1) and `GL_{d_i}` (Eq. 9); unless this alone is asked
@@ -170,7 +170,7 @@ def never_grows(network: Architecture) -> bool:
     return all(after <= before for before, after in pairwise(network.widths[:-1]))
 
 
-def beyond(network: Architecture, sharp: bool = False) -> str | None:
+def beyond(network: Architecture, *, sharp: bool = False) -> str | None:
     """Return a finding, if any: where the fiber is larger than an orbit of Eq. 9, and where not.
 
     The widths are no bottleneck.

@@ -60,7 +60,7 @@ def any_weights(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Tru
 
 
 def every_fiber(
-    field: FiniteField, condition: Callable[..., Truths] = value_has_rank_delta, diagonal: bool = False
+    field: FiniteField, condition: Callable[..., Truths] = value_has_rank_delta, *, diagonal: bool = False
 ) -> str | None:
     """Return all weights over GF(p): a fiber of virtual weights that meet the condition is one free orbit of the `C_i`.
 

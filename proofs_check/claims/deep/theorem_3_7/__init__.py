@@ -92,7 +92,7 @@ def within_hypotheses(*, quick: bool) -> Iterator[Instance]:
             yield Instance(network, t)
 
 
-def only_rescalings(instance: Instance, value_doubled: bool = False, first_of_rank_one: bool = False) -> None:
+def only_rescalings(instance: Instance, *, value_doubled: bool = False, first_of_rank_one: bool = False) -> None:
     given = virtual_weights(instance.weights.layers)
     network = instance.weights
     if first_of_rank_one:
@@ -153,7 +153,7 @@ def violations(*, quick: bool) -> Iterator[Violation]:
     yield Violation("rk A~_2 = 1, rk V~ = 2", weights(N, one, both), 2, orbits=1)
 
 
-def violated(case: Violation, always_needed: bool = False, never_needed: bool = False) -> str:
+def violated(case: Violation, *, always_needed: bool = False, never_needed: bool = False) -> str:
     """Return the whole rational fiber where one hypothesis fails, as the stated number of orbits of rescalings."""
     network = network_of(case.weights)
     expect_equal(hypotheses_hold(virtual_weights(network.layers), case.tokens), False, at=case.hypothesis)
@@ -172,7 +172,7 @@ def violated(case: Violation, always_needed: bool = False, never_needed: bool = 
     return f"{case.hypothesis} (t = {case.tokens}): the fiber over Q is {orbits}"
 
 
-def confirmed_by_ideals(instance: Instance, one_less: bool = False, one_doubled: bool = False) -> None:
+def confirmed_by_ideals(instance: Instance, *, one_less: bool = False, one_doubled: bool = False) -> None:
     """Check that what `reconstruct` finds is the whole fiber over the complex numbers, by another road."""
     given = virtual_weights(instance.weights.layers)
     network = network_of(given)
@@ -193,7 +193,7 @@ def small_instances(*, quick: bool) -> Iterator[Instance]:
     yield Instance(network_of(swapped), 2)
 
 
-def factors_not_coprime(s: int, functions_too: bool = False) -> str:
+def factors_not_coprime(s: int, *, functions_too: bool = False) -> str:
     """Check that both weights satisfy the hypotheses, and that the part which the proof factors is the same."""
     first = np.array([[1, 2], [3, 1]])
     pair = (

@@ -44,7 +44,7 @@ def products(*, quick: bool) -> Iterator[OneTokenProduct]:
     yield OneTokenProduct("d_0 = 2, q_1 = a^2, q_2 = b^2, V~ x = b", weights(np.outer(a, a), np.outer(b, b), b), 2)
 
 
-def orbits(case: OneTokenProduct, cube_forgotten: bool = False, always_one: bool = False) -> str:
+def orbits(case: OneTokenProduct, *, cube_forgotten: bool = False, always_one: bool = False) -> str:
     """Return every way to write the function, each confirmed by its own function, with skew parts added."""
     network = network_of(case.weights)
     shape = network.architecture(1)

@@ -47,7 +47,7 @@ def deep_weights(*, quick: bool) -> Iterator[Deep]:
         yield Deep(weights, seed)
 
 
-def peeled(instance: Deep, first_rank_one: bool = False, transposed: bool = False) -> None:
+def peeled(instance: Deep, *, first_rank_one: bool = False, transposed: bool = False) -> None:
     """Refute unless linear algebra finds each attention matrix up to a scalar, and each layer can be peeled off."""
     weights, seed = instance
     *attention, value = (*weights.attention, weights.value)

@@ -152,7 +152,7 @@ def weights_of(point: list[int]) -> tuple[ObjectArray, ObjectArray, int]:
     return array_of(columns).T, array_of([[v0, v1]]), discriminant
 
 
-def box(bound: int, all_in_m: bool = False) -> str:
+def box(bound: int, *, all_in_m: bool = False) -> str:
     """Check that integer points of the hypersurface in a box have weights, real or not; outside M exactly as stated."""
     points = np.array(list(product(range(-bound, bound + 1), repeat=6)))
     p01, p02, p12 = minors(points.T[:3], points.T[3:])

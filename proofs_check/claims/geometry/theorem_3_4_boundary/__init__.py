@@ -149,7 +149,7 @@ def rational_sequences(*, quick: bool) -> Iterator[Sequence]:
                 yield from (Sequence(h, g, q, v, s) for s in (0, 1))
 
 
-def outside_and_convergent(sequence: Sequence, limit_in_g: bool = False) -> None:
+def outside_and_convergent(sequence: Sequence, *, limit_in_g: bool = False) -> None:
     """Check that the members are real, with a negative discriminant, and how far they are from the limit.
 
     For d = 2, d' = 1 they are on the hypersurface.
@@ -236,7 +236,7 @@ def without_the_printed_hypothesis(d: int, stated: Stated = as_stated) -> str:
     )
 
 
-def width_one(d_out: int, expected: bool = True) -> str:
+def width_one(d_out: int, *, expected: bool = True) -> str:
     """Return the finding at d = 1: M is the whole linear space, so it has no relative boundary.
 
     Still A = h q^T, V = v h^T always.

@@ -240,7 +240,7 @@ def second_networks(*, quick: bool) -> Iterator[SoftmaxPair]:
     )  # fmt: skip
 
 
-def same_here_only(pair: SoftmaxPair, restored: bool = False) -> str:
+def same_here_only(pair: SoftmaxPair, *, restored: bool = False) -> str:
     """Check that the two are not apart; with the hypothesis back they are."""
     for back in (False, True):
         one, other = (n._replace(tokens=3, causal=pair.causal) if back else n for n in pair[:2])

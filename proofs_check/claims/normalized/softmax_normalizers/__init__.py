@@ -98,7 +98,7 @@ def a_point(box: VirtualBox, keys: Keys = everything) -> str:
     return compare(prints, keys(virtual), box.name(virtual), in_hypotheses(virtual))
 
 
-def differential(box: VirtualBox, last_unseen: bool = False) -> str:
+def differential(box: VirtualBox, *, last_unseen: bool = False) -> str:
     """Return the comparison of ranks with the full one.
 
     If S'(0) = 0 and the last matrix is zero, all but the directions of the last matrix are felt.
@@ -169,7 +169,7 @@ def open_boxes(*, quick: bool) -> Iterator[VirtualBox]:
                     yield VirtualBox(2, 2, tokens, causal, normalization, few=True)
 
 
-def as_for_softmax(box: VirtualBox, skew_is_blind: bool = False) -> str:
+def as_for_softmax(box: VirtualBox, *, skew_is_blind: bool = False) -> str:
     """Return what Theorems 1 and 4 say of softmax."""
     virtual = box.virtual()
     tokens = 2 if skew_is_blind else box.tokens
@@ -226,7 +226,7 @@ def second_networks(*, quick: bool) -> Iterator[Second]:
     )  # fmt: skip
 
 
-def agree_here_only(pair: Second, restored: bool = False) -> str:
+def agree_here_only(pair: Second, *, restored: bool = False) -> str:
     for back in (False, True):
         form = pair.back if back else pair.form
         box = VirtualBox(len(pair.one[0]), len(pair.one) - 1, form.tokens, form.causal, form.normalization)

@@ -67,7 +67,7 @@ def crossed(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> list[An
     return [p * den_prime - q * den for p, q in zip(n, n_prime, strict=True)]
 
 
-def same_function_same_weights(shape: Shape, constant: bool = True, tokens_counted: int = -1) -> None:
+def same_function_same_weights(shape: Shape, *, constant: bool = True, tokens_counted: int = -1) -> None:
     """Check the two identities, symbolic in A, V, A', V' and the first two coefficients of S."""
     d, d_out, t = shape
     sizes = [("A", d, d), ("V", d_out, d), ("B", d, d), ("W", d_out, d)]
@@ -195,7 +195,7 @@ def every_fiber(instance: Shape, t: int = 2) -> str:
     return Tally(f"GF({p}), d = {d}, d' = {d_out}, t = 2: {len(points)} weights give {len(first) + 1} functions")
 
 
-def one_token(shape: Shape, visible: bool = False) -> str:
+def one_token(shape: Shape, *, visible: bool = False) -> str:
     """Return the finding just outside: at t = 1 the scores cancel, the function is V x for every A."""
     ring, x, a, v = symbolic(*shape)
     output = normalized_output(x, a, v, lambda y: 1 + y)

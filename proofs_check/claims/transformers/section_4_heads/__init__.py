@@ -82,14 +82,14 @@ def count_of(shape: Shape) -> int:
     return min(rescaled_heads(shape), by_products(shape))
 
 
-def formula(shape: Shape, mixing: bool = True, low_rank: bool = True) -> int:
+def formula(shape: Shape, *, mixing: bool = True, low_rank: bool = True) -> int:
     if shape[0] == 1:
         return shape[1]
     bounds = [rescaled_heads(shape), by_rows(shape)]
     return min(bounds + [by_products(shape)] * mixing + [by_rank(shape)] * low_rank)
 
 
-def one_output(shape: Shape, syzygies: bool = True, pairs: bool = True) -> int:
+def one_output(shape: Shape, *, syzygies: bool = True, pairs: bool = True) -> int:
     """Return the count for `d' = 1`: `d` forms in the ideal of `h` linear ones, or fewer if ranks allow fewer."""
     d, _, a, h, _ = shape
     k = min(h, d)
@@ -113,7 +113,7 @@ def softmax_networks(*, quick: bool) -> Iterator[Architecture]:
             yield network_of(shape, SOFTMAX, t)
 
 
-def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[tuple[int, int, int]]:
+def blocks(*, quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[tuple[int, int, int]]:
     """Return `d, d'` and the largest number of heads: one piece of the map each."""
     widths = (1, 2, 3) if quick else (1, 2, 3, 4)
     return [
@@ -137,7 +137,7 @@ def territory(block: tuple[int, int, int], stated: Formula = formula) -> str:
 
 
 def random_layers(
-    quick: bool, outputs: Range = (2, 8), normalization: Normalization | None = None
+    *, quick: bool, outputs: Range = (2, 8), normalization: Normalization | None = None
 ) -> Iterator[Architecture]:
     """Return random layers beyond the blocks: widths up to eight, all ranks, up to six heads and four tokens."""
 

@@ -188,7 +188,7 @@ def lie_flattening(layer: Slices, vector: Any) -> Any:
     return sum(layer.output.derivative(f"x_{i + 1}_1") * vector[i] for i in range(layer.d))
 
 
-def stabilizer(d: int, forget: bool = False) -> None:
+def stabilizer(d: int, *, forget: bool = False) -> None:
     """Check for `d >= 3` a traceless `B`, not zero, with no effect on the cubic form.
 
     So the columns are dependent.
@@ -222,7 +222,7 @@ def chow_minors(weights: tuple[Any, Any]) -> None:
         expect(not minor, f"d = 2, t = 1, A = {spell(attention)}, V = {spell(value)}: a 3 x 3 minor is {minor}, not 0")
 
 
-def shapes(quick: bool, least: int = 2, below: bool = False, two: bool = False) -> Iterator[Shape]:
+def shapes(*, quick: bool, least: int = 2, below: bool = False, two: bool = False) -> Iterator[Shape]:
     """Yield `d` and `a`; with `below`, only those with `a < d`."""
     for d in (2, 3):
         for a in range(1, d + 1):

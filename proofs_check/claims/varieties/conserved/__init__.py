@@ -242,7 +242,7 @@ def deep_skips(*, quick: bool) -> Iterator[Architecture]:
         yield Architecture((d, d, d), (a, a), 2, kind)
 
 
-def fewer_with_skip(network: Architecture, kept_by_both: bool = False) -> str:
+def fewer_with_skip(network: Architecture, *, kept_by_both: bool = False) -> str:
     d = network.widths[0]
     lost = 0 if kept_by_both else d * (d + 1) // 2
     as_stated(replace(network, skip=True), count=lambda _: number(network) - lost)
