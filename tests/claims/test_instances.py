@@ -145,6 +145,7 @@ NOT_ABOUT_FUNCTIONS = {
     ("whole-models-dimension", "LayerNorm, as GPT-2 or without biases"),
     ("whole-models-dimension", "gains on queries and keys"),
     ("whole-models-dimension", "norms in front of and behind halves"),
+    ("whole-models-dimension", "tied embeddings beside LayerNorm"),
 }
 
 
