@@ -62,7 +62,7 @@ class Drawn:
     def coded(self, layer: int | None) -> Ends | Block:
         return self.ends() if layer is None else self.block(layer)
 
-    def _drawn(self, pieces: Any, seed: int, kind: Any) -> dict[str, Any]:
+    def _drawn(self, pieces: object, seed: int, kind: object) -> dict[str, Any]:
         random = np.random.default_rng(seed)
         found = dict.fromkeys(kind.__dataclass_fields__)
         for name, piece in pieces.items():

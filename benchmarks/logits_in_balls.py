@@ -42,7 +42,7 @@ class Drawn:
         self.name, self.form, family = name, form, FAMILIES[form.family]
         self.parts = family.parts(form, family.biases)
 
-    def _pieces(self, kind: type[Any], parts: frozenset[str], seed: int) -> Any:
+    def _pieces(self, kind: type[object], parts: frozenset[str], seed: int) -> Any:
         source = np.random.default_rng(seed)
 
         def drawn(piece: str) -> Any:

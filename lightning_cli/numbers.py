@@ -91,7 +91,7 @@ class Gibibytes(Amount):
     def __init__(self) -> None:
         super().__init__("GiB", 2**40)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number of bytes."""
         return int(super().convert(value, param, ctx) * 2**30)
 
@@ -135,7 +135,7 @@ class TokenIds(click.ParamType[Any]):
 
     name = "i,i,..."
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in str(value).split(",")]
@@ -150,7 +150,7 @@ class Rational(click.ParamType[Any]):
 
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         if isinstance(value, Fraction):
             return value
         text = str(value)

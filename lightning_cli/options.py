@@ -27,7 +27,7 @@ FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")
 """What `--format` knows: `lightning_sym.network.formats.FORMATS`, which takes longer to import."""
 
 
-def together(*options: Option, make: Callable[..., dict[str, Any]] | None = None) -> Option:
+def together(*options: Option, make: Callable[..., dict[str, object]] | None = None) -> Option:
     """Return several options as one decorator, in the order of `--help`.
 
     Args:

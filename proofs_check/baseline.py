@@ -65,7 +65,7 @@ class Compared:
     notes: tuple[str, ...]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = "none" if value is None else " ".join(str(value).split())
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
@@ -157,7 +157,7 @@ _OF_A_PART: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def _wrong(document: Any) -> Iterator[str]:
+def _wrong(document: object) -> Iterator[str]:
     """Yield what is not as it is written, in words."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         found = document.get("schema") if isinstance(document, dict) else None
@@ -172,7 +172,7 @@ def _wrong(document: Any) -> Iterator[str]:
             yield from _mistyped(part, _OF_A_PART, part_name)
 
 
-def _mistyped(value: Any, types: Mapping[str, tuple[type, ...]], where: str) -> Iterator[str]:
+def _mistyped(value: object, types: Mapping[str, tuple[type, ...]], where: str) -> Iterator[str]:
     if not isinstance(value, dict) or value.keys() != types.keys():
         yield f"other keys than {', '.join(types)} in {where[:LONGEST]!a}"
         return

@@ -66,7 +66,7 @@ def _require_few_coefficients(network: Architecture) -> None:
 def weights_if(
     shape: Callable[[Architecture], bool],
     hypotheses: Callable[[Weights, int], bool],
-    instance: Callable[[Weights, int], Any],
+    instance: Callable[[Weights, int], object],
 ) -> At:
     """Return the weights as the instance if they satisfy the hypotheses; random ones where none are given.
 

@@ -57,7 +57,7 @@ def value_of(instance: Any) -> Hashable:
     return instance  # type: ignore[no-any-return]
 
 
-def key_in_claim(part: Part, instance: Any, value: Hashable) -> Hashable:
+def key_in_claim(part: Part, instance: object, value: Hashable) -> Hashable:
     """Return what tells an instance, with this value, from the others of all parts of a claim.
 
     A network, or weights, are the same in whichever part they stand. A number means something else in each part, unless

@@ -38,7 +38,7 @@ _EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size":
 _WINDOW = {"sliding_window": 5}
 
 
-def _scaled(kind: str, factor: float, **more: Any) -> dict[str, Any]:
+def _scaled(kind: str, factor: float, **more: object) -> dict[str, Any]:
     """Return the sizes, with scaled rotary frequencies."""
     return _SMALL | {"rope_parameters": {"rope_theta": 12345.5, "rope_type": kind, "factor": factor, **more}}
 
@@ -140,7 +140,7 @@ def _theirs(folder: Path) -> Any:
         return model.eval()(torch.tensor(IDS)[None]).logits[0].numpy()
 
 
-def _tell(what: str, first: Any, second: Any) -> None:
+def _tell(what: str, first: object, second: object) -> None:
     sys.stdout.write(f"{what:45}  {np.abs(first - second).max():.1e} of {np.abs(first).max():.1f}\n")
 
 

@@ -66,7 +66,7 @@ def drawn(source: np.random.Generator, kinds: Sequence[str], *, wide: bool = Fal
     return kind, sizes
 
 
-def made(kind: str, sizes: dict[str, Any], seed: int) -> MadeCheckpoint:
+def made(kind: str, sizes: dict[str, object], seed: int) -> MadeCheckpoint:
     family, _, more = kind.partition(" ")
     said = {"activation_function" if family == "gpt2" else "hidden_act": more} if more == "gelu" else {}
     return small_checkpoint(
@@ -125,7 +125,7 @@ def against_jacobian(one: MadeCheckpoint, decoder: Decoder) -> str:
     return f"{'smaller' if rank < found.functions else 'WRONG'}: {rank}, not {found.functions}"
 
 
-def with_block(one: MadeCheckpoint, layer: int, **parts: Any) -> MadeCheckpoint:
+def with_block(one: MadeCheckpoint, layer: int, **parts: object) -> MadeCheckpoint:
     blocks: list[Block] = list(one.blocks)
     blocks[layer] = replace(blocks[layer], **parts)
     return replace(one, blocks=tuple(blocks))

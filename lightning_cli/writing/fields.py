@@ -22,7 +22,7 @@ COMMON = "common.schema.json"
 """The file of what several schemas refer to."""
 
 
-def _as_it_is(value: Any) -> Any:
+def _as_it_is(value: object) -> Any:
     return value
 
 
@@ -33,7 +33,7 @@ class JsonKind:
     schema: Schema
     written: Callable[[Any], Any] = _as_it_is
 
-    def having(self, **keywords: Any) -> JsonKind:
+    def having(self, **keywords: object) -> JsonKind:
         """Return the same kind with further keywords of JSON Schema."""
         return JsonKind(self.schema | keywords, self.written)
 
@@ -162,7 +162,7 @@ def field(word: str, kind: Kind, meaning: str = "", of: str | Callable[[Any], An
     return JsonField(word, kind_of(kind), meaning, of)
 
 
-def document_of(fields: tuple[JsonField, ...], result: Any) -> dict[str, Any]:
+def document_of(fields: tuple[JsonField, ...], result: object) -> dict[str, Any]:
     """Return values by word, as JSON has them."""
     return {each.word: each.value(result) for each in fields}
 

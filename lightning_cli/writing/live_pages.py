@@ -122,7 +122,7 @@ def _with_formulas(text: str) -> str:
     return re.sub(r"\$(.+?)\$", lambda found: mathml(found[1], display="inline"), text, flags=re.DOTALL)
 
 
-def _with_data(text: str, element: str, value: Any) -> str:
+def _with_data(text: str, element: str, value: object) -> str:
     empty = f'<script type="application/json" id="{element}"></script>'
     # a text in it cannot end the element
     said = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")

@@ -105,7 +105,7 @@ def array_of(model: MadeCheckpoint, piece: str) -> Any:
     return getattr(model.block(int(layer)) if layer else model.ends(), name)
 
 
-def with_arrays(model: MadeCheckpoint, arrays: Mapping[str, Any]) -> MadeCheckpoint:
+def with_arrays(model: MadeCheckpoint, arrays: Mapping[str, object]) -> MadeCheckpoint:
     """Return the model with other arrays for some pieces."""
     outer, blocks = model.outer, list(model.blocks)
     for piece, array in arrays.items():

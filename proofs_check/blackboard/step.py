@@ -97,7 +97,7 @@ def number(label: str, value: int) -> Shown:
     return show(rf"\text{{{label}}}", value)
 
 
-def _exact(ring: PolynomialRing, value: Any) -> Number:
+def _exact(ring: PolynomialRing, value: object) -> Number:
     if hasattr(value, "to_dict"):
         return Polynomial.of(ring, value)
     return as_fraction(value)

@@ -215,18 +215,18 @@ def names(module: str) -> Answer:
     return {name: _described(getattr(library, name)) for name in sorted(library.__all__)}
 
 
-def _described(value: Any) -> Any:
+def _described(value: object) -> Any:
     if inspect.isclass(value):
         members = {key: each for key, each in inspect.getmembers(value) if not key.startswith("_") or key == "__init__"}
         return {"class": _signature(value), **{key: _member(each) for key, each in members.items()}}
     return _member(value)
 
 
-def _member(value: Any) -> Any:
+def _member(value: object) -> Any:
     return _signature(value) if callable(value) else type(value).__name__
 
 
-def _signature(value: Any) -> str:
+def _signature(value: object) -> str:
     try:
         return re.sub(r" at 0x\w+", "", str(inspect.signature(value)))
     except (TypeError, ValueError):

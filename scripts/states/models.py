@@ -159,7 +159,7 @@ def rotation(model: Model, i: int, rng: Any) -> None:
         _stream(model, np.linalg.qr(rng.standard_normal((D, D)))[0])
 
 
-def centre(model: Model, i: int, rng: Any) -> None:
+def centre(model: Model, i: int, rng: object) -> None:
     """Take means away from what writes into the stream, which layer norms do not see."""
     if "positions" in model:
         for name in ("embed", "positions"):
@@ -208,7 +208,7 @@ def _tensors(model: Model) -> Iterator[tuple[str, Any]]:
         yield f"{at}.post_attention_layernorm.weight", model[f"{i}.norm2"]
 
 
-def _config(family: str, stored: str, change: dict[str, Any]) -> dict[str, Any]:
+def _config(family: str, stored: str, change: dict[str, object]) -> dict[str, Any]:
     known = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
     if family == "gpt2":
         own: dict[str, Any] = {
@@ -227,7 +227,7 @@ def _config(family: str, stored: str, change: dict[str, Any]) -> dict[str, Any]:
     return {"model_type": family, "vocab_size": VOCABULARY, **own, "torch_dtype": known[stored]} | change
 
 
-def _stored(given: Any, stored: str) -> bytes:
+def _stored(given: object, stored: str) -> bytes:
     if stored != "BF16":
         return bytes(np.ascontiguousarray(given, dtype={"F16": "<f2", "F32": "<f4", "F64": "<f8"}[stored]).tobytes())
     bits = np.ascontiguousarray(given, dtype="<f4").view("<u4").astype(np.uint64)

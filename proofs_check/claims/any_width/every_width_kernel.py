@@ -16,9 +16,8 @@ from lightning_sym import Layer, forward
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.claim import expect_equal, meeting_bounds
-from proofs_check.ring_matrices import determinant
+from proofs_check.ring_matrices import determinant, letters_of
 from proofs_check.samples import listed
 
 
@@ -42,8 +41,7 @@ class Symbols(NamedTuple):
 def symbols(depth: int, d: int) -> Symbols:
     """Return variables `A1, ..., Al` (`d x d`), `v` (`1 x d`), and columns `x`, `y`, `f`."""
     shapes = {f"A{i}": (d, d) for i in range(1, depth + 1)} | {"v": (1, d), "x": (d, 1), "y": (d, 1), "f": (d, 1)}
-    ring = PolynomialRing([name for prefix, shape in shapes.items() for name in entry_names(prefix, *shape)])
-    *attention, v, x, y, f = (ring.matrix(prefix, *shape) for prefix, shape in shapes.items())
+    ring, (*attention, v, x, y, f) = letters_of(shapes)
     one, zero = ring.constants(np.eye(d, dtype=int)), ring.constants(np.zeros((d, d), dtype=int))
     return Symbols(attention, v, x, y, f, one, zero)
 

@@ -34,7 +34,6 @@ from lightning_sym.fibers.recovery import is_rescaling, reconstruct
 from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction, map_entries
 from proofs_check.blackboard.step import (
     Step,
@@ -49,6 +48,7 @@ from proofs_check.blackboard.step import (
 )
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
+from proofs_check.ring_matrices import letters_of
 
 
 def bihomogeneous(value_degree: int) -> None:
@@ -171,8 +171,7 @@ def limit_is_in_m(
 
 def walk() -> Iterator[Step]:
     value = rational([[1, 1]])
-    ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
-    a, v = ring.matrix("a", 2, 2), ring.matrix("v", 1, 2)
+    ring, (a, v) = letters_of({"a": (2, 2), "v": (1, 2)})
     products = general_coefficients(a, v)
     sample = rational([[1, 3], [2, 5]])
     numbers = [as_fraction(p(*map(int, [*sample.ravel(), *value.ravel()]))) for p in products.ravel()]

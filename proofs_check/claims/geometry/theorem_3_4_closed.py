@@ -24,10 +24,10 @@ import numpy as np
 from lightning_sym import PolynomialMap, forward
 from lightning_sym.exact.ideals import is_in_radical
 from lightning_sym.network.one_layer import attention_layer_weights, product_coefficients, quadratic_monomials
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect
 from proofs_check.claims.geometry.corollary_a_1 import norm_identity, norm_shapes, walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
+from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import listed
 
 Shape = tuple[int, int, int]
@@ -103,9 +103,8 @@ def skew_matrices_are_base_points(shape: Shape, sign: int = -1) -> str | None:
     skew = np.zeros((d, d), dtype=int)
     skew[0, 1], skew[1, 0] = 1, sign
     for tokens in (1, 2):
-        ring = PolynomialRing(entry_names("V", d_out, d) + entry_names("x", d, tokens))
-        layer = attention_layer_weights(ring.constants(skew), ring.matrix("V", d_out, d))
-        phi = forward(ring.matrix("x", d, tokens), [layer])
+        ring, (v, x) = letters_of({"V": (d_out, d), "x": (d, tokens)})
+        phi = forward(x, [attention_layer_weights(ring.constants(skew), v)])
         expect(
             phi.any() == (tokens == 2),
             f"d, d', t = {(d, d_out, tokens)}, A = {skew.tolist()}, V symbolic: phi = {phi.tolist()}",

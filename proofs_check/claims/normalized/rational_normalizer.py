@@ -28,7 +28,6 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, network_output
 from lightning_sym.network.jacobian import Sample, random_weights
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
 from lightning_sym.symmetries.group import verify_identity
@@ -50,6 +49,7 @@ from proofs_check.claim import (
 )
 from proofs_check.claims.normalized.conjecture_3_10 import equation_16, hypotheses_hold, sized
 from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
+from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import random_bottlenecks
 
 PRIME = PRIMES[0]
@@ -198,8 +198,7 @@ def factors_on_columns(shift: int, tokens: int = 2) -> None:
 
     Both patterns are compared as polynomials multiplied crosswise.
     """
-    ring = PolynomialRing(entry_names("s", tokens, tokens) + entry_names("c", tokens, 1))
-    scores, factor = ring.matrix("s", tokens, tokens), ring.matrix("c", tokens, 1)
+    _, (scores, factor) = letters_of({"s": (tokens, tokens), "c": (tokens, 1)})
     old, new = scores + shift, scores * factor.T + shift
     for j, i in product(range(tokens), repeat=2):
         expect(

@@ -19,7 +19,7 @@ from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_formula
-from proofs_check.claims.transformers.one_transformer_layer import A1, A2, V1, V2
+from proofs_check.claims.transformers.small_networks import A1, A2, V1, V2
 
 
 def network(d: int, layers: int, heads: int) -> Architecture:

@@ -174,16 +174,8 @@ class Maker:
         """
         here, there = [self.head(2) for _ in range(3)], self.head(2)
 
-        def put(head: HeadAV, at: int) -> HeadAV:
-            matrices = []
-            for m in head:
-                full = np.zeros((4, 4), dtype=object)
-                full[at : at + 2, at : at + 2] = as_array(m)
-                matrices.append(as_rows(full))
-            return HeadAV(*matrices)
-
-        low, high = put(here[0], 0), put(here[1], 0)
-        other, seen = put(there, 2), put(here[2], 0)
+        low, high, seen = (head.padded(0, 2) for head in here)
+        other = there.padded(2, 0)
         ends = self.matrix(4, 2), self.matrix(2, 4)
 
         def of(*layers: tuple[HeadAV, ...]) -> SmallNetwork:

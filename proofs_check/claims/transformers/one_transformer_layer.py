@@ -21,6 +21,11 @@ from proofs_check.blackboard.step import Shown, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, ResiduePoint, seen_form, seen_value
 from proofs_check.claims.transformers.small_networks import (
+    A1,
+    A2,
+    ONE,
+    V1,
+    V2,
     HeadAV,
     Matrix,
     SmallNetwork,
@@ -205,13 +210,6 @@ def two_but_not_three(pair: TwoTokenPair, fewest: int = 3) -> str:
             f"{one} and {other}: one function is {equal}",
         )
     return pair.finding
-
-
-A1: Matrix = ((1, 0), (2, 1))
-A2: Matrix = ((0, 1), (1, 1))
-V1: Matrix = ((1, 1), (0, 1))
-V2: Matrix = ((1, 0), (1, -2))
-ONE: Matrix = ((1, 0), (0, 1))
 
 
 def shown(label: str, matrix: Matrix) -> Shown:

@@ -19,7 +19,6 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.network.attention import Form, attention_layer, forward
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.blackboard.step import BOARD, INPUT, Step, layer_of, must, number, rational, show
 from proofs_check.certificates import itself, itself_if
 from proofs_check.claim import (
@@ -36,6 +35,7 @@ from proofs_check.claim import (
     expect_less,
     spell,
 )
+from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import random_networks as random_shapes
 
 
@@ -102,8 +102,7 @@ def one_to_one(network: Architecture) -> None:
     # of full ranks: the statement is about generic weights, and degenerate ones may have larger fibers
     weights = Weights.random(plain, seed=1, bound=3, attention_matrix_ranks=ranks, value_ranks=[d] * network.depth)
     moved = [layer._replace(query=2 * layer.query, value=layer.value / 2) for layer in weights.layers]
-    ring = PolynomialRing(entry_names("x", d, t))
-    x = ring.matrix("x", d, t)
+    ring, (x,) = letters_of({"x": (d, t)})
     ours, theirs = (
         forward(x, [Layer(*map(ring.constants, layer)) for layer in layers], Form(skip=True))
         for layers in (weights.layers, moved)

@@ -42,19 +42,15 @@ from proofs_check.claim import (
 )
 from proofs_check.claims.transformers.conditions import failing
 from proofs_check.claims.transformers.differentials import rank_of_differential
-from proofs_check.claims.transformers.one_transformer_layer import (
+from proofs_check.claims.transformers.one_transformer_layer import equal_layers, shown, small_network
+from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
+from proofs_check.claims.transformers.small_networks import (
     A1,
     A2,
+    BITS,
     ONE,
     V1,
     V2,
-    equal_layers,
-    shown,
-    small_network,
-)
-from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
-from proofs_check.claims.transformers.small_networks import (
-    BITS,
     HeadAV,
     Matrix,
     SmallNetwork,

@@ -26,7 +26,7 @@ import numpy as np
 
 from lightning_sym import Architecture, Layer, VarietyDegree, equations, forward, variety_degree
 from lightning_sym.exact.ideals import size_of_ideal
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.cone_bundles import Cone, intersection_number
 from proofs_check.blackboard.step import Step, general_coefficients, must, rational, show, table
@@ -43,6 +43,7 @@ from proofs_check.claim import (
     expect_value,
 )
 from proofs_check.claims.varieties.linear_sections import degree_bounds, shares_of
+from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import listed
 
 Stated = Callable[[VarietyDegree], int]
@@ -161,10 +162,8 @@ def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
     `y` is one vector.
     """
     d, depth, place = instance
-    names = [*entry_names("x", d, 2), *entry_names("A", d, d), *entry_names("v", 1, d)]
-    ring = PolynomialRing([*names, *entry_names("r", d, 1), *entry_names("s", d, 1)])
-    x, a, v = ring.matrix("x", d, 2), ring.matrix("A", d, d), ring.matrix("v", 1, d)
-    r, s = ring.matrix("r", d, 1), ring.matrix("s", d, 1)
+    shapes = {"x": (d, 2), "A": (d, d), "v": (1, d), "r": (d, 1), "s": (d, 1)}
+    ring, (x, a, v, r, s) = letters_of(shapes)
     one = ring.constants(np.eye(d, dtype=int).astype(object))
     attention = [a] * depth
     attention[place - 1] = r @ s.T
@@ -185,8 +184,8 @@ def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
 
 def walk() -> Iterator[Step]:
     network = Architecture((2, 1), (2,), 2)
-    ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
-    products = general_coefficients(ring.matrix("a", 2, 2), ring.matrix("v", 1, 2))
+    ring, (a, v) = letters_of({"a": (2, 2), "v": (1, 2)})
+    products = general_coefficients(a, v)
     yield Step(
         "Functions are products",
         "Let $d = 2$, $d' = 1$, $a = 2$, $t \\ge 2$. Row $k$ has the coefficients of the product of column $k$ "

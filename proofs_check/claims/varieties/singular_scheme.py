@@ -33,7 +33,7 @@ def derivatives() -> list[Any]:
     return [sylvester_resultant().derivative(name) for name in RING.names]
 
 
-def degree_four(_: Any, a: int = 2) -> None:
+def degree_four(_: object, a: int = 2) -> None:
     """Check that the resultant has the degree that the theorem gives."""
     stated = variety_degree(Architecture((2, 1), (a,), 2))
     size = size_of_ideal(RING, [sylvester_resultant()])
@@ -46,7 +46,7 @@ def sizes(_: Any, stated: IdealSize = STATED) -> None:
     expect_equal(size_of_ideal(RING, minors(F, G)), stated, at="the Segre cone")
 
 
-def reduced_locus(_: Any, kept: int = 3) -> None:
+def reduced_locus(_: object, kept: int = 3) -> None:
     """Check that J lies in the ideal of the minors, and they in its radical; `kept` minors are demanded."""
     p = minors(F, G)
     chosen = groebner_basis(RING, p[:kept])
@@ -59,7 +59,7 @@ def reduced_locus(_: Any, kept: int = 3) -> None:
         expect(is_in_radical(RING, minor, derivatives()), f"no power of {minor} is in the singular ideal")
 
 
-def pinch_points(_: Any, constant: int = 0) -> None:
+def pinch_points(_: object, constant: int = 0) -> None:
     """Check that at `f = x^2, g = 0` the linear parts of J span less than those of the ideal of the minors.
 
     In the chart `f_0 = 1`; `constant` is the other coefficient of `f`. Where it is not zero two sheets cross, and the

@@ -114,7 +114,7 @@ def singular_locus(_: Any, kept: int = 3) -> None:
         expect(is_in_radical(RING, minor, gradient), f"at a singular point {minor} need not be zero")
 
 
-def common_factor(_: Any, sign: int = -1) -> None:
+def common_factor(_: object, sign: int = -1) -> None:
     """Check that off the singular locus the common factor is rational in the coefficients.
 
     On M both discriminants are squares.
@@ -192,7 +192,7 @@ def halves(point: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(point[:3]), tuple(point[3:])
 
 
-def slice_is_an_umbrella(_: Any, sign: int = 1) -> None:
+def slice_is_an_umbrella(_: object, sign: int = 1) -> None:
     """Check both slices, and that two steps with columns take the one of the picture to the umbrella."""
     ring = PolynomialRing(["a", "b", "c"])
     a, b, c = ring.generators

@@ -37,6 +37,7 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.normalized.theorem_3_9.walk import walk
+from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import listed
 
 Score = Callable[[Any], Any]
@@ -57,8 +58,8 @@ def normalized_output(x: ObjectArray, a: ObjectArray, v: ObjectArray, s: Score) 
 
 def symbolic(d: int, d_out: int, t: int) -> tuple[PolynomialRing, ObjectArray, ObjectArray, ObjectArray]:
     """Return a ring, and in its variables `X`, `A` and `V`."""
-    ring = PolynomialRing(entry_names("A", d, d) + entry_names("V", d_out, d) + entry_names("x", d, t))
-    return ring, ring.matrix("x", d, t), ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+    ring, (a, v, x) = letters_of({"A": (d, d), "V": (d_out, d), "x": (d, t)})
+    return ring, x, a, v
 
 
 def crossed(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> list[Any]:

@@ -39,8 +39,15 @@ from proofs_check.claims.transformers.common_streams.criterion import (
     inputs_of,
 )
 from proofs_check.claims.transformers.made_equal import EqualPair, equal_pairs
-from proofs_check.claims.transformers.one_transformer_layer import A1, A2, ONE, V1, V2, shown, small_network
+from proofs_check.claims.transformers.one_transformer_layer import shown, small_network
 from proofs_check.claims.transformers.small_networks import (
+    A1,
+    A2,
+    ONE,
+    SKEW,
+    V1,
+    V2,
+    ZERO,
     HeadAV,
     Matrix,
     SmallNetwork,
@@ -54,13 +61,11 @@ from proofs_check.claims.transformers.small_networks import (
     zero,
 )
 
-SKEW_FORM: Matrix = ((0, 1), (-1, 0))
-
 
 def walk() -> Iterator[Step]:
     """Yield the steps of Theorem 1 of docs/transformer-fibers.md."""
     one = small_network((HeadAV(A1, V1), HeadAV(A1, V2)), (HeadAV(A2, V2),))
-    other = small_network((HeadAV(A1, plus(V1, V2)), HeadAV(SKEW_FORM, zero(2))), (HeadAV(A2, V2),))
+    other = small_network((HeadAV(A1, plus(V1, V2)), HeadAV(SKEW, zero(2))), (HeadAV(A2, V2),))
     must(common_streams(one, other), "merged heads are said to be equal")
     must(same_for_any_exponential(one, other, inputs_of(one, 3)), "they are for any exponential")
     yield Step(
@@ -151,7 +156,6 @@ class TwoLayerBox(NamedTuple):
             yield tuple(SmallNetwork(ends[0], of, ends[1], *self[:3]) for of in layers)  # type: ignore[misc]
 
 
-ZERO, SKEW = ((0, 0), (0, 0)), ((0, 1), (-1, 0))
 POOL = (ZERO, ZERO, SKEW, ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 0), (1, 0)), ((-1, 0), (0, -1)), ((1, -1), (0, 0)))
 
 

@@ -215,7 +215,7 @@ def stabilizer(d: int, *, forget: bool = False) -> None:
     demand_zero(lie_flattening(layer, field @ x), f"d = {d}, the derivative along the field")
 
 
-def chow_minors(weights: tuple[Any, Any]) -> None:
+def chow_minors(weights: tuple[object, object]) -> None:
     """Check that the 3 x 3 minors vanish at a function of the layer, at `d = 2`, in exact numbers."""
     attention, value = (np.array(m, dtype=object) for m in weights)
     for minor in minors(flattening_at(attention, value), 3):

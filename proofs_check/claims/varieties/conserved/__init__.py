@@ -21,7 +21,7 @@ from lightning_sym import SOFTMAX, Architecture, conserved_quantities
 from lightning_sym.network.attention import form_of, network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.symmetries.moments import MatrixKind, Quantity, Term, moments_of
 from proofs_check.claim import (
     Claim,
@@ -34,6 +34,7 @@ from proofs_check.claim import (
     expect_value,
 )
 from proofs_check.claims.varieties.conserved.walk import walk
+from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import distinct, listed
 
 Change = Callable[[Quantity], Quantity]
@@ -100,11 +101,8 @@ def is_kept(kept: KeptQuantity, change: Change = same) -> None:
     """Expand the derivative along every gradient of an entry of the output, at symbolic weights and inputs."""
     network, quantity = kept.network, change(list(moments_of(kept.network))[kept.place])
     shapes = dict(network.weight_shapes())
-    x_shape = (network.input_width, network.tokens)
-    sizes = {**shapes, "x": x_shape}
-    ring = PolynomialRing([entry for name, size in sizes.items() for entry in entry_names(name, *size)])
-    matrices = {name: ring.matrix(name, *shape) for name, shape in shapes.items()}
-    x = Recorded(ring.matrix("x", *x_shape), constant=True)
+    ring, (*letters, inputs) = letters_of({**shapes, "x": (network.input_width, network.tokens)})
+    matrices, x = dict(zip(shapes, letters, strict=True)), Recorded(inputs, constant=True)
     for i, j in product(range(network.output_width), range(network.tokens)):
         recorded = [Recorded(matrix) for matrix in matrices.values()]
         output = network_output(x, network, recorded, form_of(network))
