@@ -88,7 +88,9 @@ class HeadAV(NamedTuple):
 
     def padded(self, before: int, behind: int) -> HeadAV:
         """Return the head on a wider stream: so many rows and columns of zeros before and behind its matrices."""
-        return HeadAV(*(as_rows(np.pad(as_array(m), (before, behind), constant_values=0)) for m in self))
+        none = ((0,) * (before + len(self.value) + behind),)
+        inside = ([(*none[0][:before], *row, *none[0][:behind]) for row in matrix] for matrix in self)
+        return HeadAV(*((*none * before, *rows, *none * behind) for rows in inside))
 
     def __str__(self) -> str:
         return f"(A = {spell(self.attention)}, V = {spell(self.value)})"
