@@ -20,7 +20,7 @@ with lazy_imports(__name__):
     from lightning_sym.network import weight_files, weights
     from lightning_sym.rings import normalization as normalizations
 
-Command = Callable[..., Any]
+Command = Callable[..., object]
 Option = Callable[[Command], Command]
 
 FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")

@@ -41,7 +41,7 @@ class BaselineDifference(NamedTuple):
     part: str
     what: str
     before: Any
-    now: Any
+    now: object
 
     def __str__(self) -> str:
         place = f"{self.claim}, {self.part}" if self.part else self.claim
@@ -118,7 +118,7 @@ def write_baseline(path: str | os.PathLike[str], results: Mapping[str, ClaimResu
         raise cannot_write("a baseline", path, error) from error
 
 
-def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[str, Any]:
+def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[str, object]:
     """Return a baseline from its file.
 
     Args:
@@ -147,7 +147,7 @@ def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[st
         raise FileFormatError(f"a baseline must be what --write-baseline writes, {shown} has {wrong}")
     if not document["claims"].keys() & set(ids):
         raise FileFormatError(f"a baseline must have a claim that is run, {shown} has none of {_listed(list(ids))}")
-    known: dict[str, Any] = document
+    known: dict[str, object] = document
     return known
 
 

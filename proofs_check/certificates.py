@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import write_certificate
@@ -76,7 +75,7 @@ def weights_if(
         instance: of both.
     """
 
-    def at(network: Architecture, weights: Weights | None) -> Iterator[Any]:
+    def at(network: Architecture, weights: Weights | None) -> Iterator[object]:
         if not (network.is_plain and shape(network)):
             return
         _require_few_coefficients(network)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -99,7 +98,7 @@ def run_part(
     seen: set[Hashable] = set()
     undecided, refuted = None, None
     found: Counter[str] = Counter()  # in the order of their first appearance
-    examples: dict[str, Any] = {}
+    examples: dict[str, object] = {}
     for instance in part.instances(quick=quick):
         value = value_of(instance)
         if value in seen:

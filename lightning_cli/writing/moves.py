@@ -23,7 +23,7 @@ steps; `turn` and `gains` are of the whole network, the others have one number a
 OF_LAYERS = ("heads", "rotary", "scores", "values", "neurons", "ups")
 
 
-def at_rest(form: CheckpointForm) -> dict[str, Any]:
+def at_rest(form: CheckpointForm) -> dict[str, object]:
     """Return the settings at which nothing has moved."""
     return {"turn": 0, "gains": 0} | {name: [0] * form.layers for name in OF_LAYERS}
 

@@ -118,7 +118,7 @@ def must(true: object, what: str) -> None:
         raise ProgramError(f"the blackboard says {what}, which is not so")
 
 
-def rational(rows: Any) -> ObjectArray:
+def rational(rows: object) -> ObjectArray:
     """Return a matrix of fractions from integers or fractions."""
     return map_entries(lambda x: Fraction(x), np.array(rows, dtype=object))
 

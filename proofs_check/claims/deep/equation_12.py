@@ -64,7 +64,7 @@ def rational(instance: tuple[Architecture, int], closed: ClosedForm = closed_for
     )
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "transposes left out": partial(check, closed=without_transposes),
         "layers in the opposite order": partial(check, closed=order_reversed),

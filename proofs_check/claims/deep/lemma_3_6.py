@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def at_exact_weights(instance: tuple[Architecture, int], next_b: Recursion[Objec
     at_every_layer(x, layers, rational_matrix(np.eye(x.shape[1], dtype=int)), np.array_equal, next_b)
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "transpose left out": partial(check, next_b=transpose_left_out),
         "last factor transposed": partial(check, next_b=transpose_last),

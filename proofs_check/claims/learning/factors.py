@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
-from typing import Any
 
 from lightning_sym import deep_linear_coefficient, factorization_coefficient, polynomial_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
@@ -99,7 +98,7 @@ def by_polynomials(case: Case, answer: Answer = stated) -> None:
     expect_between(bounds, answer(case), f"{case}")
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "the least of all factors": partial(check, answer=at_zero),
         "one matrix is zero": partial(check, answer=smallest_product),

@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from lightning_sym import linear_attention_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
@@ -68,7 +67,7 @@ def certificate(instance: Sizes, formula: Formula = stated) -> None:
     )
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "the naive value v e / 6": partial(check, formula=naive),
         "no pivot is small": partial(check, formula=no_small_pivot),

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any
 
 from lightning_sym import one_head_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
@@ -65,7 +64,7 @@ def larger(*, quick: bool) -> Iterator[Sizes]:
             yield v, tokens, e, teacher
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "the number of tokens in the formula": partial(check, answer=with_tokens),
         "the value of the uniform distribution": partial(check, answer=uniform),

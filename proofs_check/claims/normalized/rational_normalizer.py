@@ -156,7 +156,7 @@ def of_values(
 ) -> Certifiable:
     """Return the certificate of the dimension for S(y) = shift + y: values from below, an orbit from above."""
 
-    def make() -> dict[str, Any]:
+    def make() -> dict[str, object]:
         upper = most_at_values(network, shift)
         point, sample = values(network, shift, upper + 16 if inputs is None else inputs, all_outputs=all_outputs)
         lower = rank_mod_p(sample.rows, PRIME)

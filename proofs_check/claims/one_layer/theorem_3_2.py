@@ -122,7 +122,7 @@ def stated_fiber(a: Any, v: Any) -> list[Pair] | None:
     return [(a, v)]
 
 
-def up_to_rescaling(pairs: list[Pair] | None) -> set[tuple[Any, ...]] | None:
+def up_to_rescaling(pairs: list[Pair] | None) -> set[tuple[object, ...]] | None:
     if pairs is None:
         return None
     leads = [next(x for x in a.ravel() if x != 0) for a, _ in pairs]

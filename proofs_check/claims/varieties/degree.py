@@ -20,7 +20,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import comb, factorial, prod
-from typing import Any
 
 import numpy as np
 
@@ -168,7 +167,7 @@ def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
     attention = [a] * depth
     attention[place - 1] = r @ s.T
     layers = [Layer(attention[i], one, v if i == depth - 1 else one) for i in range(depth)]
-    found: Any = forward(x, layers)
+    found: object = forward(x, layers)
     gram = x @ x.T
     if place == 1:
         y, c, behind = gram @ r, s.T @ x, depth - 1

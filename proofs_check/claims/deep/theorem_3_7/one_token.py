@@ -31,6 +31,7 @@ class OneTokenProduct(NamedTuple):
 
 
 def two_layers(first: Any, second: Any, value: Any) -> VirtualWeights:
+    """Return the virtual weights of two layers, from rows."""
     return VirtualWeights((np.array(first), np.array(second)), np.array(value))
 
 

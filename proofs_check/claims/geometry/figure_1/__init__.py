@@ -161,7 +161,7 @@ def box(bound: int, *, all_in_m: bool = False) -> str:
     squares = [(x[0, j] * x[0, j], x[0, j] * x[1, j], x[1, j] * x[1, j]) for j in range(2)]
 
     @cache
-    def outputs(k: int, form: tuple[int, ...]) -> list[Any]:
+    def outputs(k: int, form: tuple[int, ...]) -> list[object]:
         """Return what a form adds to the output at each token: its values at both, times input `k`."""
         total = sum(c * (one + other) for c, one, other in zip(form, *squares, strict=True))
         return [x[k, i] * total for i in range(2)]

@@ -81,7 +81,7 @@ def same_function_same_weights(shape: Shape, *, constant: bool = True, tokens_co
     def score(y: Any) -> Any:
         return (ring["s0"] + ring["s1"] * y) if constant else ring["s1"] * y
 
-    def difference(value_prime: str) -> list[Any]:
+    def difference(value_prime: str) -> list[object]:
         a, b = ring.matrix("A", d, d), ring.matrix("B", d, d)
         v, v_prime = ring.matrix("V", d_out, d), ring.matrix(value_prime, d_out, d)
         return crossed(normalized_output(x, a, v, score), normalized_output(x, a + b, v_prime, score))

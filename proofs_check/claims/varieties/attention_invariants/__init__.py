@@ -108,7 +108,7 @@ def model_matrix(d: int, half: Fraction) -> ObjectArray:
     ring = PolynomialRing([f"v_{i}" for i in range(d)])
     pairs = list(combinations_with_replacement(range(d), 2))
 
-    def entry(a: int, b: int, c: int) -> Any:
+    def entry(a: int, b: int, c: int) -> object:
         factor = ring.constant(Fraction(1) if a == b else half)
         return factor * ring.generators[b if a == c else a] if c in (a, b) else ring.constant(0)
 
