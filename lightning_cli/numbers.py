@@ -35,7 +35,7 @@ class Integer(click.IntRange):
         super().__init__(least, most)
         self.least, self.most = least, most
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the integer.
 
         Raises:
@@ -91,12 +91,12 @@ class Gibibytes(Amount):
     def __init__(self) -> None:
         super().__init__("GiB", 2**40)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number of bytes."""
         return int(super().convert(value, param, ctx) * 2**30)
 
 
-class SizeList(click.ParamType[Any]):
+class SizeList(click.ParamType[object]):
     """Positive integers with commas between them."""
 
     name = "n,n,..."
@@ -135,7 +135,7 @@ class TokenIds(click.ParamType[Any]):
 
     name = "i,i,..."
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in str(value).split(",")]
@@ -150,7 +150,7 @@ class Rational(click.ParamType[Any]):
 
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         if isinstance(value, Fraction):
             return value
         text = str(value)
@@ -164,12 +164,12 @@ class Rational(click.ParamType[Any]):
         return number
 
 
-class NamedCoordinates(click.ParamType[Any]):
+class NamedCoordinates(click.ParamType[object]):
     """Coordinates by name with commas between them, `x=0,y=1/2`."""
 
     name = "x=0,y=0"
 
-    def __init__(self, number: click.ParamType[Any] = click.STRING, example: str = "x=0,y=1/2") -> None:
+    def __init__(self, number: click.ParamType[object] = click.STRING, example: str = "x=0,y=1/2") -> None:
         self.number, self.example = number, example
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:

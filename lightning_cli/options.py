@@ -20,14 +20,14 @@ with lazy_imports(__name__):
     from lightning_sym.network import weight_files, weights
     from lightning_sym.rings import normalization as normalizations
 
-Command = Callable[..., Any]
+Command = Callable[..., object]
 Option = Callable[[Command], Command]
 
 FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")
 """What `--format` knows: `lightning_sym.network.formats.FORMATS`, which takes longer to import."""
 
 
-def together(*options: Option, make: Callable[..., dict[str, Any]] | None = None) -> Option:
+def together(*options: Option, make: Callable[..., dict[str, object]] | None = None) -> Option:
     """Return several options as one decorator, in the order of `--help`.
 
     Args:

@@ -51,7 +51,7 @@ class OutputFile(click.Path):
 class OutputFileOrFolder(OutputFile):
     """A file that ends as it has to, or, where it does not, what may be a folder: the command finds that out."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the path as it was given.
 
         Raises:

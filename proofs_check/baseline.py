@@ -41,7 +41,7 @@ class BaselineDifference(NamedTuple):
     part: str
     what: str
     before: Any
-    now: Any
+    now: object
 
     def __str__(self) -> str:
         place = f"{self.claim}, {self.part}" if self.part else self.claim
@@ -65,7 +65,7 @@ class Compared:
     notes: tuple[str, ...]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = "none" if value is None else " ".join(str(value).split())
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
@@ -118,7 +118,7 @@ def write_baseline(path: str | os.PathLike[str], results: Mapping[str, ClaimResu
         raise cannot_write("a baseline", path, error) from error
 
 
-def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[str, Any]:
+def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[str, object]:
     """Return a baseline from its file.
 
     Args:
@@ -147,7 +147,7 @@ def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[st
         raise FileFormatError(f"a baseline must be what --write-baseline writes, {shown} has {wrong}")
     if not document["claims"].keys() & set(ids):
         raise FileFormatError(f"a baseline must have a claim that is run, {shown} has none of {_listed(list(ids))}")
-    known: dict[str, Any] = document
+    known: dict[str, object] = document
     return known
 
 
@@ -157,7 +157,7 @@ _OF_A_PART: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def _wrong(document: Any) -> Iterator[str]:
+def _wrong(document: object) -> Iterator[str]:
     """Yield what is not as it is written, in words."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         found = document.get("schema") if isinstance(document, dict) else None
@@ -172,7 +172,7 @@ def _wrong(document: Any) -> Iterator[str]:
             yield from _mistyped(part, _OF_A_PART, part_name)
 
 
-def _mistyped(value: Any, types: Mapping[str, tuple[type, ...]], where: str) -> Iterator[str]:
+def _mistyped(value: object, types: Mapping[str, tuple[type, ...]], where: str) -> Iterator[str]:
     if not isinstance(value, dict) or value.keys() != types.keys():
         yield f"other keys than {', '.join(types)} in {where[:LONGEST]!a}"
         return

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import write_certificate
@@ -66,7 +65,7 @@ def _require_few_coefficients(network: Architecture) -> None:
 def weights_if(
     shape: Callable[[Architecture], bool],
     hypotheses: Callable[[Weights, int], bool],
-    instance: Callable[[Weights, int], Any],
+    instance: Callable[[Weights, int], object],
 ) -> At:
     """Return the weights as the instance if they satisfy the hypotheses; random ones where none are given.
 
@@ -76,7 +75,7 @@ def weights_if(
         instance: of both.
     """
 
-    def at(network: Architecture, weights: Weights | None) -> Iterator[Any]:
+    def at(network: Architecture, weights: Weights | None) -> Iterator[object]:
         if not (network.is_plain and shape(network)):
             return
         _require_few_coefficients(network)

@@ -190,6 +190,18 @@ def spell(matrix: Any) -> str:
     return "[" + ", ".join("[" + ", ".join(map(str, row)) + "]" for row in matrix) + "]"
 
 
+def expect(true: object, otherwise: str, error: type[LightningError] = Refutation) -> None:
+    """Refute, with this witness, unless it is so; or leave undecided, by the error that is given.
+
+    Example:
+        >>> expect(2 + 2 == 5, "2 + 2 is not 5")
+        Traceback (most recent call last):
+        proofs_check.claim.Refutation: 2 + 2 is not 5
+    """
+    if not true:
+        raise error(otherwise)
+
+
 def expect_equal(found: object, stated: object, at: object) -> None:
     """Refute unless what was computed, exactly, equals what the statement says.
 
@@ -223,16 +235,13 @@ class ProvedBounds(NamedTuple):
 
 
 def _require_order(lower: int | Fraction, upper: int | Fraction, at: object) -> None:
-    if lower > upper:
-        raise ProgramError(f"{at}: the lower bound {lower} exceeds the upper bound {upper}")
+    expect(lower <= upper, f"{at}: the lower bound {lower} exceeds the upper bound {upper}", ProgramError)
 
 
 def _conclude(bounds: ProvedBounds, said: str, at: object, *, holds: bool, fails: bool) -> None:
     _require_order(*bounds, at)
-    if fails:
-        raise Refutation(f"{at}: {bounds}, {said}")
-    if not holds:
-        raise Undecided(f"{at}: {bounds}, {said}")
+    expect(not fails, f"{at}: {bounds}, {said}")
+    expect(holds, f"{at}: {bounds}, {said}", Undecided)
 
 
 def expect_value(bounds: ProvedBounds, stated: int | Fraction, at: object) -> None:
@@ -269,20 +278,18 @@ def expect_more(bounds: ProvedBounds, stated: int, at: object) -> None:
     _conclude(bounds, f"stated more than {stated}", at, holds=bounds.lower > stated, fails=bounds.upper <= stated)
 
 
-def expect_apart(apart: bool, stated: bool, at: object) -> None:
+def expect_apart(apart: bool, *, stated: bool, at: object) -> None:
     """Refute where functions that are said to be equal are shown apart; undecided where others were not shown apart.
 
     Balls and residues prove that two functions differ. That they are equal they never prove.
 
     Example:
-        >>> expect_apart(True, False, at="A and B")
+        >>> expect_apart(True, stated=False, at="A and B")
         Traceback (most recent call last):
         proofs_check.claim.Refutation: A and B have different functions
     """
-    if apart and not stated:
-        raise Refutation(f"{at} have different functions")
-    if stated and not apart:
-        raise Undecided(f"{at}: no input was found that shows them apart")
+    expect(stated or not apart, f"{at} have different functions")
+    expect(apart or not stated, f"{at}: no input was found that shows them apart", Undecided)
 
 
 def expect_dimension(found: CertifiedDimension, stated: int) -> None:
@@ -302,19 +309,14 @@ def expect_formula_by_orbit(network: Architecture, stated: Formula, finding: str
 
 
 def meeting_bounds(lower: int, upper: int, at: object) -> int:
-    """Return the number between two proved bounds that meet.
-
-    Raises:
-        Undecided: they do not meet.
-        ProgramError: the lower one exceeds the upper one.
+    """Return the number between two proved bounds that meet; undecided if they do not.
 
     Example:
         >>> meeting_bounds(3, 3, at="one layer")
         3
     """
     _require_order(lower, upper, at)
-    if lower < upper:
-        raise Undecided(f"{at}: between {lower} and {upper}")
+    expect(lower == upper, f"{at}: between {lower} and {upper}", Undecided)
     return lower
 
 

@@ -26,7 +26,7 @@ def _fields_of(kind: type) -> tuple[str, ...] | None:
     return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else None
 
 
-def value_of(instance: Any) -> Hashable:
+def value_of(instance: object) -> Hashable:
     """Return what two instances share exactly if they are equal, matrices by their entries.
 
     Raises:
@@ -40,7 +40,7 @@ def value_of(instance: Any) -> Hashable:
     """
     kind = type(instance)
     if kind in _PLAIN:
-        return instance  # type: ignore[no-any-return]
+        return instance
     if isinstance(instance, np.ndarray):
         entries = instance.ravel().tolist()
         return "matrix", instance.shape, tuple(entries if instance.dtype != object else map(value_of, entries))
@@ -54,10 +54,10 @@ def value_of(instance: Any) -> Hashable:
         hash(instance)
     except TypeError as error:
         raise ProgramError(f"an instance must have a value to compare it by, got {type(instance).__name__}") from error
-    return instance  # type: ignore[no-any-return]
+    return instance
 
 
-def key_in_claim(part: Part, instance: Any, value: Hashable) -> Hashable:
+def key_in_claim(part: Part, instance: object, value: Hashable) -> Hashable:
     """Return what tells an instance, with this value, from the others of all parts of a claim.
 
     A network, or weights, are the same in whichever part they stand. A number means something else in each part, unless

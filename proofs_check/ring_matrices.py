@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 
 
 def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:
@@ -22,6 +23,18 @@ def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:
     for i, j in np.ndindex(*result.shape):
         result[i, j] = rows[i][j]
     return result
+
+
+def letters_of(shapes: Mapping[str, tuple[int, int]]) -> tuple[PolynomialRing, list[ObjectArray]]:
+    """Return a ring whose variables are the entries of matrices, and these, by their letters and shapes.
+
+    Example:
+        >>> ring, (a, v) = letters_of({"a": (2, 2), "v": (1, 2)})
+        >>> print((v @ a)[0, 0])
+        a_1_1*v_1_1 + a_2_1*v_1_2
+    """
+    ring = PolynomialRing([name for letter, shape in shapes.items() for name in entry_names(letter, *shape)])
+    return ring, [ring.matrix(letter, *shape) for letter, shape in shapes.items()]
 
 
 def determinant(matrix: ObjectArray) -> Any:

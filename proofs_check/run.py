@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -82,7 +81,7 @@ class ClaimResult:
 def run_part(
     part: Part,
     quick: bool,
-    step: Callable[[Any, Hashable], None] = lambda instance, value: None,
+    step: Callable[[object, Hashable], None] = lambda instance, value: None,
     write: Callable[[Certifiable], None] | None = None,
 ) -> PartResult:
     """Check a part, instance by instance; the first refutation ends it, an undecided instance does not.
@@ -99,7 +98,7 @@ def run_part(
     seen: set[Hashable] = set()
     undecided, refuted = None, None
     found: Counter[str] = Counter()  # in the order of their first appearance
-    examples: dict[str, Any] = {}
+    examples: dict[str, object] = {}
     for instance in part.instances(quick=quick):
         value = value_of(instance)
         if value in seen:
@@ -141,7 +140,7 @@ def run_part(
     )
 
 
-def _in_short(instance: Any) -> str:
+def _in_short(instance: object) -> str:
     """Return an instance in one short line; empty where it has no text but its address."""
     text = " ".join(_words(instance).split())
     if instance is None or " at 0x" in text:
@@ -149,7 +148,7 @@ def _in_short(instance: Any) -> str:
     return text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 3] + "..."
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     """Return a value as people write it: no name of a class, no field's quotation marks."""
     if isinstance(value, np.ndarray):
         return _words(value.tolist())
@@ -186,7 +185,7 @@ def run_claim(
     last = start
     seen: set[Hashable] = set()
 
-    def step(part: Part, instance: Any, value: Hashable) -> None:
+    def step(part: Part, instance: object, value: Hashable) -> None:
         nonlocal last
         seen.add(key_in_claim(part, instance, value))
         now = time.perf_counter()

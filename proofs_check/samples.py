@@ -1,4 +1,4 @@
-"""Random shapes, seeded: a formula that was found on small networks is tried beyond them.
+"""What claims are checked on: tables of instances, and random shapes, seeded, beyond the small ones.
 
 The same arguments give the same shapes; none stands twice. What is too large to be checked in seconds is not drawn.
 """
@@ -17,6 +17,23 @@ from lightning_sym.network.architecture import Architecture
 T = TypeVar("T", bound=Hashable)
 Range = tuple[int, int]
 """The smallest and the largest number that may be drawn."""
+
+
+def listed(few: Iterable[T], more: Iterable[T] = ()) -> Callable[..., tuple[T, ...]]:
+    """Return the instances of a part that are a table: the first ones where few are asked for, else all.
+
+    Example:
+        >>> instances = listed([(1, 2), (2, 2)], [(3, 4)])
+        >>> instances(quick=True), instances(quick=False)
+        (((1, 2), (2, 2)), ((1, 2), (2, 2), (3, 4)))
+    """
+    first, others = tuple(few), tuple(more)
+
+    def instances(*, quick: bool) -> tuple[T, ...]:
+        return first if quick else first + others
+
+    return instances
+
 
 MOST_REFUSED = 20_000
 """Draws in a row that are of no use: then there are no more shapes of this kind."""

@@ -17,7 +17,6 @@ import textwrap
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
@@ -38,7 +37,7 @@ def prose(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _shown(output: Any) -> str:
+def _shown(output: object) -> str:
     """Return an output on a page: SymPy as a formula, controls not at all, anything else as it prints."""
     import sympy
 

@@ -99,7 +99,7 @@ class Session:
     """One reader who types all examples of a page, in a folder of their own."""
 
     folder: Path
-    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
+    names: dict[str, object] = field(default_factory=lambda: {"__name__": "__main__"})
 
     def __post_init__(self) -> None:
         """Link into the folder what a checkout holds."""

@@ -164,7 +164,7 @@ def form(case: Case) -> NetworkForm:
     return NetworkForm(SOFTMAX) if case.softmax else NetworkForm()
 
 
-def _inputs(case: Case) -> dict[str, Any]:
+def _inputs(case: Case) -> dict[str, object]:
     """Return the law of the inputs: columns of numbers, or all strings of words."""
     if case.model in ("linear attention", "one head"):
         return {"law": "all strings", "words": len(case.weights["E"]), "length": case.tokens}

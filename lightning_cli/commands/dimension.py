@@ -275,7 +275,7 @@ def _whole(config_file: str) -> of_config.WholeModel | None:
         return None
 
 
-def _attention(config: dict[str, Any]) -> tuple[int, int] | None:
+def _attention(config: dict[str, object]) -> tuple[int, int] | None:
     """Return parameters and dimension of the attention alone; nothing where no theorem has them."""
     try:
         model = model_config.model_of(config, attention_only=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from lightning_cli import exit_codes, options
@@ -52,7 +50,7 @@ ANSWER = json_answer(
 ANSWERS = (ANSWER,)
 
 
-def map_document(phi: polynomial_map.PolynomialMap, *, latex: bool) -> dict[str, Any]:
+def map_document(phi: polynomial_map.PolynomialMap, *, latex: bool) -> dict[str, object]:
     """Return the map as JSON, which `recover` reads."""
     return ANSWER.document(
         phi, outputs=[(k, j, phi.latex(k, j) if latex else str(polynomial)) for k, j, polynomial in phi.outputs()]

@@ -82,7 +82,7 @@ ANSWER = json_answer(
 )
 
 
-def _virtual(found: softmax_recovery.SoftmaxRecovery) -> dict[str, Any]:
+def _virtual(found: softmax_recovery.SoftmaxRecovery) -> dict[str, object]:
     """Return the virtual weights that are determined, by name."""
     value = {} if found.value is None else {"V": found.value}
     return {f"A{i}": a for i, a in enumerate(found.attention, 1)} | value

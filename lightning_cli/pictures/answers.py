@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lightning_cli.writing.fields import JsonField, constant, each, field, group, json_answer, natural, one_of, optional
 from lightning_cli.writing.shared_fields import ANY_MATRIX, STATUS
 
@@ -30,7 +28,7 @@ POINT = group(
 )
 
 
-def _fixed(word: str, value: Any, meaning: str) -> JsonField:
+def _fixed(word: str, value: object, meaning: str) -> JsonField:
     """Return a field that has one value."""
     return field(word, constant(value), meaning, lambda told: value)
 

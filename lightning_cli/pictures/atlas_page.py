@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightning_cli.output_file import write_file
 from lightning_cli.pictures.drawing import grey_legend, image, plain_axes
@@ -53,7 +53,7 @@ def _draw(entries: Sequence[Entry], figure: Figure) -> None:
     grey_legend(axes, loc="upper left")
 
 
-def _rows(cells: Sequence[Sequence[Any]], numbers: int) -> Iterator[str]:
+def _rows(cells: Sequence[Sequence[object]], numbers: int) -> Iterator[str]:
     for row in cells:
         texts = [escape(str(cell)) for cell in row]
         first = f"<td>{texts[0]}</td>"
@@ -61,7 +61,7 @@ def _rows(cells: Sequence[Sequence[Any]], numbers: int) -> Iterator[str]:
         yield f"<tr>{first}{rest}{''.join(f'<td>{t}</td>' for t in texts[1 + numbers :])}</tr>"
 
 
-def _table(head: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
+def _table(head: Sequence[str], cells: Sequence[Sequence[object]]) -> str:
     names = "".join(f'<th class="{"number" if i else ""}">{escape(name)}</th>' for i, name in enumerate(head))
     body = "".join(_rows(cells, len(head) - 1))
     return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"

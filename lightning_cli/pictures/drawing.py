@@ -62,7 +62,7 @@ class Picture:
     size: tuple[float, float] = (6.4, 4.4)
     code: int = exit_codes.AS_EXPECTED
     answer: JsonAnswer = PICTURE
-    numbers: Sequence[Any] = ()
+    numbers: Sequence[object] = ()
 
     def image(self, kind: str) -> bytes:
         """Return the picture, the same bytes on every run: `kind` is `png`, `svg` or `pdf`."""

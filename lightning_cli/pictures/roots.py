@@ -32,10 +32,10 @@ Factors = list[tuple[list[Fraction], int]]
 
 def weights_at(s: Fraction) -> Weights:
     """Return weights of two layers of width 2, one output."""
-    first: list[list[Any]] = [[1, 0], [0, s]]
-    second: list[list[Any]] = [[1, -2], [-2, Fraction(9, 2) - s]]
-    last: list[list[Any]] = [[1, 3 - s]]
-    one: list[list[Any]] = [[1, 0], [0, 1]]
+    first: list[list[object]] = [[1, 0], [0, s]]
+    second: list[list[object]] = [[1, -2], [-2, Fraction(9, 2) - s]]
+    last: list[list[object]] = [[1, 3 - s]]
+    one: list[list[object]] = [[1, 0], [0, 1]]
     return Weights.of(
         {
             "Q1": first, "K1": one, "V1": one,

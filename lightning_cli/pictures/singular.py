@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, Picture, grey_legend, plain_axes
 from lightning_sym.geometry.classify import Classification, classify
@@ -27,7 +27,7 @@ PLACES = tuple(Fraction(k, 4) for k in range(-6, 7))
 
 def weights_at(s: Fraction, value_rank: int) -> Weights:
     """Return a point of a path: `A = diag(1, s, 0)`."""
-    query: list[list[Any]] = [[1, 0, 0], [0, s, 0]]
+    query: list[list[object]] = [[1, 0, 0], [0, s, 0]]
     return Weights.of({"Q1": query, "K1": [[1, 0, 0], [0, 1, 0]], "V1": PATHS[value_rank]})
 
 

@@ -137,7 +137,7 @@ CHECK = json_answer(
 
 def check_document(
     claims: Sequence[Claim], results: dict[str, ClaimResult], compared: Compared | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the JSON of claims with their results; without one what running it would give is null."""
     return CHECK.document(claims=[Told(claim, results.get(claim.id)) for claim in claims], baseline=compared)
 
@@ -158,7 +158,7 @@ def _number(value: step.Number) -> str:
     return text or "0"
 
 
-def _shown_document(shown: step.Shown) -> dict[str, Any]:
+def _shown_document(shown: step.Shown) -> dict[str, object]:
     """Return a thing on the board as JSON."""
     value = shown.value
     if isinstance(value, step.ShownMatrix):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
 
 from lightning_cli.writing.math_text import NO_BREAK, latex_text, prose
 from lightning_sym.display import latex_matrix
@@ -46,7 +45,7 @@ def _check(seed: int | None) -> tuple[str, str]:
     return f"lightning-sym exercise 1{drawn} --answer 9", f"lightning-sym exercise 2{drawn} --answer mine.json"
 
 
-def _matrices(matrices: Mapping[str, Any]) -> list[str]:
+def _matrices(matrices: Mapping[str, object]) -> list[str]:
     """Return matrices by name as formulas in LaTeX."""
     return ["{}_{{{}}} = {}".format(*split(name), latex_matrix(rows)) for name, rows in matrices.items()]
 

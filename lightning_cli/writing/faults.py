@@ -65,7 +65,7 @@ def broken(model: MadeCheckpoint, fault: Fault, settings: Settings) -> MadeCheck
     return with_arrays(right, {step["piece"]: _wrong(model, right, settings, step) for step in fault.steps})
 
 
-def _without(model: MadeCheckpoint, _: MadeCheckpoint, settings: Settings, step: Step) -> Any:
+def _without(model: MadeCheckpoint, _: MadeCheckpoint, settings: Settings, step: Step) -> object:
     """Return a piece as if one move were at rest; without the turn its gains stay folded."""
     other = {**settings, step["move"]: at_rest(model.form)[step["move"]]}
     if step["move"] == "turn" and settings["turn"]:
@@ -73,21 +73,21 @@ def _without(model: MadeCheckpoint, _: MadeCheckpoint, settings: Settings, step:
     return array_of(moved(model, other), step["piece"])
 
 
-def _twice(model: MadeCheckpoint, right: MadeCheckpoint, settings: Settings, step: Step) -> Any:
+def _twice(model: MadeCheckpoint, right: MadeCheckpoint, settings: Settings, step: Step) -> object:
     return exact(array_of(right, step["piece"])) @ pair_turn(model.form.width, settings["turn"]).T
 
 
-def _stored(model: MadeCheckpoint, _: MadeCheckpoint, __: Settings, step: Step) -> Any:
+def _stored(model: MadeCheckpoint, _: MadeCheckpoint, __: Settings, step: Step) -> object:
     return array_of(model, step["piece"])
 
 
-def _pick(model: MadeCheckpoint, right: MadeCheckpoint, _: Settings, step: Step) -> Any:
+def _pick(model: MadeCheckpoint, right: MadeCheckpoint, _: Settings, step: Step) -> object:
     pieces = table(model.form)
     rows = np.concatenate([pieces[name].as_matrix(array_of(right, name)) for name in step["of"]])
     return pieces[step["piece"]].of_matrix(rows[step["order"]])
 
 
-def _plus(_: MadeCheckpoint, right: MadeCheckpoint, __: Settings, step: Step) -> Any:
+def _plus(_: MadeCheckpoint, right: MadeCheckpoint, __: Settings, step: Step) -> object:
     array = exact(array_of(right, step["piece"]))
     return array + np.array([Fraction(x) for row in step["numbers"] for x in row], dtype=object).reshape(array.shape)
 
@@ -101,7 +101,7 @@ WORDS: Mapping[str, Callable[[MadeCheckpoint, MadeCheckpoint, Settings, Step], A
 }  # fmt: skip
 
 
-def _wrong(model: MadeCheckpoint, right: MadeCheckpoint, settings: Settings, step: Step) -> Any:
+def _wrong(model: MadeCheckpoint, right: MadeCheckpoint, settings: Settings, step: Step) -> object:
     return WORDS[step["word"]](model, right, settings, step)
 
 

@@ -22,7 +22,7 @@ COMMON = "common.schema.json"
 """The file of what several schemas refer to."""
 
 
-def _as_it_is(value: Any) -> Any:
+def _as_it_is(value: object) -> object:
     return value
 
 
@@ -33,7 +33,7 @@ class JsonKind:
     schema: Schema
     written: Callable[[Any], Any] = _as_it_is
 
-    def having(self, **keywords: Any) -> JsonKind:
+    def having(self, **keywords: object) -> JsonKind:
         """Return the same kind with further keywords of JSON Schema."""
         return JsonKind(self.schema | keywords, self.written)
 
@@ -75,7 +75,7 @@ def one_of(*words: str) -> JsonKind:
     return JsonKind({"enum": list(words)})
 
 
-def constant(value: Any) -> JsonKind:
+def constant(value: object) -> JsonKind:
     """Return the kind of this very value."""
     return JsonKind({"const": value})
 
@@ -126,7 +126,7 @@ def in_order(*fields: JsonField) -> JsonKind:
     return JsonKind(schema_of(fields), written)
 
 
-def itself(result: Any) -> Any:
+def itself(result: object) -> object:
     """Return the result itself: there is a field that groups what stands beside it."""
     return result
 
@@ -145,9 +145,9 @@ class JsonField:
     word: str
     kind: JsonKind
     meaning: str = ""
-    of: str | Callable[[Any], Any] = ""
+    of: str | Callable[[object], object] = ""
 
-    def value(self, result: Any) -> Any:
+    def value(self, result: object) -> object:
         """Return what JSON has for it."""
         of = self.of
         return self.kind.written(of(result) if callable(of) else attrgetter(of or self.word)(result))
@@ -162,7 +162,7 @@ def field(word: str, kind: Kind, meaning: str = "", of: str | Callable[[Any], An
     return JsonField(word, kind_of(kind), meaning, of)
 
 
-def document_of(fields: tuple[JsonField, ...], result: Any) -> dict[str, Any]:
+def document_of(fields: tuple[JsonField, ...], result: object) -> dict[str, object]:
     """Return values by word, as JSON has them."""
     return {each.word: each.value(result) for each in fields}
 

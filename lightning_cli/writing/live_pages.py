@@ -44,11 +44,11 @@ class LivePage:
     """
 
     title: str
-    data: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    data: Mapping[str, Callable[[], object]] = field(default_factory=dict)
     of_weights: Mapping[str, Callable[[Checkpoint], Any]] = field(default_factory=dict)
 
 
-def _figure_1_orbits() -> list[dict[str, Any]]:
+def _figure_1_orbits() -> list[dict[str, object]]:
     """Return what `classify` says of every kind of point for `d = 2`, `d' = 1`, `a >= 2`."""
     kinds = [(orbit, classify.classify(orbit.weights(2))) for orbit in layer_orbits.pair_orbits(2, 1, 2)]
     return [
@@ -122,7 +122,7 @@ def _with_formulas(text: str) -> str:
     return re.sub(r"\$(.+?)\$", lambda found: mathml(found[1], display="inline"), text, flags=re.DOTALL)
 
 
-def _with_data(text: str, element: str, value: Any) -> str:
+def _with_data(text: str, element: str, value: object) -> str:
     empty = f'<script type="application/json" id="{element}"></script>'
     # a text in it cannot end the element
     said = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")

@@ -23,7 +23,7 @@ steps; `turn` and `gains` are of the whole network, the others have one number a
 OF_LAYERS = ("heads", "rotary", "scores", "values", "neurons", "ups")
 
 
-def at_rest(form: CheckpointForm) -> dict[str, Any]:
+def at_rest(form: CheckpointForm) -> dict[str, object]:
     """Return the settings at which nothing has moved."""
     return {"turn": 0, "gains": 0} | {name: [0] * form.layers for name in OF_LAYERS}
 
@@ -105,7 +105,7 @@ def array_of(model: MadeCheckpoint, piece: str) -> Any:
     return getattr(model.block(int(layer)) if layer else model.ends(), name)
 
 
-def with_arrays(model: MadeCheckpoint, arrays: Mapping[str, Any]) -> MadeCheckpoint:
+def with_arrays(model: MadeCheckpoint, arrays: Mapping[str, object]) -> MadeCheckpoint:
     """Return the model with other arrays for some pieces."""
     outer, blocks = model.outer, list(model.blocks)
     for piece, array in arrays.items():

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import click
 
@@ -121,7 +121,7 @@ def write_certificate(path: str, certificate: documents.Document) -> None:
     click.echo(f"certificate: {path}", err=True)
 
 
-def write_json(document: dict[str, Any]) -> None:
+def write_json(document: dict[str, object]) -> None:
     """Write one JSON object on stdout."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 

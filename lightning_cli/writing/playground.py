@@ -45,9 +45,9 @@ class Incident:
     happened: str
     thread: str
     fault: str
-    moves: Mapping[str, Any] = field(default_factory=dict)
+    moves: Mapping[str, object] = field(default_factory=dict)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """Return it as the page reads it, with the address of the thread."""
         repository, number = self.thread.split("#")
         return asdict(self) | {"address": f"https://github.com/{repository}/issues/{number}"}
@@ -146,7 +146,7 @@ def small_model() -> CalledModel:
     )  # fmt: skip
     random, pieces, family = np.random.default_rng(5), table(form), FAMILIES["qwen2"]
 
-    def drawn(name: str, piece: CheckpointPiece) -> Any:
+    def drawn(name: str, piece: CheckpointPiece) -> object:
         gain = random.permutation(np.arange(1, 9) / 4)
         return gain if name.endswith("gain") else random.integers(-4, 5, size=piece.shape) / 4
 
@@ -160,12 +160,12 @@ def small_model() -> CalledModel:
 
 
 @cache
-def playground() -> dict[str, Any]:
+def playground() -> dict[str, object]:
     """Return what the page knows of its own model."""
     return _data(small_model(), incidents=True)
 
 
-def playground_of(checkpoint: Checkpoint) -> dict[str, Any]:
+def playground_of(checkpoint: Checkpoint) -> dict[str, object]:
     """Return what the page knows of a person's model.
 
     Raises:
@@ -199,7 +199,7 @@ def _require(form: CheckpointForm) -> None:
         raise TooLarge(f"the page takes a model of at most {MOST_NUMBERS:,} numbers, got {count:,}")
 
 
-def _data(model: CalledModel, *, incidents: bool) -> dict[str, Any]:
+def _data(model: CalledModel, *, incidents: bool) -> dict[str, object]:
     faults = faults_of(model)
     return {
         "name": model.name,
@@ -214,13 +214,13 @@ def _data(model: CalledModel, *, incidents: bool) -> dict[str, Any]:
     }
 
 
-def _incident(model: CalledModel, fault: Fault, incident: Incident) -> dict[str, Any]:
+def _incident(model: CalledModel, fault: Fault, incident: Incident) -> dict[str, object]:
     """Return an exercise, with its settings and what `same` prints of it."""
     settings = incident_settings(model, incident)
     return {**incident.data(), "settings": settings, "printed": _printed(model, fault, settings)}
 
 
-def incident_settings(model: MadeCheckpoint, incident: Incident) -> dict[str, Any]:
+def incident_settings(model: MadeCheckpoint, incident: Incident) -> dict[str, object]:
     """Return the settings of an exercise, of every move."""
     layers = model.form.layers
     return at_rest(model.form) | {
@@ -259,12 +259,12 @@ def _pieces(model: CalledModel) -> Iterator[dict[str, Any]]:
         }
 
 
-def _axis(piece: CheckpointPiece, place: int) -> dict[str, Any]:
+def _axis(piece: CheckpointPiece, place: int) -> dict[str, object]:
     axis = piece.axes[place]
     return {"kind": axis.space.kind, "size": axis.space.size, "up": axis.up, "sized": axis.sized}
 
 
-def _tensors(model: CalledModel) -> Iterator[tuple[str, dict[str, Any]]]:
+def _tensors(model: CalledModel) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield every tensor by its piece, as a matrix; a vector is one row."""
     pieces = table(model.form)
     names = [name for name, _ in model.ends().present()]

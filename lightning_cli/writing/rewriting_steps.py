@@ -180,7 +180,7 @@ def _nothing(symmetry: Symmetry) -> Symmetry:
 def _with_parts(done: Symmetry, symmetry: Symmetry, names: tuple[str, ...]) -> Symmetry:
     """Return what is done, and some parts of the whole."""
 
-    def taken(found: Any, whole: Any) -> dict[str, Any]:
+    def taken(found: object, whole: object) -> dict[str, Any]:
         return {name: getattr(whole, name) for name in names if hasattr(whole, name)}
 
     layers = tuple(replace(one, **taken(one, all_)) for one, all_ in zip(done.layers, symmetry.layers, strict=True))

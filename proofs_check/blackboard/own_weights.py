@@ -128,16 +128,21 @@ def query_and_key(weights: Weights) -> Iterator[Step]:
     )
 
 
-def swap(weights: Weights) -> Iterator[Step]:
-    """Yield the steps of Theorem 3.2 and its corollaries: all weights with this function."""
-    layer = _one_layer(weights, "theorem-3.2")
+def _with_ranks(weights: Weights, claim: str, heading: str, prose: str) -> Iterator[Step]:
+    """Yield the matrices, and the attention matrix with the ranks that decide."""
+    layer = _one_layer(weights, claim)
     attention = layer.key.T @ layer.query
     yield _matrices(weights)
-    yield Step(
-        "Which case it is",
+    ranks = number("rank of A", rank(attention)), number("rank of V", rank(layer.value))
+    yield Step(heading, prose, (show("A", attention), *ranks))
+
+
+def swap(weights: Weights) -> Iterator[Step]:
+    """Yield the steps of Theorem 3.2 and its corollaries: all weights with this function."""
+    yield from _with_ranks(
+        weights, "theorem-3.2", "Which case it is",
         r"The theorem asks for the ranks of $A = K^\top Q$ and $V$: if both are one, two vectors can be exchanged.",
-        (show("A", attention), number("rank of A", rank(attention)), number("rank of V", rank(layer.value))),
-    )
+    )  # fmt: skip
     found = lightning_sym.fiber(weights, TOKENS)
     yield _answer("All weights with this function", "What the program knows, and why.", found)
     for count, component in enumerate(found.components, start=1):
@@ -187,14 +192,10 @@ def count_dimensions(weights: Weights) -> Iterator[Step]:
 
 def kind_of_point(weights: Weights) -> Iterator[Step]:
     """Yield the steps of Theorem 3.4: whether the point is regular, singular or on the boundary."""
-    layer = _one_layer(weights, "theorem-3.4")
-    attention = layer.key.T @ layer.query
-    yield _matrices(weights)
-    yield Step(
-        "What decides",
+    yield from _with_ranks(
+        weights, "theorem-3.4", "What decides",
         r"The ranks of $A$ and $V$, and whether the rows of $V$ meet the columns of $A$.",
-        (show("A", attention), number("rank of A", rank(attention)), number("rank of V", rank(layer.value))),
-    )
+    )  # fmt: skip
     yield _answer("The kind of the point", "With the numbers that prove it.", lightning_sym.classify(weights, TOKENS))
 
 

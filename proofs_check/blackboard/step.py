@@ -97,7 +97,7 @@ def number(label: str, value: int) -> Shown:
     return show(rf"\text{{{label}}}", value)
 
 
-def _exact(ring: PolynomialRing, value: Any) -> Number:
+def _exact(ring: PolynomialRing, value: object) -> Number:
     if hasattr(value, "to_dict"):
         return Polynomial.of(ring, value)
     return as_fraction(value)
@@ -118,7 +118,7 @@ def must(true: object, what: str) -> None:
         raise ProgramError(f"the blackboard says {what}, which is not so")
 
 
-def rational(rows: Any) -> ObjectArray:
+def rational(rows: object) -> ObjectArray:
     """Return a matrix of fractions from integers or fractions."""
     return map_entries(lambda x: Fraction(x), np.array(rows, dtype=object))
 

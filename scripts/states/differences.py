@@ -94,7 +94,7 @@ _REFUSED = {"raised", "stopped"}
 _Found = Iterator[tuple[str, str, str, str]]
 
 
-def _compared(one: Any, other: Any, where: str = "") -> _Found:
+def _compared(one: object, other: object, where: str = "") -> _Found:
     """Yield where two values differ, how, and what stands there."""
     if isinstance(one, str) and isinstance(other, str):
         yield from _texts(one, other, where)
@@ -107,7 +107,7 @@ def _compared(one: Any, other: Any, where: str = "") -> _Found:
         yield where, "changed", value_as_text(one), value_as_text(other)
 
 
-def _objects(one: dict[str, Any], other: dict[str, Any], where: str) -> _Found:
+def _objects(one: dict[str, object], other: dict[str, object], where: str) -> _Found:
     for key in one:
         if key not in other:
             yield f"{where}.{key}", "gone", value_as_text(one[key]), "no such key"
@@ -143,7 +143,7 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def value_as_text(value: Any) -> str:
+def value_as_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

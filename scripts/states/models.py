@@ -26,7 +26,7 @@ def drawn(family: str, seed: int) -> Model:
     rng, groups = np.random.default_rng([seed, FAMILIES.index(family)]), HEADS if family == "gpt2" else GROUPS
     old = family == "gpt2"
 
-    def array(*shape: int, near: float = 0.0) -> Any:
+    def array(*shape: int, near: float = 0.0) -> object:
         return near + rng.integers(-40, 41, shape) / 64
 
     model: Model = {"family": family, "embed": array(VOCABULARY, D), "norm": array(D, near=1)}
@@ -65,7 +65,7 @@ def _gauge(rng: Any, count: int) -> tuple[Any, Any]:
     return given, np.linalg.inv(given).round(12)
 
 
-def values(model: Model, i: int, rng: Any) -> None:
+def values(model: Model, i: int, rng: np.random.Generator) -> None:
     groups = len(model[f"{i}.v"])
     given, inverse = _gauge(rng, groups)
     _times(model, f"{i}.v", given, "gab,gbd->gad")
@@ -113,7 +113,7 @@ def neurons(model: Model, i: int, rng: Any) -> None:
         model[f"{i}.up"], model[f"{i}.down"] = sizes[:, None] * model[f"{i}.up"], model[f"{i}.down"] / sizes
 
 
-def gains(model: Model, i: int, rng: Any) -> None:
+def gains(model: Model, i: int, rng: np.random.Generator) -> None:
     """Fold the gains and biases of norms into what reads them."""
     for norm, readers in (("norm1", "qkv"), ("norm2", ("up", "gate"))):
         gain, bias = model[f"{i}.{norm}"], model.get(f"{i}.{norm}.bias")
@@ -159,7 +159,7 @@ def rotation(model: Model, i: int, rng: Any) -> None:
         _stream(model, np.linalg.qr(rng.standard_normal((D, D)))[0])
 
 
-def centre(model: Model, i: int, rng: Any) -> None:
+def centre(model: Model, i: int, rng: np.random.Generator) -> None:
     """Take means away from what writes into the stream, which layer norms do not see."""
     if "positions" in model:
         for name in ("embed", "positions"):
@@ -208,7 +208,7 @@ def _tensors(model: Model) -> Iterator[tuple[str, Any]]:
         yield f"{at}.post_attention_layernorm.weight", model[f"{i}.norm2"]
 
 
-def _config(family: str, stored: str, change: dict[str, Any]) -> dict[str, Any]:
+def _config(family: str, stored: str, change: dict[str, object]) -> dict[str, Any]:
     known = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
     if family == "gpt2":
         own: dict[str, Any] = {
@@ -227,7 +227,7 @@ def _config(family: str, stored: str, change: dict[str, Any]) -> dict[str, Any]:
     return {"model_type": family, "vocab_size": VOCABULARY, **own, "torch_dtype": known[stored]} | change
 
 
-def _stored(given: Any, stored: str) -> bytes:
+def _stored(given: object, stored: str) -> bytes:
     if stored != "BF16":
         return bytes(np.ascontiguousarray(given, dtype={"F16": "<f2", "F32": "<f4", "F64": "<f8"}[stored]).tobytes())
     bits = np.ascontiguousarray(given, dtype="<f4").view("<u4").astype(np.uint64)

@@ -166,7 +166,7 @@ def near(rng: Random, named: Named, change: Callable[[Fraction], Fraction]) -> N
     return found
 
 
-def document(named: Named, shape: Shape) -> dict[str, Any]:
+def document(named: Named, shape: Shape) -> dict[str, object]:
     """Return what a file of weights holds; a normalization that no file can name is left out."""
     known = shape["normalization"] if shape["normalization"] == "softmax" else "none"
     form = {"normalization": known, "mask": "causal" if shape["causal"] else "none", "skip": shape["skip"]}

@@ -106,7 +106,7 @@ def corpus(checkout: Path, count: int, parts: tuple[str, ...] = PARTS, *, quick:
     return Corpus(tuple(items), files)
 
 
-def _session(name: str, commands: list[str], **more: Any) -> Item:
+def _session(name: str, commands: list[str], **more: object) -> Item:
     return {"name": name, "kind": "session", "examples": [["console", each] for each in commands], **more}
 
 

@@ -85,7 +85,7 @@ def test_functionals_of_words_and_blocks_have_the_rank_of_the_list(sizes: tuple[
 
 
 def test_scores_of_two_tokens_never_see_more_than_blocks() -> None:
-    for network in claim_of_words.shapes(True, (2, 3), 5, (25, 25)):
+    for network in claim_of_words.shapes((2, 3), 5, (25, 25), quick=True):
         assert words_and_two_token_scores(network) <= words_and_blocks(network)
 
 

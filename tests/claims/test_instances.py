@@ -105,7 +105,7 @@ def test_kinds_are_counted() -> None:
     assert result.findings == ("an even number: 3 of 5 instances",)
 
 
-@pytest.mark.parametrize("networks", [all_widths.small_networks, lambda quick: every_width.patterns(quick, 2)])
+@pytest.mark.parametrize("networks", [all_widths.small_networks, lambda quick: every_width.patterns(2, quick=quick)])
 def test_an_orbit_meets_exactly_where_it_is_asked_for(networks: Any) -> None:
     asked = networks(quick=True)
     met = {each: "orbit" in certified_dimension(each, all_bounds=True).upper_evidence for each in asked}
@@ -145,6 +145,7 @@ NOT_ABOUT_FUNCTIONS = {
     ("whole-models-dimension", "LayerNorm, as GPT-2 or without biases"),
     ("whole-models-dimension", "gains on queries and keys"),
     ("whole-models-dimension", "norms in front of and behind halves"),
+    ("whole-models-dimension", "tied embeddings beside LayerNorm"),
 }
 
 

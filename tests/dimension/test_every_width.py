@@ -40,7 +40,7 @@ def test_the_claim_holds_and_every_width_is_said_of_the_patterns_only() -> None:
 
 
 def test_the_patterns_are_those_of_the_table() -> None:
-    two_tokens, one_token = list(patterns(True, tokens=2)), list(patterns(True, tokens=1))
+    two_tokens, one_token = list(patterns(2, quick=True)), list(patterns(1, quick=True))
     assert Counter(n.depth for n in two_tokens) == {1: 2, 2: 6, 3: 14, 4: 30, 5: 62}
     assert Counter(n.depth for n in one_token) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}
     assert len(set(two_tokens)) == 114
@@ -50,7 +50,7 @@ def test_the_patterns_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize("tokens", [1, 2])
 def test_the_variety_of_a_pattern_has_the_dimension_of_the_table(tokens: int) -> None:
-    for network in patterns(True, tokens):
+    for network in patterns(tokens, quick=True):
         depth, k, m = network.depth, first_narrow(network), first_rank_one(network)
         if tokens == 1:
             expected = 3 * k + (depth - k) + 2

@@ -77,7 +77,7 @@ def formula(
     return counted - network.depth if rescalings else counted
 
 
-def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
+def random_networks(*, quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
     """Yield 1,000 random networks at the quick size, 3,060 in full: up to four layers, sizes up to six, or eight."""
 
     def draw(dice: Dice) -> Architecture:

@@ -52,7 +52,7 @@ def all_virtual_weights(network: Architecture) -> int:
     return network.depth * network.widths[0] ** 2 + network.widths[-1] * network.widths[0]
 
 
-def patterns(quick: bool, tokens: int) -> Iterator[Architecture]:
+def patterns(tokens: int, *, quick: bool) -> Iterator[Architecture]:
     """Yield every `(r_i)` and `(alpha_i)` at `d_0 = 2`, `d_l = 1`, one to five layers, at the quick size too."""
     for depth in range(1, 6):
         for wide in range(1, depth + 1):  # r_i = 2 for i < wide, and 1 from there on
@@ -67,7 +67,7 @@ def kernel_is_rescalings(network: Architecture, count: Formula = variety_dimensi
     return expect_by_orbit(network, count(network) - rescalings * network.depth)
 
 
-def random_networks(quick: bool, seed: int = 48) -> Iterator[Architecture]:
+def random_networks(*, quick: bool, seed: int = 48) -> Iterator[Architecture]:
     generator = np.random.default_rng(seed)
     for _ in range(60 if quick else 400):
         depth = int(generator.integers(1, 6))

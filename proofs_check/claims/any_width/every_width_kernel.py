@@ -6,7 +6,7 @@ $K = 1$ and $Q = A$, so that its attention matrix is a matrix of variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,9 @@ from lightning_sym import Layer, forward
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.claim import expect_equal, meeting_bounds
-from proofs_check.ring_matrices import determinant
+from proofs_check.ring_matrices import determinant, letters_of
+from proofs_check.samples import listed
 
 
 class Symbols(NamedTuple):
@@ -41,8 +41,7 @@ class Symbols(NamedTuple):
 def symbols(depth: int, d: int) -> Symbols:
     """Return variables `A1, ..., Al` (`d x d`), `v` (`1 x d`), and columns `x`, `y`, `f`."""
     shapes = {f"A{i}": (d, d) for i in range(1, depth + 1)} | {"v": (1, d), "x": (d, 1), "y": (d, 1), "f": (d, 1)}
-    ring = PolynomialRing([name for prefix, shape in shapes.items() for name in entry_names(prefix, *shape)])
-    *attention, v, x, y, f = (ring.matrix(prefix, *shape) for prefix, shape in shapes.items())
+    ring, (*attention, v, x, y, f) = letters_of(shapes)
     one, zero = ring.constants(np.eye(d, dtype=int)), ring.constants(np.zeros((d, d), dtype=int))
     return Symbols(attention, v, x, y, f, one, zero)
 
@@ -55,14 +54,10 @@ def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = No
     return forward(x, still)
 
 
-def depths_and_widths(*, quick: bool) -> Iterator[tuple[int, int]]:
-    """Yield the pairs `(l, d_0)` that Lemma 4 is shown for symbolically."""
-    yield from [(1, 2), (1, 3), (2, 2), (2, 3)]
-    if not quick:
-        yield from [(1, 4), (3, 2)]
+depths_and_widths = listed([(1, 2), (1, 3), (2, 2), (2, 3)], [(1, 4), (3, 2)])  # `(l, d_0)`, symbolically
 
 
-def second_token(instance: tuple[int, int], transpose: bool = False) -> None:
+def second_token(instance: tuple[int, int], *, transpose: bool = False) -> None:
     r"""Check Lemma 4 on the second output at $(x, \varepsilon y)$.
 
     It is $\varepsilon \phi(x)\, x^\top A_1 y / x^\top A_1 x$.

@@ -37,7 +37,7 @@ def hypotheses_hold(network: Architecture) -> bool:
     return network.normalization is SOFTMAX and network.heads == 1 and not network.skip
 
 
-def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
+def random_networks(*, quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
     """Yield 300 random networks at the quick size, 560 in full, up to three layers; half of them causal."""
 
     def draw(dice: Dice) -> Architecture:
@@ -128,7 +128,7 @@ CLAIM = Claim(
         Part(
             "seeded random architectures",
             Scope.GENERIC,
-            lambda quick: filter(hypotheses_hold, random_networks(quick)),
+            lambda quick: filter(hypotheses_hold, random_networks(quick=quick)),
             partial(expect_formula_by_orbit, stated=formula),
             MUTANTS,
             certifies=itself_by_orbit,

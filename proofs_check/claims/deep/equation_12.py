@@ -16,7 +16,7 @@ import numpy as np
 from lightning_sym import Architecture, VirtualWeights, forward, polynomial_map, virtual_weights
 from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.deep.lemma_3_6 import exact_weights, rational_instances, symbolic_shapes, walk
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
 
@@ -49,18 +49,22 @@ def in_formal_words(depth: int, closed: ClosedForm = closed_form) -> None:
 def symbolic(shape: Architecture, closed: ClosedForm = closed_form) -> None:
     phi = polynomial_map(shape)
     layers, x = layers_in(phi.ring, shape)
-    if not np.array_equal(closed(x, virtual_weights(layers)), phi.entries):
-        raise Refutation(f"{shape}: the closed form differs from the composition")
+    expect(
+        np.array_equal(closed(x, virtual_weights(layers)), phi.entries),
+        f"{shape}: the closed form differs from the composition",
+    )
 
 
 def rational(instance: tuple[Architecture, int], closed: ClosedForm = closed_form) -> None:
     shape, seed = instance
     layers, x = exact_weights(shape, seed)
-    if not np.array_equal(closed(x, virtual_weights(layers)), forward(x, layers)):
-        raise Refutation(f"{shape}, seed {seed}: the closed form differs from the composition")
+    expect(
+        np.array_equal(closed(x, virtual_weights(layers)), forward(x, layers)),
+        f"{shape}, seed {seed}: the closed form differs from the composition",
+    )
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "transposes left out": partial(check, closed=without_transposes),
         "layers in the opposite order": partial(check, closed=order_reversed),

@@ -19,7 +19,7 @@ from lightning_sym.network.pieces import act, pieces, stream
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import Shown, Step, function_of, identity, layer_of, must, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.one_layer.definition_1 import word_layers
 
 Pair = tuple[Any, Any]
@@ -50,7 +50,7 @@ def changed_network(layers: Sequence[Layer], pairs: Sequence[Pair], change: Chan
     return [change(layer, pairs[i], pairs[i + 1]) for i, layer in enumerate(layers)]
 
 
-def every_shape(depth: int, change: Change = change_basis, last_free: bool = False) -> None:
+def every_shape(depth: int, change: Change = change_basis, *, last_free: bool = False) -> None:
     """Check Eq. 9 in formal words.
 
     The side that is compared has `A` itself as query weights and the identity as key weights.
@@ -108,8 +108,9 @@ def at_exact_weights(instance: tuple[Architecture, int], change: Change = change
         (before.value, after.value),
         (forward(x, weights.layers), forward(x, new)),
     ]
-    if not all(np.array_equal(a, b) for a, b in pairs):
-        raise Refutation(f"{shape}, seed {seed}: the virtual weights or the output change")
+    expect(
+        all((np.array_equal(a, b) for a, b in pairs)), f"{shape}, seed {seed}: the virtual weights or the output change"
+    )
 
 
 def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.protocol import RingMatrix
 from lightning_sym.rings.rationals import rational_matrix
 from proofs_check.blackboard.step import Shown, ShownMatrix, Step, layer_of, must, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect
 from proofs_check.claims.deep.equation_9 import A1, A2, V1, V2, shown_virtual
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
 from proofs_check.samples import every_network
@@ -53,14 +53,17 @@ def at_every_layer(x: M, layers: Sequence[Layer], one: M, same: Callable[[M, M],
     attention = virtual_weights(layers).attention
     for i, layer in enumerate(layers, start=1):
         s = x.mT @ attention[i - 1] @ x
-        if not same((layer.key @ output).mT @ (layer.query @ output), b.mT @ s @ b):
-            raise Refutation(f"layer {i} of {len(layers)}: the scores differ from B^T S B")
+        expect(
+            same((layer.key @ output).mT @ (layer.query @ output), b.mT @ s @ b),
+            f"layer {i} of {len(layers)}: the scores differ from B^T S B",
+        )
         output, b = attention_layer(output, layer), next_b(b, s)
         product_of_values = layer.value if product_of_values is None else layer.value @ product_of_values
-        if not same(output, product_of_values @ x @ b):
-            raise Refutation(f"layer {i} of {len(layers)}: the output differs from P X B")
-        if not same(output, recursive_form(x, virtual_weights(layers[:i]))):
-            raise Refutation(f"layer {i} of {len(layers)}: the output differs from the library's recursive form")
+        expect(same(output, product_of_values @ x @ b), f"layer {i} of {len(layers)}: the output differs from P X B")
+        expect(
+            same(output, recursive_form(x, virtual_weights(layers[:i]))),
+            f"layer {i} of {len(layers)}: the output differs from the library's recursive form",
+        )
 
 
 def every_shape(depth: int, next_b: Recursion[Words] = step) -> None:
@@ -108,7 +111,7 @@ def at_exact_weights(instance: tuple[Architecture, int], next_b: Recursion[Objec
     at_every_layer(x, layers, rational_matrix(np.eye(x.shape[1], dtype=int)), np.array_equal, next_b)
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "transpose left out": partial(check, next_b=transpose_left_out),
         "last factor transposed": partial(check, next_b=transpose_last),

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import partial
 from math import prod
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from lightning_sym.fibers.recovery import is_rescaling, reconstruct
 from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction, map_entries
 from proofs_check.blackboard.step import (
     Step,
@@ -47,8 +46,9 @@ from proofs_check.blackboard.step import (
     show,
     six_coefficients,
 )
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal, spell
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
+from proofs_check.ring_matrices import letters_of
 
 
 def bihomogeneous(value_degree: int) -> None:
@@ -76,13 +76,15 @@ def norm_identity(shape: tuple[int, int], extra: int = 1) -> None:
     d, d_out = shape
     phi, ring, a, v = symbolic_layer(d, d_out)
 
-    def square(matrix: ObjectArray) -> object:
+    def square(matrix: ObjectArray) -> Any:
         return sum((x * x for x in matrix.ravel()), ring.constant(0))
 
     weight = [2 if p == q else 1 for p, q in quadratic_monomials(d)]
     found = sum((weight[n] * b * b for (_, _, n), b in np.ndenumerate(product_coefficients(phi))), ring.constant(0))
-    if found != square(a) * square(v) + extra * square(v @ a):  # type: ignore[operator]
-        raise Refutation(f"d, d' = {shape}: 2 |phi|^2 is not |A|^2 |V|^2 + {extra} |V A|^2")
+    expect(
+        found == square(a) * square(v) + extra * square(v @ a),
+        f"d, d' = {shape}: 2 |phi|^2 is not |A|^2 |V|^2 + {extra} |V A|^2",
+    )
 
 
 class WeightSequence(NamedTuple):
@@ -119,7 +121,9 @@ def sequences(*, quick: bool) -> Iterator[WeightSequence]:
                 yield WeightSequence(limit, drift, powers)
 
 
-def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: int = 0, extra_power: int = 0) -> None:
+def limit_is_in_m(
+    sequence: WeightSequence, *, same_rank: bool = False, limit_at: int = 0, extra_power: int = 0
+) -> None:
     """Check the limit of the functions, from members of the sequence, and all weights that have it as function.
 
     Coefficients of the members are polynomials of degree at most three in `e = 1/n`: four members give them, a fifth
@@ -140,8 +144,10 @@ def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: i
         return total
 
     for n in (5, 6):
-        if not np.array_equal(at_parameter(Fraction(1, n)), members[n - 1].entries):
-            raise Refutation(f"{sequence}: member {n} is not on the curve of the first four: does it converge?")
+        expect(
+            np.array_equal(at_parameter(Fraction(1, n)), members[n - 1].entries),
+            f"{sequence}: member {n} is not on the curve of the first four: does it converge?",
+        )
     limit = replace(members[0], entries=at_parameter(Fraction(limit_at)))
     (layer,) = sequence.limit.layers
     attention = layer.key.T @ layer.query
@@ -150,19 +156,22 @@ def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: i
         expect_equal(limit.term_count, 0, at=f"terms of the limit of {sequence}, which has zero weights")
         return
     solutions = reconstruct(limit)
-    if not any(is_rescaling(s.weights, balanced) for s in solutions):
-        raise Refutation(f"{sequence}: none of the {len(solutions)} weights of the limit is the limit of the weights")
+    expect(
+        any(is_rescaling(s.weights, balanced) for s in solutions),
+        f"{sequence}: none of the {len(solutions)} weights of the limit is the limit of the weights",
+    )
     highest = max(rank(s.weights.attention[0]) for s in solutions)
     (member_layer,) = sequence.member(7).layers
     member_rank = rank(member_layer.key.T @ member_layer.query)
-    if highest > shape.attention_ranks[0] or (same_rank and highest != member_rank):
-        raise Refutation(f"{shape}: the limit has rank {highest}, member 7 of the sequence rank {member_rank}")
+    expect(
+        highest <= shape.attention_ranks[0] and (not same_rank or highest == member_rank),
+        f"{shape}: the limit has rank {highest}, member 7 of the sequence rank {member_rank}",
+    )
 
 
 def walk() -> Iterator[Step]:
     value = rational([[1, 1]])
-    ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
-    a, v = ring.matrix("a", 2, 2), ring.matrix("v", 1, 2)
+    ring, (a, v) = letters_of({"a": (2, 2), "v": (1, 2)})
     products = general_coefficients(a, v)
     sample = rational([[1, 3], [2, 5]])
     numbers = [as_fraction(p(*map(int, [*sample.ravel(), *value.ravel()]))) for p in products.ravel()]

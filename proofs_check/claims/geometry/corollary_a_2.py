@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import product
+from itertools import product, starmap
 from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym import ProgramError
 from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect, expect_equal
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.claims.one_layer.theorem_3_2 import walk
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, LayerOverField
 from proofs_check.finite_matrices import Integers, Truths
+from proofs_check.samples import listed
 
 
 class Projective(NamedTuple):
@@ -51,7 +52,7 @@ def projective(field: LayerOverField, a: int) -> Projective:
     return Projective(f"{field}, a = {a}", pairs, np.bincount(points)[points])
 
 
-def two_points(pairs: AllWeights, also_proportional: bool = False) -> Truths:
+def two_points(pairs: AllWeights, *, also_proportional: bool = False) -> Truths:
     """Return where the corollary, by Theorem 3.2, sees two points."""
     p, result = pairs.p, np.zeros(len(pairs.attention), dtype=np.bool_)
     chosen = np.flatnonzero(finite.is_rank_one(pairs.attention, p) & finite.is_rank_one(pairs.value, p))
@@ -63,9 +64,7 @@ def two_points(pairs: AllWeights, also_proportional: bool = False) -> Truths:
 
 
 def fields(*, quick: bool) -> Iterator[tuple[LayerOverField, int]]:
-    sizes = [LayerOverField(3, 2, 1), LayerOverField(3, 2, 2), LayerOverField(5, 2, 1)]
-    if not quick:
-        sizes += [LayerOverField(7, 2, 1), LayerOverField(5, 2, 2)]
+    sizes = starmap(LayerOverField, [(3, 2, 1), (3, 2, 2), (5, 2, 1), (7, 2, 1), (5, 2, 2)][: 3 if quick else 5])
     return (instance for instance in product(sizes, (2, 1)) if hypotheses_hold(*instance))
 
 
@@ -103,20 +102,14 @@ def rational_inverse(instance: tuple[int, int, str], sign: int = -1) -> None:
     for j in range(1, d):
         (f0, f1, f2), (g0, g1, g2) = (form[[at[0, 0], at[0, j], at[j, j]]] for form in pencil[:2])
         below, above = f0 * g1 + sign * g0 * f1, f0 * g2 + sign * g0 * f2
-        if below == 0 or above * common[0] != below * common[j]:
-            raise Refutation(f"d = {d}, d' = {d_out}, {how}: ratio {j + 1} : 1 of the common factor is not recovered")
+        expect(
+            below != 0 and above * common[0] == below * common[j],
+            f"d = {d}, d' = {d_out}, {how}: ratio {j + 1} : 1 of the common factor is not recovered",
+        )
         for n, (form, other) in enumerate(zip(pencil, others, strict=True), start=1):
             where = f"d = {d}, d' = {d_out}, {how}, form {n}, coordinate {j + 1}"
             expect_equal(form[at[0, 0]], other[0] * common[0], where)
             expect_equal(form[at[0, j]], other[j] * common[0] + other[0] * common[j], where)
-
-
-def rank_one_fields(*, quick: bool) -> Iterator[LayerOverField]:
-    return iter(
-        (LayerOverField(3, 2, 1), LayerOverField(5, 2, 1))
-        if quick
-        else (LayerOverField(3, 2, 1), LayerOverField(5, 2, 1), LayerOverField(7, 2, 1))
-    )
 
 
 def two_to_one(field: LayerOverField, d_out: int = 1) -> str:
@@ -178,7 +171,7 @@ CLAIM = Claim(
         Part(
             "a = d' = 1: two to one",
             Scope.EXHAUSTIVE,
-            rank_one_fields,
+            listed([LayerOverField(3, 2, 1), LayerOverField(5, 2, 1)], [LayerOverField(7, 2, 1)]),
             two_to_one,
             {"d' = 2": partial(two_to_one, d_out=2)},
         ),

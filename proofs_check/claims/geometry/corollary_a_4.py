@@ -28,7 +28,7 @@ from lightning_sym.geometry.layer_function import differential, layer_function
 from lightning_sym.network.one_layer import product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.step import sylvester
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough, expect, expect_equal
 from proofs_check.claims.geometry import theorem_3_4_singular as theorem
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs
 from proofs_check.claims.geometry.theorem_3_4_singular import (
@@ -43,6 +43,7 @@ from proofs_check.claims.geometry.theorem_3_4_singular import (
 from proofs_check.claims.geometry.theorem_3_4_singular.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.ring_matrices import determinant
+from proofs_check.samples import listed
 
 Locus = Callable[[int, int], bool]
 
@@ -56,15 +57,8 @@ def as_stated(rank_a: int, rank_v: int) -> bool:
     return rank_a == rank_v == 1
 
 
-def finite_fields(*, quick: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield fields and widths `p, d, d'`, `a >= d`; not characteristic two, where values do not determine forms."""
-    yield from ((3, 2, 1), (3, 2, 2))
-    if not quick:
-        yield 5, 2, 1
-
-
 def every_function(
-    instance: tuple[int, int, int], locus: Locus = as_stated, count_fibers: bool = True, count_kernels: bool = True
+    instance: tuple[int, int, int], locus: Locus = as_stated, *, count_fibers: bool = True, count_kernels: bool = True
 ) -> str:
     p, d, d_out = instance
     entries = d * d + d_out * d
@@ -110,15 +104,17 @@ def gradient_of_the_resultant(_: object, power: int = 1) -> None:
     monomials = (r[0] * r[0], r[0] * r[1], r[1] * r[1])
     expected = [power_of_the_determinant * factor * m for factor in (at_root[1], -at_root[0]) for m in monomials]
     found = [resultant.derivative(i).compose(*point) for i in range(6)]
-    if found not in (expected, [-entry for entry in expected]):
-        raise Refutation(f"the gradient is {found[0]}, ..., stated {expected[0]}, ... up to sign")
+    expect(
+        found in (expected, [-entry for entry in expected]),
+        f"the gradient is {found[0]}, ..., stated {expected[0]}, ... up to sign",
+    )
 
 
 def shapes(*, quick: bool) -> Iterator[LayerShape]:
     return (shape for shape in theorem.inside(quick=True) if shape.d_out <= 2 or not quick)
 
 
-def points(quick: bool, of: Callable[[LayerShape], bool]) -> Iterator[OrbitPoint]:
+def points(*, quick: bool, of: Callable[[LayerShape], bool]) -> Iterator[OrbitPoint]:
     """Return one from each orbit, where phi is not zero; an error of the program if a kind of point is not seen."""
     return filter(hypotheses_hold, theorem.points(filter(of, shapes(quick=quick))))
 
@@ -151,14 +147,14 @@ CLAIM = Claim(
         Part(
             "d = 2 <= a: two points in the fiber or critical, every function",
             Scope.EXHAUSTIVE,
-            finite_fields,
+            listed([(3, 2, 1), (3, 2, 2)], [(5, 2, 1)]),
             every_function,
             {
                 "fibers only": partial(every_function, count_kernels=False),
                 "critical values only": partial(every_function, count_fibers=False),
                 "rk V = 1": partial(every_function, locus=lambda rank_a, rank_v: rank_v == 1),
             },
-            instance="all weights with p, d, d'",
+            instance="all weights with p, d, d'",  # p > 2, where values determine forms
         ),
         Part(
             "d = 2 <= a, d' = 1: the gradient of the resultant, every weight",

@@ -33,7 +33,7 @@ from lightning_sym.geometry.layer_function import tangent_directions
 from lightning_sym.network.one_layer import products_of_linear_forms
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect, spell
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.theorem_3_4_boundary import (
     Stated,
@@ -85,7 +85,7 @@ def arrays_over(p: int, d_out: int) -> set[tuple[int, ...]]:
     return set(map(tuple, np.unique(np.stack(values, axis=1), axis=0).tolist()))
 
 
-def closure_outside(instance: tuple[int, int], irreducible: bool = True) -> str:
+def closure_outside(instance: tuple[int, int], *, irreducible: bool = True) -> str:
     """Return a tally of functions over GF(p) that have weights over GF(p^2), and none over GF(p).
 
     They are exactly the `q_k e_m f`, f without zeros.
@@ -184,11 +184,10 @@ def boundary_iff_critical(point: LayerPoint, boundary: Stated = is_limit) -> str
     return f"the hypothesis a > 1 or d' > 1 is sufficient, not needed: at d = {d}, a = d' = 1 the statement holds"
 
 
-def width_one(d_out: int, stated: bool = False) -> str:
+def width_one(d_out: int, *, stated: bool = False) -> str:
     """Return the finding at d = 1: weights are not critical, though A = h q^T, V = v h^T for all."""
     kernel, _ = kernel_and_rank(point_of(Architecture((1, d_out), (1,), 2), 1, 1, d_out))
-    if (kernel > 1) != stated:
-        raise Refutation(f"d = 1, d' = {d_out}, A and V not zero: kernel of dimension {kernel}")
+    expect((kernel > 1) == stated, f"d = 1, d' = {d_out}, A and V not zero: kernel of dimension {kernel}")
     return "the hypothesis d >= 2 is needed for 'critical exactly if A = h q^T, V = v h^T' (Lemma A.3): fails at d = 1"
 
 
@@ -208,8 +207,10 @@ def critical_all_the_same(rank_a: int) -> str:
         classify(Weights.of(dict(zip(("Q1", "K1", "V1"), point.layer, strict=True)))).weight_rank_upper,
         dimension_of(point.architecture),
     )
-    if found >= dimension or is_limit(point.attention, point.value):
-        raise Refutation(f"{point}: rank {found} in Q, K, V, dim M = {dimension}, the statement holds")
+    expect(
+        found < dimension and (not is_limit(point.attention, point.value)),
+        f"{point}: rank {found} in Q, K, V, dim M = {dimension}, the statement holds",
+    )
     return (
         f"the paper does not ask for rk A = a or a >= d: at {point} the rank in Q, K, V is {found}, dim M = "
         f"{dimension}, not on the boundary; in (A, V), A in all directions, the kernel has dimension "

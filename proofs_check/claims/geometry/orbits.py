@@ -16,6 +16,7 @@ from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
 from proofs_check.claim import Part, Refutation, Scope, expect_equal
 from proofs_check.finite_matrices import Integers, every_matrix, numbers
+from proofs_check.samples import listed
 
 Instance = tuple[int, int, int]
 Forms = Callable[[int, int, int], Iterable[NormalForm]]
@@ -76,13 +77,6 @@ def triples_and_orbits(p: int, d: int, d_out: int) -> tuple[Integers, Integers]:
     return triples(attention, value, p), orbits(p, d, d_out)
 
 
-def fields(*, quick: bool) -> Iterator[Instance]:
-    """Yield fields and widths `p, d, d'`."""
-    yield from ((2, 1, 1), (2, 2, 1), (2, 2, 2), (3, 2, 1), (2, 3, 1))
-    if not quick:
-        yield from ((2, 2, 3), (3, 2, 2), (2, 3, 2), (2, 3, 3))
-
-
 def one_form_in_each_orbit(instance: Instance, forms: Forms = normal_forms) -> None:
     """Check that every orbit has one normal form, for every rank allowed of A.
 
@@ -130,7 +124,7 @@ def _has_least_common(form: NormalForm, every: list[NormalForm]) -> bool:
 EVERY_ORBIT = Part(
     "each orbit of pairs holds one normal form, which three dimensions tell",
     Scope.EXHAUSTIVE,
-    fields,
+    listed([(2, 1, 1), (2, 2, 1), (2, 2, 2), (3, 2, 1), (2, 3, 1)], [(2, 2, 3), (3, 2, 2), (2, 3, 2), (2, 3, 3)]),
     one_form_in_each_orbit,
     {
         "the smallest intersection only": some_forms(_has_least_common),

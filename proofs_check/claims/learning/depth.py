@@ -20,6 +20,7 @@ from lightning_sym.limits import Work
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import Claim, Part, Scope, Undecided, WalkThrough, expect_equal
 from proofs_check.claims.learning.ideals import expect_between
+from proofs_check.samples import listed
 
 Rows = list[list[int]]
 Added = Callable[["AtDepth"], Fraction]
@@ -72,22 +73,28 @@ def scales_of_layers(case: AtDepth) -> Fraction:
     return Fraction(case.shape.depth, 2)
 
 
-def networks(theorem: str, *, quick: bool) -> Iterator[AtDepth]:
-    """Yield networks about which this theorem speaks."""
-    skip, zero = Architecture((2, 2, 2), (1, 1), 3, SOFTMAX, 2, skip=True, embed=2, unembed=3), [[0, 0], [0, 0]]
-    plain = Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=2, unembed=2)
-    if theorem == "Theorem 13":
-        yield AtDepth(skip, theorem)
-        yield AtDepth(skip, theorem, {"Q1.1": [[1, 2]], "K1.1": [[3, 1]], "Q1.2": [[1, 2]], "K1.2": [[3, 1]]})
-        yield AtDepth(Architecture((2, 2, 2), (1, 1), 3, SOFTMAX, causal=True, embed=2, unembed=2), theorem)
-        if not quick:
-            yield AtDepth(skip, theorem, {"V2.1": zero})
-            yield AtDepth(Architecture((3, 3, 3), (2, 1), 2, SOFTMAX, 2, (1, 2), True, embed=4, unembed=3), theorem)
-    else:
-        yield AtDepth(plain, theorem)
-        yield AtDepth(Architecture((2, 2, 2), (1, 2), 3, skip=True, causal=True, embed=3, unembed=2), theorem)
-        if not quick:
-            yield AtDepth(Architecture((3, 3, 3), (2, 2), 2, skip=True, embed=3, unembed=3), theorem)
+SOFT = Architecture((2, 2, 2), (1, 1), 3, SOFTMAX, 2, skip=True, embed=2, unembed=3)
+ALIKE = {"Q1.1": [[1, 2]], "K1.1": [[3, 1]], "Q1.2": [[1, 2]], "K1.2": [[3, 1]]}
+NETWORKS = {
+    "Theorem 13": listed(
+        [
+            AtDepth(SOFT, "Theorem 13"),
+            AtDepth(SOFT, "Theorem 13", ALIKE),
+            AtDepth(Architecture((2, 2, 2), (1, 1), 3, SOFTMAX, causal=True, embed=2, unembed=2), "Theorem 13"),
+        ],
+        [
+            AtDepth(SOFT, "Theorem 13", {"V2.1": [[0, 0], [0, 0]]}),
+            AtDepth(Architecture((3, 3, 3), (2, 1), 2, SOFTMAX, 2, (1, 2), True, embed=4, unembed=3), "Theorem 13"),
+        ],
+    ),
+    "Theorem 14": listed(
+        [
+            AtDepth(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=2, unembed=2), "Theorem 14"),
+            AtDepth(Architecture((2, 2, 2), (1, 2), 3, skip=True, causal=True, embed=3, unembed=2), "Theorem 14"),
+        ],
+        [AtDepth(Architecture((3, 3, 3), (2, 2), 2, skip=True, embed=3, unembed=3), "Theorem 14")],
+    ),
+}  # by what speaks about them
 
 
 def between_rank_and_fiber(case: AtDepth, added: Added = nothing, order: int = 1) -> None:
@@ -98,16 +105,23 @@ def between_rank_and_fiber(case: AtDepth, added: Added = nothing, order: int = 1
     expect_equal(multiplicity, order, at=f"{case}: multiplicity")
 
 
-def zero_functions(*, quick: bool) -> Iterator[AtDepth]:
-    """Yield networks whose function is zero, in two factors or more."""
-    two, end = {f"{letter}{i}": [[0]] for letter in "QKV" for i in (1, 2)}, {"E": [[2]], "V1": [[0]], "K1": [[0]]}
-    yield AtDepth(Architecture((1, 1, 1), (1, 1), 2), "Proposition 16", two)
-    yield AtDepth(Architecture((1, 1), (1,), 2, embed=1), "Proposition 15", {**end, "Q1": [[0]]})
-    yield AtDepth(Architecture((1, 1, 2), (1, 1), 1), "Proposition 16", {"K1": [[0]], "V1": [[0]], "V2": [[0], [0]]})
-    if not quick:
-        yield AtDepth(Architecture((1, 1, 1), (1, 1), 1), "Proposition 16", {"K1": [[0]], "V1": [[0]], "Q2": [[0]]})
-        yield AtDepth(Architecture((1, 2), (1,), 2, embed=1), "Proposition 16", {"E": [[0]], "V1": [[0], [0]]})
-        yield AtDepth(Architecture((1, 1), (1,), 2, embed=1, unembed=1), "Proposition 15", {**end, "U": [[3]]})
+END = {"E": [[2]], "V1": [[0]], "K1": [[0]]}
+ZERO_FUNCTIONS = listed(
+    [
+        AtDepth(
+            Architecture((1, 1, 1), (1, 1), 2),
+            "Proposition 16",
+            {f"{letter}{i}": [[0]] for letter in "QKV" for i in (1, 2)},
+        ),
+        AtDepth(Architecture((1, 1), (1,), 2, embed=1), "Proposition 15", {**END, "Q1": [[0]]}),
+        AtDepth(Architecture((1, 1, 2), (1, 1), 1), "Proposition 16", {"K1": [[0]], "V1": [[0]], "V2": [[0], [0]]}),
+    ],
+    [
+        AtDepth(Architecture((1, 1, 1), (1, 1), 1), "Proposition 16", {"K1": [[0]], "V1": [[0]], "Q2": [[0]]}),
+        AtDepth(Architecture((1, 2), (1,), 2, embed=1), "Proposition 16", {"E": [[0]], "V1": [[0], [0]]}),
+        AtDepth(Architecture((1, 1), (1,), 2, embed=1, unembed=1), "Proposition 15", {**END, "U": [[3]]}),
+    ],
+)  # in two factors or more
 
 
 def by_the_ideal(case: AtDepth, added: Added = nothing) -> None:
@@ -178,7 +192,7 @@ CLAIM = Claim(
             Part(
                 f"{words}: half of the rank and of what is left beside the fiber",
                 Scope.INSTANCES,
-                partial(networks, theorem),
+                NETWORKS[theorem],
                 between_rank_and_fiber,
                 {
                     "bases of the stream are seen": partial(between_rank_and_fiber, added=bases_of_the_stream),
@@ -192,7 +206,7 @@ CLAIM = Claim(
         Part(
             "zero functions: bounds of the ideal of all coefficients",
             Scope.INSTANCES,
-            zero_functions,
+            ZERO_FUNCTIONS,
             by_the_ideal,
             {
                 "a layer does not cube": partial(by_the_ideal, added=not_cubed),

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
-from typing import Any
 
 from lightning_sym import deep_linear_coefficient, factorization_coefficient, polynomial_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_equal
 from proofs_check.claims.learning.ideals import expect_between
+from proofs_check.samples import listed
 
 Intervals = tuple[tuple[int, int], ...]
 """Lines that are mapped to each other, each by its first and last place."""
@@ -98,28 +98,7 @@ def by_polynomials(case: Case, answer: Answer = stated) -> None:
     expect_between(bounds, answer(case), f"{case}")
 
 
-def cases(quick: bool) -> Iterator[Case]:
-    """Yield matrices of sides up to three, given as sums of intervals."""
-    yield 2, ((0, 0), (0, 0), (1, 1), (1, 1), (2, 2), (2, 2))
-    yield 2, ((0, 1), (0, 1), (2, 2), (2, 2))
-    yield 3, ((0, 1), (0, 1), (2, 2), (2, 2), (3, 3), (3, 3))
-    yield 3, ((0, 1), (0, 1), (2, 3), (2, 3))
-    yield 3, ((0, 0), (0, 2), (1, 2), (3, 3), (3, 3))
-    if quick:
-        return
-    yield 4, ((0, 1), (0, 0), (1, 1), (2, 2), (2, 3), (3, 3), (4, 4), (4, 4))
-    yield 4, ((0, 2), (0, 2), (1, 3), (3, 3), (4, 4), (4, 4))
-
-
-def small(quick: bool) -> Iterator[Case]:
-    """Yield those whose ideals are small."""
-    yield 3, ((0, 1), (0, 0), (1, 2), (2, 3), (3, 3))
-    yield 3, ((0, 2), (0, 2), (3, 3), (3, 3))
-    if not quick:
-        yield 3, ((0, 0), (1, 1), (1, 1), (2, 2), (2, 2), (3, 3))
-
-
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "the least of all factors": partial(check, answer=at_zero),
         "one matrix is zero": partial(check, answer=smallest_product),
@@ -176,7 +155,19 @@ CLAIM = Claim(
         Part(
             "orbits near given matrices, each by its dimension",
             Scope.INSTANCES,
-            cases,
+            listed(  # sides up to three
+                [
+                    (2, ((0, 0), (0, 0), (1, 1), (1, 1), (2, 2), (2, 2))),
+                    (2, ((0, 1), (0, 1), (2, 2), (2, 2))),
+                    (3, ((0, 1), (0, 1), (2, 2), (2, 2), (3, 3), (3, 3))),
+                    (3, ((0, 1), (0, 1), (2, 3), (2, 3))),
+                    (3, ((0, 0), (0, 2), (1, 2), (3, 3), (3, 3))),
+                ],
+                [
+                    (4, ((0, 1), (0, 0), (1, 1), (2, 2), (2, 3), (3, 3), (4, 4), (4, 4))),
+                    (4, ((0, 2), (0, 2), (1, 3), (3, 3), (4, 4), (4, 4))),
+                ],
+            ),
             by_orbits,
             _mutants(by_orbits),
             instance="number of matrices, and intervals",
@@ -184,7 +175,10 @@ CLAIM = Claim(
         Part(
             "the ideal of a product, between two bounds that meet",
             Scope.INSTANCES,
-            small,
+            listed(
+                [(3, ((0, 1), (0, 0), (1, 2), (2, 3), (3, 3))), (3, ((0, 2), (0, 2), (3, 3), (3, 3)))],
+                [(3, ((0, 0), (1, 1), (1, 1), (2, 2), (2, 2), (3, 3)))],
+            ),
             by_polynomials,
             {name: check for name, check in _mutants(by_polynomials).items() if name != "one matrix is zero"},
             instance="number of matrices, and intervals",

@@ -10,15 +10,13 @@ from typing import Any
 from lightning_sym import polynomial_coefficient
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.rational_programs import maximize
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.claim import ProvedBounds, expect_value
+from proofs_check.ring_matrices import letters_of
 
 
 def bounds_of_linear_attention(v: int, e: int) -> LearningCoefficient:
     """Return both bounds of the ideal of E Q E^T times E U at zero, by the program for polynomials."""
-    shapes = {"E": (v, e), "Q": (e, e), "U": (e, v)}
-    ring = PolynomialRing([name for letter, shape in shapes.items() for name in entry_names(letter, *shape)])
-    embed, form, unembed = (ring.matrix(letter, *shape) for letter, shape in shapes.items())
+    _, (embed, form, unembed) = letters_of({"E": (v, e), "Q": (e, e), "U": (e, v)})
     g, h = embed @ form @ embed.T, embed @ unembed
     return polynomial_coefficient(", ".join(str(g[b, a] * h[a, k]) for a, b, k in product(range(v), repeat=3)))
 
@@ -27,8 +25,7 @@ def bounds_of_rest(v: int, e: int, teacher: int) -> LearningCoefficient:
     """Return both bounds of what is left of the ideal of one head at a generic teacher."""
     p, h = v - teacher, e - teacher
     shapes = {"F": (p, h), "V": (h, v - 1), "B": (h, teacher), "S": (h, h)}
-    ring = PolynomialRing([name for letter, shape in shapes.items() for name in entry_names(letter, *shape)])
-    whole, values, keys, form = (ring.matrix(letter, *shape) for letter, shape in shapes.items())
+    _, (whole, values, keys, form) = letters_of(shapes)
     products = [whole @ values, *([whole[1:] @ keys, whole @ form @ whole[1:].T] if p > 1 else [])]
     return polynomial_coefficient(", ".join(str(x) for each in products for x in each.ravel()))
 
@@ -73,7 +70,7 @@ def expect_between(found: LearningCoefficient, stated: Fraction, at: str) -> Non
     expect_value(ProvedBounds(*bounds), stated, at)
 
 
-def sizes(quick: bool, most: int, large: int) -> Iterator[tuple[int, int]]:
+def sizes(most: int, large: int, *, quick: bool) -> Iterator[tuple[int, int]]:
     """Yield numbers of words and widths."""
     top: Iterable[int] = range(2, (most if quick else large) + 1)
     for v in top:

@@ -32,7 +32,8 @@ from lightning_sym.coefficients.seen_circuits import AtWeights
 from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.limits import Work
 from proofs_check.blackboard.step import Step, must, number, rational, show, table
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect
+from proofs_check.samples import listed
 
 Integers = npt.NDArray[np.int64]
 
@@ -108,21 +109,24 @@ class DrawnLayer:
         return Weights.of({"Q1": self.query, "K1": self.key, "V1": self.value})
 
 
-def layers(*, quick: bool) -> Iterator[DrawnLayer]:
-    one, other, both = ((1, 0),), ((0, 1),), ((1, 2),)
-    yield DrawnLayer("values and scores apart", both, one, other, 2, 7)
-    yield DrawnLayer("values and scores parallel", both, one, one, 2, 6)
-    yield DrawnLayer("values zero", one, other, ((0, 0),), 2, 5)
-    yield DrawnLayer("scores zero", ((0, 0),), one, both, 2, 5)
-    yield DrawnLayer("one token, scores zero", ((0, 0),), ((0, 0),), ((1, 2),), 1, 4, 1)
-    yield DrawnLayer("one token, a common factor", other, one, one, 1, 6)
-    if quick:
-        return
-    yield DrawnLayer("one token, a square", one, one, one, 1, 7)
-    yield DrawnLayer("one token", both, one, ((1, 1),), 1, 7)
-    yield DrawnLayer("two outputs, parallel", one, one, ((1, 0), (0, 0)), 2, 5)
-    yield DrawnLayer("width one", ((3,),), ((1,),), ((5,), (1,)), 2, 7)
-    yield DrawnLayer("width one, values zero", ((3,),), ((1,),), ((0,), (0,)), 2, 7)
+ONE, OTHER, BOTH = ((1, 0),), ((0, 1),), ((1, 2),)
+LAYERS = listed(
+    [
+        DrawnLayer("values and scores apart", BOTH, ONE, OTHER, 2, 7),
+        DrawnLayer("values and scores parallel", BOTH, ONE, ONE, 2, 6),
+        DrawnLayer("values zero", ONE, OTHER, ((0, 0),), 2, 5),
+        DrawnLayer("scores zero", ((0, 0),), ONE, BOTH, 2, 5),
+        DrawnLayer("one token, scores zero", ((0, 0),), ((0, 0),), ((1, 2),), 1, 4, 1),
+        DrawnLayer("one token, a common factor", OTHER, ONE, ONE, 1, 6),
+    ],
+    [
+        DrawnLayer("one token, a square", ONE, ONE, ONE, 1, 7),
+        DrawnLayer("one token", BOTH, ONE, ((1, 1),), 1, 7),
+        DrawnLayer("two outputs, parallel", ONE, ONE, ((1, 0), (0, 0)), 2, 5),
+        DrawnLayer("width one", ((3,),), ((1,),), ((5,), (1,)), 2, 7),
+        DrawnLayer("width one, values zero", ((3,),), ((1,),), ((0,), (0,)), 2, 7),
+    ],
+)
 
 
 def stated(weights: Weights, tokens: int) -> Pair:
@@ -148,11 +152,11 @@ def levels_grow_as_stated(layer: DrawnLayer, say: Stated = stated) -> None:
     last = [Fraction(n) * Fraction(2) ** int(power * i) for i, n in enumerate(counted[:: -layer.period])]
     for _ in range(order - 1):
         last = [a - b for a, b in pairwise(last)]
-    if power != int(power) or len(last) < 2 or last[0] != last[1] or last[0] <= 0:
-        raise Refutation(
-            f"{layer.kind}: weights with this function modulo 2, 4, 8, ... are {counted}, which do not go like "
-            f"2^(({parameters} - {2 * coefficient}) k) k^{order - 1}"
-        )
+    expect(
+        power == int(power) and len(last) >= 2 and (last[0] == last[1]) and (last[0] > 0),
+        f"{layer.kind}: weights with this function modulo 2, 4, 8, ... are {counted}, which do not go like "
+        f"2^(({parameters} - {2 * coefficient}) k) k^{order - 1}",
+    )
 
 
 def not_parallel(weights: Weights, tokens: int) -> Pair:
@@ -211,11 +215,11 @@ def within_bounds(seed: int, say: Stated | None = None) -> None:
         coefficient, order = say(weights, tokens)
     bounds = two_bounds(AtWeights(weights, weights.architecture(tokens), Work(), 0), counted=False)
     inside = bounds.lower <= coefficient <= bounds.upper
-    if not inside or (bounds.certified and order != 1):
-        raise Refutation(
-            f"{weights!r}, t = {tokens}: lambda = {coefficient}, m = {order}, the bounds are {bounds.lower} and "
-            f"{bounds.upper}"
-        )
+    expect(
+        inside and (not bounds.certified or order == 1),
+        f"{weights!r}, t = {tokens}: lambda = {coefficient}, m = {order}, the bounds are {bounds.lower} and "
+        f"{bounds.upper}",
+    )
 
 
 def walk() -> Iterator[Step]:
@@ -270,7 +274,7 @@ CLAIM = Claim(
         Part(
             "weights modulo powers of two with the same function",
             Scope.INSTANCES,
-            layers,
+            LAYERS,
             levels_grow_as_stated,
             {
                 "values that are parallel to the scores like others": partial(levels_grow_as_stated, say=not_parallel),

@@ -12,12 +12,11 @@ import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from lightning_sym import linear_attention_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.checker import verify
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.learning.ideals import (
     bounds_of_linear_attention,
     expect_between,
@@ -62,11 +61,13 @@ def certificate(instance: Sizes, formula: Formula = stated) -> None:
     """Check that the checker accepts weights and multipliers, and that their sums are twice the stated value."""
     document = json.loads(json.dumps(linear_attention_coefficient(*instance).certificate))
     said = verify.check(document)
-    if not said.startswith(f"lambda = {formula(*instance)}, for"):
-        raise Refutation(f"{instance}: stated {formula(*instance)}, and the checker says {said.partition(',')[0]}")
+    expect(
+        said.startswith(f"lambda = {formula(*instance)}, for"),
+        f"{instance}: stated {formula(*instance)}, and the checker says {said.partition(',')[0]}",
+    )
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "the naive value v e / 6": partial(check, formula=naive),
         "no pivot is small": partial(check, formula=no_small_pivot),
@@ -132,7 +133,7 @@ CLAIM = Claim(
         Part(
             "no more words than the width: the program of exponents, solved",
             Scope.EVERY_WIDTH,
-            lambda quick: (each for v, e in sizes(quick, 3, 5) if v <= e for each in ((v, e), (v, e + 2 * v))),
+            lambda quick: (each for v, e in sizes(3, 5, quick=quick) if v <= e for each in ((v, e), (v, e + 2 * v))),
             pivots,
             _mutants(pivots),
             instance="words and width",
@@ -148,7 +149,7 @@ CLAIM = Claim(
         Part(
             "certificates, by the checker",
             Scope.EVERY_WIDTH,
-            lambda quick: sizes(quick, 6, 20),
+            lambda quick: sizes(6, 20, quick=quick),
             certificate,
             _mutants(certificate),
             instance="words and width",

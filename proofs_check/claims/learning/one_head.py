@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any
 
 from lightning_sym import one_head_coefficient
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_equal
 from proofs_check.claims.learning.ideals import bounds_of_rest, expect_between, program_of_chains
+from proofs_check.samples import listed
 
 Sizes = tuple[int, int, int, int]
 """Words, tokens, width, and the width of the teacher."""
@@ -57,12 +57,6 @@ def chains(instance: Sizes, answer: Answer = stated) -> None:
     expect_equal(found, 2 * answer(v, tokens, e, teacher), f"{v} words, {tokens} tokens, width {e}, teacher {teacher}")
 
 
-def small(*, quick: bool) -> Iterator[Sizes]:
-    """Yield sizes whose ideals are small."""
-    cases = [(2, 2, 1), (2, 3, 1), (3, 2, 1), (3, 3, 2)] + ([] if quick else [(3, 3, 1)])
-    return ((v, tokens, e, teacher) for (v, e, teacher), tokens in product(cases, (2, 3)))
-
-
 def larger(*, quick: bool) -> Iterator[Sizes]:
     """Yield sizes of two or three chains, or four."""
     for v, e in product(range(2, 4 if quick else 5), range(2, 5 if quick else 7)):
@@ -70,7 +64,7 @@ def larger(*, quick: bool) -> Iterator[Sizes]:
             yield v, tokens, e, teacher
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "the number of tokens in the formula": partial(check, answer=with_tokens),
         "the value of the uniform distribution": partial(check, answer=uniform),
@@ -131,7 +125,13 @@ CLAIM = Claim(
         Part(
             "what is left of the ideal, between two bounds that meet",
             Scope.INSTANCES,
-            small,
+            listed(
+                (
+                    (v, tokens, e, teacher)
+                    for (v, e, teacher), tokens in product([(2, 2, 1), (2, 3, 1), (3, 2, 1), (3, 3, 2)], (2, 3))
+                ),
+                [(3, 2, 3, 1), (3, 3, 3, 1)],
+            ),
             rest,
             _mutants(rest),
             instance="words, tokens, width, teacher",

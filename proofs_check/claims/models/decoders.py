@@ -10,6 +10,7 @@ ones, and a rank that is found there is one of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import factorial
 from typing import Any
@@ -148,7 +149,10 @@ def activation_series(name: str, order: int) -> list[int]:
     return [0, *inverse[:-1]]
 
 
-def _product(x: Residues, y: Residues, times: Any = np.multiply) -> Residues:
+Times = Callable[[Residues, Residues], Residues]
+
+
+def _product(x: Residues, y: Residues, times: Times = np.multiply) -> Residues:
     """Multiply series, value and tangents together: entry by entry, or as matrices."""
     if len(x) == 1 or len(y) == 1:
         return _convolved(x, y, times)
@@ -157,7 +161,7 @@ def _product(x: Residues, y: Residues, times: Any = np.multiply) -> Residues:
     return found % P
 
 
-def _convolved(x: Residues, y: Residues, times: Any) -> Residues:
+def _convolved(x: Residues, y: Residues, times: Times) -> Residues:
     order = max(x.shape[2], y.shape[2])
     total: Any = None
     for i in range(x.shape[2]):

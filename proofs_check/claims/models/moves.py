@@ -43,7 +43,11 @@ def rotated(one: Decoder, weights: DecoderWeights, random: np.random.Generator) 
     if one.layer_norm:
         vector = (vector * one.d - vector.sum()) % P
     scale = 2 * pow(int(vector @ vector % P), -1, P) % P
-    turn = (np.eye(one.d, dtype=np.int64) - scale * vector[:, None] % P * vector[None] % P) % P
+    return turned(weights, (np.eye(one.d, dtype=np.int64) - scale * vector[:, None] % P * vector[None] % P) % P)
+
+
+def turned(weights: DecoderWeights, turn: Residues) -> DecoderWeights:
+    """Turn what is written to the stream and what is read from it by an orthogonal matrix."""
     found = {"E": turn @ weights["E"] % P, "U": weights["U"] @ turn.T % P}
     for name, array in weights.items():
         last = name.partition(".")[2]

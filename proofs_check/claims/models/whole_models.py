@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from proofs_check.blackboard.step import Step, must, number, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect
 from proofs_check.claims.models.decoders import Decoder, DecoderWeights, logits
 from proofs_check.claims.models.moves import (
     LISTED,
@@ -105,11 +105,13 @@ def check_equal(moved: Moved, move: Move | None = None) -> None:
 
 def check_other(moved: Moved, move: Move | None = None) -> None:
     """Check that some coefficient is changed by what is no symmetry."""
-    if differs_at(moved.at, *pair(moved, move or EVERY[moved.move])) is None:
-        raise Refutation(f"{moved.at}: no coefficient up to t^{ORDER - 1} differs")
+    expect(
+        differs_at(moved.at, *pair(moved, move or EVERY[moved.move])) is not None,
+        f"{moved.at}: no coefficient up to t^{ORDER - 1} differs",
+    )
 
 
-def symmetries(quick: bool) -> Iterator[Moved]:
+def symmetries(*, quick: bool) -> Iterator[Moved]:
     for seed in range(1 if quick else 4):
         for name in LISTED:
             for one in SHAPES:
@@ -119,7 +121,7 @@ def symmetries(quick: bool) -> Iterator[Moved]:
         yield Moved(OF_A_MOVE[name], name, seed)
 
 
-def others(quick: bool) -> Iterator[Moved]:
+def others(*, quick: bool) -> Iterator[Moved]:
     for seed in range(1 if quick else 4):
         for name in NOT_LISTED:
             yield Moved(OF_A_MOVE.get(name, SHAPES[0]), name, seed)

@@ -6,13 +6,19 @@ where a rank is too small (C5); without rotary positions if keys have biases. He
 modulo a prime: no Taylor coefficient differs up to the eighth, and gates with what is multiplied by them, or heads, do.
 The same move at weights that fulfil the condition changes the function: that is each mutant.
 
+Proposition 7 (T) asks that the final gains of a tied model beside LayerNorm determine its stream up to orders, all
+signs at once, and turns inside of coordinates of one gain: where one gain alone differs from equal ones it is free, as
+the embedding along the ones takes it up. Proposition 11 tests (P1) to (P5) of Theorem 3, norms in front of and behind
+halves, at given weights. Where (P2) fails, gains behind may change: at a coordinate that is not written, or at two that
+are written alike, by numbers whose squares have one sum. Where (P4) fails the stream turns in two coordinates.
+
 With no more token ids than coordinates of the stream the first layer sees its inputs on a basis only: on token ids
 alone there is a symmetry more, which is checked by its linear equations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,9 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from proofs_check.blackboard.step import Step, must, number, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect
 from proofs_check.claims.models.decoders import Decoder, DecoderWeights
-from proofs_check.claims.models.moves import Move, components, key_biases_moved
+from proofs_check.claims.models.moves import Move, components, key_biases_moved, turned
 from proofs_check.claims.models.whole_models import expect_same
 from proofs_check.series_ranks import P, Residues, inverse_matrix
 
@@ -63,12 +69,14 @@ def scores_turned(one: Decoder, weights: DecoderWeights, random: np.random.Gener
     return put(weights, **{name: [(..., -weights[f"0.{name}"])] for name in ("query", "output")})
 
 
-def no_factor(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, up=[(0, 0)])
+def first_zero(name: str) -> Move:
+    return lambda one, weights, random: put(weights, **{name: [(0, 0)]})
 
 
-def another_gate(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, gate=[(0, random.integers(0, P, one.d))])
+def first_drawn(name: str) -> Move:
+    return lambda one, weights, random: put(
+        weights, **{name: [(0, random.integers(0, P, weights[f"0.{name}"][0].shape))]}
+    )
 
 
 def equal_gates(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
@@ -105,34 +113,79 @@ def heads_mixed(one: Decoder, weights: DecoderWeights, random: np.random.Generat
     return put(weights, value=[(..., value.reshape(2, one.a, one.d))], output=enumerate(np.hsplit(output, 2)))
 
 
-def no_output(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, output=[(0, 0)])
+def one_gain_differs(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
+    """Make all final gains equal but the first one."""
+    first, second = weights["gain"][:2, 0]
+    return weights | {"gain": np.array([[first], *[[second]] * (one.d - 1)])}
 
 
-def another_query(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, query=[(0, random.integers(0, P, weights["0.query"][0].shape))])
+def that_gain_moved(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
+    """Add a number to the first final gain; the embedding along the ones takes it up."""
+    gain, more = weights["gain"].copy(), int(random.integers(1, P))
+    share = more * pow(int(gain[0, 0] - gain[1, 0]) + more, -1, P) % P
+    gain[0] = (gain[0] + more) % P
+    return weights | {"gain": gain, "E": (weights["E"] - share * weights["E"][0]) % P}
 
 
-TWO_HEADS = Decoder(heads=2, groups=2)
+def equal_rows(name: str) -> Move:
+    """Return what makes the first two rows equal, of all heads."""
+    second = (..., 1, slice(None))
+    return lambda one, weights, random: put(weights, **{name: [(second, weights[f"0.{name}"][..., 0, :])]})
+
+
+def rows_parted(name: str, gain: str) -> Move:
+    """Return what multiplies two rows by 7/5 and 1/5, whose squares add up to 2, and gains behind by the inverses."""
+    fifth, inverses = pow(5, -1, P), np.array([[5 * pow(7, -1, P)], [5]])
+
+    def move(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
+        rows, gains = weights[f"0.{name}"][..., :2, :], weights[f"0.{gain}"][:2]
+        scaled = rows * (np.array([[7], [1]]) * fifth % P)
+        parted = put(weights, **{name: [((..., slice(2), slice(None)), scaled)]})
+        return put(parted, **{gain: [(slice(2), gains * inverses)]})
+
+    return move
+
+
+def equal_gains_behind(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
+    return put(weights, **{name: [(1, weights[f"0.{name}"][0])] for name in ("behind1", "behind2")})
+
+
+def two_coordinates_turned(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
+    turn = np.eye(one.d, dtype=np.int64)
+    turn[:2, :2] = np.array([[3, -4], [4, 3]]) * pow(5, -1, P) % P
+    return turned(weights, turn)
+
+
+TWO_HEADS, BEHIND = Decoder(heads=2, groups=2), Decoder(heads=2, groups=2, m=5, behind=True)
 BREAKING: dict[str, Breaking] = {
     "T >= 3": Breaking(replace(TWO_HEADS, tokens=2), opposite_heads, scores_turned),
-    "(C2), not 0": Breaking(Decoder(), no_factor, another_gate),
+    "(C2), not 0": Breaking(Decoder(), first_zero("up"), first_drawn("gate")),
     "(C2), gates": Breaking(Decoder(m=3), equal_gates, neurons_mixed),
     "(C3)": Breaking(Decoder(m=3), crossed_neurons, gates_turned(2, "gate")),
     "(C3) without gates": Breaking(Decoder(m=4, gated=False), gates_of_sum_zero, gates_turned(3, "up")),
     "(C4)": Breaking(TWO_HEADS, equal_scores, heads_mixed),
-    "(C5), ranks": Breaking(TWO_HEADS, no_output, another_query),
+    "(C5), ranks": Breaking(TWO_HEADS, first_zero("output"), first_drawn("query")),
+    "(T)": Breaking(Decoder(d=5, n=5, layer_norm=True, rotary=False, tied=True), one_gain_differs, that_gain_moved),
+    "(P2), a row of zeros": Breaking(BEHIND, first_zero("down"), first_drawn("behind2")),
+    "(P2), rows of the MLP": Breaking(BEHIND, equal_rows("down"), rows_parted("down", "behind2")),
+    "(P2), rows of attention": Breaking(BEHIND, equal_rows("output"), rows_parted("output", "behind1")),
+    "(P4), gains": Breaking(BEHIND, equal_gains_behind, two_coordinates_turned),
 }
+FIRST = tuple(name for name in BREAKING if not name.startswith(("(T)", "(P")))
 
 
-def cases(quick: bool) -> Iterator[Broken]:
-    for seed in range(2 if quick else 6):
-        for name in BREAKING:
-            yield Broken(name, seed)
+def cases(names: Sequence[str], *, quick: bool) -> Iterator[Broken]:
+    return (Broken(name, seed) for seed in range(2 if quick else 6) for name in names)
 
 
 def differing(one: Decoder, weights: DecoderWeights) -> list[frozenset[bytes]]:
-    """Return what tells weights apart; without gates the rows of `up` stand in their place."""
+    """Return what tells weights apart; without gates the rows of `up` stand in their place.
+
+    Where the stream has nothing but orders and signs, these are squares of gains, and of what coordinates are written.
+    """
+    if one.behind or one.tied:
+        own = [weights[name] for name in (("gain",) if one.tied else ("E", "0.behind1", "0.behind2"))]
+        return [frozenset((row**2 % P).tobytes() for row in np.hstack(own))]
     if one.gated:
         return components(one, weights)
     pairs = zip(weights["0.up"], weights["0.down"].T, strict=True)
@@ -148,8 +201,10 @@ def check(case: Broken, *, broken: bool = True, tokens: int | None = None) -> No
     second = move(one, first, random)
     within = one if tokens is None else replace(one, tokens=tokens)
     expect_same(within, first, second, random, at=f"{case.condition}, {within}")
-    if differing(one, first) == differing(one, second):
-        raise Refutation(f"{case.condition}, {within}: both have the same neurons and heads")
+    expect(
+        differing(one, first) != differing(one, second),
+        f"{case.condition}, {within}: both have the same neurons and heads",
+    )
 
 
 def check_keys(one: Decoder) -> None:
@@ -193,10 +248,11 @@ def check_few_tokens(one: Decoder) -> None:
     for matrix, more in ((readers, free), (weights["0.query"][0], 0 * free), (weights["0.key"][0], 0 * free)):
         wanted = (matrix @ before + more[:, None]) % P
         solved = wanted[:, : one.d] @ inverse_matrix(after[:, : one.d]) % P
-        if (solved @ after % P != wanted).any():
-            raise Refutation(f"{one}: {one.n} vectors that tokens show are dependent, and no map fits them")
-        if (solved == matrix).all():
-            raise Refutation(f"{one}: a map is as it was")
+        expect(
+            not (solved @ after % P != wanted).any(),
+            f"{one}: {one.n} vectors that tokens show are dependent, and no map fits them",
+        )
+        expect(not (solved == matrix).all(), f"{one}: a map is as it was")
 
 
 def walk() -> Iterator[Step]:
@@ -229,16 +285,18 @@ def walk() -> Iterator[Step]:
 
 CLAIM = Claim(
     id="whole-models-conditions",
-    source="beyond the paper: docs/whole-models.md, Theorem 1",
+    source="beyond the paper: docs/whole-models.md, Theorems 1 and 3, Propositions 7 and 11",
     title="decoders: where a condition of the theorem fails, others may have the same function",
     statement=(
-        r"\text{not (C2), (C3), (C4), (C5), or } t = 2 \;\Rightarrow\; "
+        r"\text{not (C2), (C3), (C4), (C5), (T), (P2), (P4), or } t = 2 \;\Rightarrow\; "
         r"\exists\, W, W' :\ f_{W'} = f_W,\ W' \not\sim W"
     ),
     hypotheses=(
         r"One layer, width four; for each condition weights that break it alone, by their smallest example "
         "(docs/whole-models.md, Theorem 1). Whether three dependent gates, or equal heads in different layers, do harm "
-        r"is open. $N \le d$ is about token ids alone."
+        "is open. (T) is about tied ends beside LayerNorm (Proposition 7), (P2) and (P4) about norms in front of and "
+        "behind halves (Theorem 3; how they are tested at given weights is Proposition 11). Whether (P1) and (P3) are "
+        r"needed is open. $N \le d$ is about token ids alone."
     ),
     place=540,
     rests_on=("whole-models",),
@@ -247,12 +305,28 @@ CLAIM = Claim(
         Part(
             "one function, not equivalent",
             Scope.INSTANCES,
-            cases,
+            partial(cases, FIRST),
             check,
             {
                 "at weights that fulfil the condition": partial(check, broken=False),
                 "the two heads with three tokens": partial(check, tokens=3),
             },
+        ),
+        *(
+            Part(
+                f"one function, not equivalent: {words}",
+                Scope.INSTANCES,
+                partial(cases, [name]),
+                check,
+                {"at weights that fulfil the condition": partial(check, broken=False)},
+            )
+            for name, words in (
+                ("(T)", "tied embeddings beside LayerNorm, where one final gain alone differs"),
+                ("(P2), a row of zeros", "a gain behind a coordinate that is not written"),
+                ("(P2), rows of the MLP", "gains behind equal rows of the MLP"),
+                ("(P2), rows of attention", "gains behind equal rows of attention"),
+                ("(P4), gains", "two coordinates with equal gains behind all halves"),
+            )
         ),
         Part(
             "keys with biases, without rotary positions",

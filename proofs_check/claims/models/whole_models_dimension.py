@@ -6,7 +6,8 @@ $$\dim \mathcal M = \text{parameters} - \dim O(V) - \sum_{\text{layers}} [g (a^2
 
 for weights whose gains are folded, $g$ groups and $m$ gated neurons; without rotary positions $2 g a^2$ stands in place
 of $g (a^2 + a)$. Norms that are not folded, biases, and tied ends change it by Corollary 2 and Proposition 6, gains on
-queries and keys by Theorem 2, norms behind the halves by Theorem 3. Not larger: these moves are symmetries. Not
+queries and keys by Theorem 2, norms behind the halves by Theorem 3, at given weights if the tests of Proposition 11
+find its conditions, and tied ends beside LayerNorm by Proposition 7. Not larger: these moves are symmetries. Not
 smaller: the rank of a Jacobian modulo a prime, computed from another forward pass, with frequencies of which the
 residues are specializations. Both meet at every shape; the count passes through neither.
 """
@@ -14,13 +15,22 @@ residues are specializations. Both meet at every shape; the count passes through
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
+from fractions import Fraction
 from functools import partial
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from lightning_sym import symmetries_of
+from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.model import Block, Ends, MadeCheckpoint
 from proofs_check.blackboard.step import Step, must, number, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
-from proofs_check.claims.models.decoders import Decoder, jacobian_rank
-from proofs_check.samples import Dice, distinct
+from proofs_check.claim import Claim, Part, Scope, Undecided, WalkThrough, expect
+from proofs_check.claims.models.decoders import Decoder, DecoderWeights, jacobian_rank
+from proofs_check.samples import Dice, distinct, listed
+from proofs_check.series_ranks import P
 
 GPT_2 = frozenset({"norm", "query", "key", "value", "output", "up", "down", "positions"})
 Count = Callable[[Decoder], int]
@@ -44,7 +54,7 @@ def of_norms(one: Decoder) -> int:
         found += one.gains * both * one.d + one.layer_norm * one.n * ("norm" not in one.biases)
     if one.layer_norm:
         writes = one.heads * one.a + one.m + ("output" in one.biases) + ("down" in one.biases)
-        found += one.layers * writes + one.n + one.tokens * ("positions" in one.biases)
+        found += one.layers * writes + one.n * (not one.tied) + one.tokens * ("positions" in one.biases)
     return found
 
 
@@ -59,15 +69,16 @@ def stated(one: Decoder) -> int:
     return one.parameters - group(one)
 
 
-def check(one: Decoder, count: Count = stated) -> None:
-    rank = jacobian_rank(one)
-    if rank > count(one):
-        raise Refutation(f"{one}: stated {count(one)}, and the Jacobian has rank {rank} at least")
-    if rank < count(one):
-        raise Undecided(f"{one}: stated {count(one)}, and the Jacobian has rank {rank} modulo a prime")
+def check(one: Decoder, count: Count = stated, weights: DecoderWeights | None = None) -> None:
+    """Check the rank of a Jacobian, at random weights or at these; it is a lower bound."""
+    rank = jacobian_rank(one, weights=weights)
+    expect(rank <= count(one), f"{one}: stated {count(one)}, and the Jacobian has rank {rank} at least")
+    expect(
+        rank == count(one), f"{one}: stated {count(one)}, and the Jacobian has rank {rank} modulo a prime", Undecided
+    )
 
 
-def drawn(quick: bool, family: Callable[[Dice], Decoder], seed: int, most: int = 110) -> Iterator[Decoder]:
+def drawn(*, quick: bool, family: Callable[[Dice], Decoder], seed: int, most: int = 110) -> Iterator[Decoder]:
     """Return random shapes of a family, small ones."""
 
     def draw(dice: Dice) -> Decoder | None:
@@ -105,6 +116,11 @@ def layer_norms(dice: Dice) -> Decoder:
     return replace(made, gains=all_biases or dice.chance(0.5), biases=biases, gated=gated)
 
 
+def tied_layer_norms(dice: Dice) -> Decoder:
+    """Return sizes where final gains, at random, leave nothing but orders and signs of the stream (Proposition 7)."""
+    return replace(layer_norms(dice), tied=True, gains=True)
+
+
 def head_norms(dice: Dice) -> Decoder:
     tied = dice.chance(0.4)
     return replace(sizes(dice, (5, 6)), head_norms=True, tied=tied, gains=tied)
@@ -119,6 +135,46 @@ def norms_behind(dice: Dice) -> Decoder:
 def more(count: Callable[[Decoder], int]) -> partial[None]:
     """Return the check of a group that is larger by so much."""
     return partial(check, count=lambda one: stated(one) - count(one))
+
+
+class AtGiven(NamedTuple):
+    """Small integers as weights of a family with norms behind halves: the number of neurons, and the seed."""
+
+    family: str
+    inner: int
+    seed: int
+
+
+def as_checkpoint(one: Decoder, family: str, weights: DecoderWeights) -> MadeCheckpoint:
+    """Return one layer of a decoder with norms behind halves as a checkpoint."""
+    config = {
+        "hidden_size": one.d, "num_attention_heads": one.heads, "num_key_value_heads": one.groups, "head_dim": one.a,
+        "num_hidden_layers": 1, "intermediate_size": one.m, "vocab_size": one.n, "max_position_embeddings": 8,
+        "rms_norm_eps": Fraction(1), "rope_theta": Fraction(10000), "tie_word_embeddings": False,
+    }  # fmt: skip
+    named = {name.replace(" ", "_"): array.astype(float) for name, array in weights.items()}
+    named |= {f"0.behind{k}_gain": named[f"0.behind{k}"] for k in (1, 2)}
+    named |= {f"0.{name}_norm_gain": named[f"0.{name}_gain"] for name in ("query", "key") if one.head_norms}
+    named |= {name: array.ravel() for name, array in named.items() if name.endswith("gain")}
+    pieces: dict[str, Any] = {piece.name: named.get(f"0.{piece.name}") for piece in fields(Block)}
+    form, _ = FAMILIES[family].read(Config(config))
+    return MadeCheckpoint(form, Ends(named["E"].T, None, named["gain"], None, named["U"]), (Block(**pieces),))
+
+
+def at_given_weights(given: AtGiven, less: Count = lambda one: 0) -> None:
+    """Check that the fiber near weights at which Proposition 11 finds (P1), (P2), (P4), (P5) is an orbit."""
+    caps = given.family == "gemma2"
+    one = Decoder(
+        heads=2, groups=2, m=given.inner, gains=True, behind=True, activation="gelu_new", head_norms=not caps,
+        cap=50 if caps else None,
+    )  # fmt: skip
+    random = np.random.default_rng(given.seed)
+    weights = {
+        name: random.integers(1, 98, shape) * random.choice([-1, 1], shape) for name, shape in one.shapes().items()
+    }
+    found = symmetries_of(as_checkpoint(one, given.family, weights))
+    expect(found.complete, f"{given}: {', '.join(c.name for c in found.conditions if not c.holds)}", Undecided)
+    check(one, lambda one: stated(one) - less(one), {name: array % P for name, array in weights.items()})
 
 
 def walk() -> Iterator[Step]:
@@ -164,7 +220,8 @@ CLAIM = Claim(
         r"different frequencies, $g$ groups; on prompts of real combinations of token embeddings. Proved at every size "
         "(docs/whole-models.md, Corollary 1 and Corollary 5). Tied ends are Corollary 2 there, norms that are not "
         r"folded and biases Proposition 6, gains on queries and keys ($a < D$) Theorem 2. Norms behind halves are "
-        "Theorem 3, where writers fill the stream."
+        "Theorem 3, where writers fill the stream, and Proposition 11 at given weights. Tied ends beside LayerNorm are "
+        "Proposition 7, where sums of powers of final gains fulfil (T): so at almost all gains."
     ),
     place=530,
     rests_on=("whole-models",),
@@ -211,6 +268,29 @@ CLAIM = Claim(
             partial(drawn, family=norms_behind, seed=20261128, most=180),
             check,
             {"the stream turns": more(lambda one: one.d * (one.d - 1) // 2)},
+        ),
+        Part(
+            "tied embeddings beside LayerNorm",
+            Scope.GENERIC,
+            partial(drawn, family=tied_layer_norms, seed=20261201, most=150),
+            check,
+            {
+                "the stream turns": more(lambda one: (one.d - 1) * (one.d - 2) // 2),
+                "embeddings along the ones are not seen": more(lambda one: one.n),
+            },
+        ),
+        Part(
+            "norms in front of and behind halves, at given weights",
+            Scope.INSTANCES,
+            listed(
+                [AtGiven("gemma2", 5, 1), AtGiven("gemma3_text", 5, 1)],
+                [AtGiven(family, inner, 3) for family in ("gemma2", "gemma3_text") for inner in (5, 6, 9)],
+            ),
+            at_given_weights,
+            {
+                "the stream turns": partial(at_given_weights, less=lambda one: one.d * (one.d - 1) // 2),
+                "gains behind are not seen": partial(at_given_weights, less=lambda one: 2 * one.d),
+            },
         ),
     ),
 )

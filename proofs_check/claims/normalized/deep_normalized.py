@@ -67,7 +67,7 @@ def determined(box: VirtualBox, keys: Keys = up_to_signs, other: Normalization |
     return compared(box, keys, in_hypotheses(virtual) & ~is_skew(virtual[-2]))
 
 
-def collapse(box: VirtualBox, skew_hides: bool = False, behind: bool = True) -> str:
+def collapse(box: VirtualBox, *, skew_hides: bool = False, behind: bool = True) -> str:
     """Check Theorem 2 and Corollary 4.1."""
     tokens = 2 if skew_hides or (box.tokens == 2 and odd_exponent(box.normalization)) else 3
 

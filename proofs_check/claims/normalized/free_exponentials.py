@@ -26,7 +26,7 @@ from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Formula, Part, Refutation, Scope, WalkThrough, meeting_bounds
+from proofs_check.claim import Claim, Formula, Part, Scope, WalkThrough, expect, meeting_bounds
 
 PRIME = PRIMES[0]
 
@@ -101,10 +101,11 @@ def independent(network: Architecture, count: Formula = different_scores) -> str
     """
     stated, different = count(network), different_scores(network)
     found = rank_mod_p(scores_at(network, different + 16), PRIME)
-    if found > stated:
-        raise Refutation(f"{network}: {found} scores are linearly independent, stated {stated}")
-    if stated > different:
-        raise Refutation(f"{network}: no more than {different} scores are different, stated {stated} independent ones")
+    expect(found <= stated, f"{network}: {found} scores are linearly independent, stated {stated}")
+    expect(
+        stated <= different,
+        f"{network}: no more than {different} scores are different, stated {stated} independent ones",
+    )
     meeting_bounds(found, different, network)
     if different < different_scores(network, equal=False):
         return "equal scores s_jk = s_kj have equal exponentials: they occur where a stream has rank one, unmasked"
@@ -129,8 +130,7 @@ def two_roads(network: Architecture, lost: int = 0) -> None:
     certified = certified_dimension(network)
     found = meeting_bounds(certified.lower, certified.upper, network)
     by_series = rank_by_series(network, found)
-    if by_series > found - lost:
-        raise Refutation(f"{network}: rank {by_series} by Taylor series, stated {found - lost}")
+    expect(by_series <= found - lost, f"{network}: rank {by_series} by Taylor series, stated {found - lost}")
     meeting_bounds(by_series, found, network)
 
 

@@ -76,7 +76,7 @@ def jacobian(net: NearZero) -> Residues:
     return np.concatenate(columns, axis=1)
 
 
-def divisors(net: NearZero, step: int = 3, free: bool = True) -> str | None:
+def divisors(net: NearZero, step: int = 3, *, free: bool = True) -> str | None:
     """Check that the elementary divisors are those of the theorem."""
     k, d = order(net.normalization), net.width
     stated = Counter({0: d * d})

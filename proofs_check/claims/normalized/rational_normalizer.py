@@ -28,7 +28,6 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, network_output
 from lightning_sym.network.jacobian import Sample, random_weights
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
 from lightning_sym.symmetries.group import verify_identity
@@ -40,16 +39,17 @@ from proofs_check.claim import (
     Formula,
     Part,
     ProvedBounds,
-    Refutation,
     Scope,
     WalkThrough,
     dimension_by_orbit,
+    expect,
     expect_formula_by_orbit,
     expect_value,
     meeting_bounds,
 )
 from proofs_check.claims.normalized.conjecture_3_10 import equation_16, hypotheses_hold, sized
 from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
+from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import random_bottlenecks
 
 PRIME = PRIMES[0]
@@ -83,7 +83,7 @@ def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
 
 
 def values(
-    network: Architecture, shift: int, inputs: int, all_outputs: bool = False
+    network: Architecture, shift: int, inputs: int, *, all_outputs: bool = False
 ) -> tuple[list[PrimeFieldMatrix], Sample]:
     """Return a point, and gradients there of a random functional of the output at random inputs, or of all outputs."""
     generator = np.random.default_rng([0, inputs])
@@ -109,7 +109,7 @@ def jacobian_of_values(
     network: Architecture, shift: int, inputs: int, *, all_outputs: bool = False
 ) -> npt.NDArray[np.int64]:
     """Return the gradients alone."""
-    return values(network, shift, inputs, all_outputs)[1].rows
+    return values(network, shift, inputs, all_outputs=all_outputs)[1].rows
 
 
 def most_at_values(network: Architecture, shift: int) -> int:
@@ -151,12 +151,14 @@ def dimension_at_values(network: Architecture, shift: int, upper: int | None = N
     return ProvedBounds(rank_mod_p(jacobian_of_values(network, shift, upper + 16), PRIME), upper)
 
 
-def of_values(network: Architecture, shift: int, inputs: int | None = None, all_outputs: bool = False) -> Certifiable:
+def of_values(
+    network: Architecture, shift: int, inputs: int | None = None, *, all_outputs: bool = False
+) -> Certifiable:
     """Return the certificate of the dimension for S(y) = shift + y: values from below, an orbit from above."""
 
-    def make() -> dict[str, Any]:
+    def make() -> dict[str, object]:
         upper = most_at_values(network, shift)
-        point, sample = values(network, shift, upper + 16 if inputs is None else inputs, all_outputs)
+        point, sample = values(network, shift, upper + 16 if inputs is None else inputs, all_outputs=all_outputs)
         lower = rank_mod_p(sample.rows, PRIME)
         if (minor := minor_document(point, sample, lower, PRIME, terms=None)) is None:
             raise ProgramError(f"{network}, S(y) = {shift} + y: no minor of {lower} rows is found")
@@ -175,7 +177,7 @@ def of_values(network: Architecture, shift: int, inputs: int | None = None, all_
 
 def bottlenecks(*, quick: bool) -> Iterator[Architecture]:
     """Yield bottlenecks; at the full size also random shapes with inner widths from three to five."""
-    yield from (n for n in sized(quick, ONE_PLUS_Y) if hypotheses_hold(n))
+    yield from (n for n in sized(ONE_PLUS_Y, quick=quick) if hypotheses_hold(n))
     if not quick:
         yield from random_bottlenecks(
             10, 20261121, depth=(1, 2), inner=(3, 5), rank=(1, 5), parameters=(1, 120), fits=hypotheses_hold,
@@ -196,12 +198,13 @@ def factors_on_columns(shift: int, tokens: int = 2) -> None:
 
     Both patterns are compared as polynomials multiplied crosswise.
     """
-    ring = PolynomialRing(entry_names("s", tokens, tokens) + entry_names("c", tokens, 1))
-    scores, factor = ring.matrix("s", tokens, tokens), ring.matrix("c", tokens, 1)
+    _, (scores, factor) = letters_of({"s": (tokens, tokens), "c": (tokens, 1)})
     old, new = scores + shift, scores * factor.T + shift
     for j, i in product(range(tokens), repeat=2):
-        if new[j, i] * sum(old[:, i]) != old[j, i] * sum(new[:, i]):
-            raise Refutation(f"S(y) = {shift} + y: a factor on column {i + 1} of the scores changes entry {j + 1}")
+        expect(
+            new[j, i] * sum(old[:, i]) == old[j, i] * sum(new[:, i]),
+            f"S(y) = {shift} + y: a factor on column {i + 1} of the scores changes entry {j + 1}",
+        )
 
 
 def without_constant(network: Architecture, formula: Formula | None = None, shift: int = 0) -> str:
@@ -311,7 +314,9 @@ CLAIM = Claim(
             "S(y) = y: one less for every layer",
             Scope.GENERIC,
             lambda quick: (
-                n for n in sized(quick, SOFTMAX) if hypotheses_hold(n) and min(n.attention_ranks + n.widths[:-1]) >= 2
+                n
+                for n in sized(SOFTMAX, quick=quick)
+                if hypotheses_hold(n) and min(n.attention_ranks + n.widths[:-1]) >= 2
             ),
             without_constant,
             {

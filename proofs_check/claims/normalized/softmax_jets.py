@@ -118,7 +118,7 @@ def mean_residue(instance: DrawnTokens, attention: Sequence[Integers], point: Je
     return int(output.coefficient(last).residues().sum()) * pow(instance.tokens, -1, PRIME)
 
 
-def leading(instance: DrawnTokens, share: bool = True, power: int = 3) -> None:
+def leading(instance: DrawnTokens, *, share: bool = True, power: int = 3) -> None:
     """Check what layer `i` adds in degree `2 k 3^(i-1) + 1`."""
     point, k, c = _point(instance), order(instance.normalization), slope(instance.normalization)
     omega = point.weights[0] * point.weights[1] if share else Fraction(1)

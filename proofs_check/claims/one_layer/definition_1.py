@@ -21,7 +21,7 @@ from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.samples import every_network
 
 
@@ -77,12 +77,15 @@ def shapes(*, quick: bool) -> Iterator[Architecture]:
 def three_roads(shape: Architecture, attend: tuple[int, int] = (0, 1)) -> None:
     phi = polynomial_map(shape)
     (layer,), x = layers_in(phi.ring, shape)
-    if not np.array_equal(sum_form(x, layer, phi.ring.constant(0), attend), phi.entries):
-        raise Refutation(f"{shape}: Eq. 1 and Eq. 2 differ")
-    if not np.array_equal(closed_form(x, virtual_weights([layer])), phi.entries):
-        raise Refutation(f"{shape}: Eq. 2 and the closed form differ")
-    if not phi.is_homogeneous(3):
-        raise Refutation(f"{shape}: not homogeneous of degree 3")
+    expect(
+        np.array_equal(sum_form(x, layer, phi.ring.constant(0), attend), phi.entries),
+        f"{shape}: Eq. 1 and Eq. 2 differ",
+    )
+    expect(
+        np.array_equal(closed_form(x, virtual_weights([layer])), phi.entries),
+        f"{shape}: Eq. 2 and the closed form differ",
+    )
+    expect(phi.is_homogeneous(3), f"{shape}: not homogeneous of degree 3")
 
 
 def word_layers(depth: int) -> list[Layer]:
@@ -97,7 +100,7 @@ def homogeneous(depth: int, degree: int = 3) -> None:
     expect_equal(str(scaled), str(expected), at=f"{depth} layers, input c X")
 
 
-def linear_in(slot: str, also_in_input: bool = False) -> None:
+def linear_in(slot: str, *, also_in_input: bool = False) -> None:
     """Check phi(s M + M') = s phi(M) + phi(M') for the matrix M in the slot, the others fixed."""
     (layer,), x = word_layers(1), Words.letter("X")
     s, other = Words.scalar("s"), Words.letter("M")

@@ -29,6 +29,7 @@ from proofs_check.claim import (
     Refutation,
     Scope,
     WalkThrough,
+    expect,
     expect_equal,
     meeting_bounds,
     spell,
@@ -71,15 +72,15 @@ def fibers(*, quick: bool) -> Iterator[ProductFiber]:
         yield from (ProductFiber(p, d, a, key[which == n], query[which == n]) for n in full)
 
 
-def one_matrix_connects(fiber: ProductFiber, only_diagonal: bool = False) -> None:
+def one_matrix_connects(fiber: ProductFiber, *, only_diagonal: bool = False) -> None:
     p, group = fiber.p, general_linear(fiber.a, fiber.p, diagonal=only_diagonal)
     k, q = fiber.key[0], fiber.query[0]
     reached = numbers([np.array([c @ k % p for c, _ in group]), np.array([e.T @ q % p for _, e in group])], p)
-    if sorted(reached) != sorted(numbers([fiber.key, fiber.query], p)):  # every pair is reached, and by one C only
-        raise Refutation(
-            f"GF({p}), d = {fiber.d}, a = {fiber.a}, K = {k.tolist()}, Q = {q.tolist()}: "
-            f"{len(fiber.key)} pairs in the fiber, {len(set(reached))} reached by {len(group)} matrices C"
-        )
+    expect(
+        sorted(reached) == sorted(numbers([fiber.key, fiber.query], p)),  # every pair is reached, and by one C only
+        f"GF({p}), d = {fiber.d}, a = {fiber.a}, K = {k.tolist()}, Q = {q.tolist()}: "
+        f"{len(fiber.key)} pairs in the fiber, {len(set(reached))} reached by {len(group)} matrices C",
+    )
 
 
 def rational_pairs(*, quick: bool) -> Iterator[tuple[int, int, int]]:
@@ -104,7 +105,7 @@ def rank_factorization(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
     return matrix[:, pivots], right
 
 
-def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, inverse: bool = True) -> None:
+def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, *, inverse: bool = True) -> None:
     """Check another pair with the same product, made from it alone: one `C` leads to it.
 
     `C` is found by elimination.
@@ -125,8 +126,10 @@ def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, inve
     if c_transposed is None or rank(c_transposed) < a:
         raise Refutation(f"{at}: C K = K' does not have exactly one solution, an invertible one")
     found = c_transposed @ new_query if inverse else unique_solution(c_transposed.T, new_query)
-    if found is None or (found != layer.query).any():
-        raise Refutation(f"{at}: Q' is not C{'^-T' * inverse} Q, C = {spell(c_transposed.T)}")
+    expect(
+        found is not None and (not (found != layer.query).any()),
+        f"{at}: Q' is not C{'^-T' * inverse} Q, C = {spell(c_transposed.T)}",
+    )
 
 
 def variety_shapes(*, quick: bool) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,6 @@ from lightning_sym.network.one_layer import (
     quadratic_monomials,
 )
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.blackboard.step import (
     BOARD,
     INPUT,
@@ -40,8 +39,9 @@ from proofs_check.blackboard.step import (
     rational,
     show,
 )
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
+from proofs_check.ring_matrices import letters_of
 
 Shape = tuple[int, int, int]
 Entry = tuple[int, int, int]
@@ -112,8 +112,10 @@ def function_to_array(shape: Shape, arrays: Arrays = products_of_linear_forms) -
     for key, entry in zip(keys, array_entries(d, d_out), strict=True):
         if known.get(key, 0) != array[entry]:
             raise Refutation(f"d, d', t = {shape}: R reads {known.get(key, 0)}, not {array[entry]}, at {entry}")
-    if (matrix_of([image[key] for key in keys], d, d_out) != np.eye(len(keys), dtype=np.int64)).any():
-        raise Refutation(f"d, d', t = {shape}: R L is not the identity")
+    expect(
+        not (matrix_of([image[key] for key in keys], d, d_out) != np.eye(len(keys), dtype=np.int64)).any(),
+        f"d, d', t = {shape}: R L is not the identity",
+    )
 
 
 def ranks(shape: Shape, stated: Callable[[int, int], int] = span_dimension) -> None:
@@ -122,9 +124,8 @@ def ranks(shape: Shape, stated: Callable[[int, int], int] = span_dimension) -> N
     Both ranks over Q count all coordinates.
     """
     d, d_out, _ = shape
-    ring = PolynomialRing(entry_names("p", d, 1) + entry_names("q", 1, d) + entry_names("V", d_out, d))
-    attention = ring.matrix("p", d, 1) @ ring.matrix("q", 1, d)
-    entries = products_of_linear_forms(attention, ring.matrix("V", d_out, d)).ravel()
+    _, (p, q, v) = letters_of({"p": (d, 1), "q": (1, d), "V": (d_out, d)})
+    entries = products_of_linear_forms(p @ q, v).ravel()
     linear_map = matrix_of(list(coefficients_from_products(*shape).values()), d, d_out)
     expect_equal(rank(coordinates(list(entries))), stated(d, d_out), at=f"d, d' = {d}, {d_out}, span of the arrays")
     expect_equal(rank(linear_map), stated(d, d_out), at=f"d, d', t = {shape}, rank of L")

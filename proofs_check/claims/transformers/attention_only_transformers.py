@@ -76,7 +76,7 @@ def is_transformer(network: Architecture, normalization: Normalization | None) -
     return network == alike and hypotheses_hold(network)
 
 
-def transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
+def transformers(normalization: Normalization | None, *, quick: bool) -> Iterator[Architecture]:
     """Yield all ranks; at the full size also widths up to four in one layer and three layers of small ones."""
     widths, more = (1, 2, 3), (0, 1)
     for causal, d, extra, l, h in product((False, True), widths, more, (1, 2), (1, 2)):  # noqa: E741
@@ -89,7 +89,7 @@ def transformers(quick: bool, normalization: Normalization | None) -> Iterator[A
             yield transformer((d + 1, d, 3, 2, a, 1), 3, causal, normalization=normalization)
 
 
-def random_transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
+def random_transformers(normalization: Normalization | None, *, quick: bool) -> Iterator[Architecture]:
     """Return random transformers of widths up to eight, up to three layers, four heads and four tokens.
 
     They are beyond the small ones, with ranks of all sizes.
@@ -106,7 +106,7 @@ def random_transformers(quick: bool, normalization: Normalization | None) -> Ite
     return distinct(draw, 10 if quick else 40, seed=20261121)
 
 
-def by_parameters(network: Architecture, embedding_bases: bool = True) -> None:
+def by_parameters(network: Architecture, *, embedding_bases: bool = True) -> None:
     """Check the formula again, and the dimension: `P` minus what basis changes take away.
 
     Here all other things are equal.
@@ -251,7 +251,7 @@ CLAIM = Claim(
         Part(
             "softmax, causal or not",
             Scope.GENERIC,
-            lambda quick: filter(hypotheses_hold, transformers(quick, SOFTMAX)),
+            lambda quick: filter(hypotheses_hold, transformers(SOFTMAX, quick=quick)),
             partial(expect_formula, stated=softmax_formula),
             {
                 "no basis change of the stream": partial(
@@ -267,7 +267,7 @@ CLAIM = Claim(
         Part(
             "lightning, causal or not",
             Scope.GENERIC,
-            lambda quick: filter(hypotheses_hold, transformers(quick, None)),
+            lambda quick: filter(hypotheses_hold, transformers(None, quick=quick)),
             partial(expect_formula, stated=lightning_formula),
             {"heads do not mix": partial(expect_formula, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
             certifies=itself,

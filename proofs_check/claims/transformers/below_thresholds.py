@@ -19,7 +19,7 @@ from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect_formula
-from proofs_check.claims.transformers.one_transformer_layer import A1, A2, V1, V2
+from proofs_check.claims.transformers.small_networks import A1, A2, V1, V2
 
 
 def network(d: int, layers: int, heads: int) -> Architecture:
@@ -33,7 +33,7 @@ def thresholds(layers: int, heads: int) -> tuple[int, ...]:
     return (several, max(2, comb(layers, 2) + 2 * (layers - 1))) if heads == 1 else (several,)
 
 
-def left_out(quick: bool) -> Iterator[Architecture]:
+def left_out(*, quick: bool) -> Iterator[Architecture]:
     """Yield networks of sizes below every threshold."""
     for layers in (1, 2, 3) if quick else (1, 2, 3, 4):
         for heads in (1, 2) if quick else (1, 2, 3):

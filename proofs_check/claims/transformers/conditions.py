@@ -7,7 +7,6 @@ claim does not ask the program whether its hypotheses hold.
 from __future__ import annotations
 
 from itertools import chain, combinations, product
-from typing import Any
 
 import numpy as np
 
@@ -135,7 +134,7 @@ def no_flips(of: WordSpaces) -> bool:
         return all(_seen_flip(of, chosen) for chosen in product(*every) if any(chosen))
     for i, subsets in enumerate(every, start=1):
         for heads in subsets[1:]:
-            total: Any = sum((of.values[i - 1][h] for h in heads), zero)
+            total: object = sum((of.values[i - 1][h] for h in heads), zero)
             if of.network.causal:
                 seen = any(not is_zero(u @ total @ w) for u in of.above[i] for w in of.below[i - 1])
             else:

@@ -33,7 +33,7 @@ def transformer(network: SmallNetwork, *, ends: bool) -> tuple[Architecture, dic
     return shape, named, moving
 
 
-def orbit(network: SmallNetwork, ends: bool) -> tuple[int, list[list[Any]]]:
+def orbit(network: SmallNetwork, ends: bool) -> tuple[int, list[list[object]]]:
     """Return the number of directions in which bases of the stream change, and the tangent vectors.
 
     With skips there is one basis for all layers; `E` and `U`, where they do not move, fix the first and the last one.

@@ -131,7 +131,7 @@ class ExactLayer:
         """By output row and query."""
         return list(self._entries())
 
-    def _entries(self) -> Iterator[tuple[Any, Any]]:
+    def _entries(self) -> Iterator[tuple[object, object]]:
         for row, k in product(range(len(self.skip)), range(self.network.tokens)):
             top, below = self.token(self.skip[row], k), self.ring.constant(1)
             for form, value in self.heads:

@@ -54,7 +54,7 @@ class Maker:
         """Return any head."""
         return HeadAV(self.matrix(d, d), self.matrix(d, d))
 
-    def network(self, n: int, d: int, heads: tuple[int, ...], skip: bool = True) -> SmallNetwork:
+    def network(self, n: int, d: int, heads: tuple[int, ...], *, skip: bool = True) -> SmallNetwork:
         """Return any network with so many heads in each layer."""
         layers = tuple(tuple(self.head(d) for _ in range(h)) for h in heads)
         return SmallNetwork(self.matrix(d, n), layers, self.matrix(n, d), self.tokens, self.causal, skip)
@@ -62,7 +62,7 @@ class Maker:
     def other_bases(self) -> EqualPair:
         """Return the stream in other bases, one for all layers if there are skips, and heads in another order."""
         d, skip = 2, self.source.random() < 0.5
-        one = self.network(2, d, (2, 2), skip)
+        one = self.network(2, d, (2, 2), skip=skip)
         g = [as_array(self.matrix(d, d)) for _ in range(3)]
         g = [g[0]] * 3 if skip else g
         inverse = [np.array(unique_solution(m.tolist(), identity(d)), dtype=object) for m in g]
@@ -174,16 +174,8 @@ class Maker:
         """
         here, there = [self.head(2) for _ in range(3)], self.head(2)
 
-        def put(head: HeadAV, at: int) -> HeadAV:
-            matrices = []
-            for m in head:
-                full = np.zeros((4, 4), dtype=object)
-                full[at : at + 2, at : at + 2] = as_array(m)
-                matrices.append(as_rows(full))
-            return HeadAV(*matrices)
-
-        low, high = put(here[0], 0), put(here[1], 0)
-        other, seen = put(there, 2), put(here[2], 0)
+        low, high, seen = (head.padded(0, 2) for head in here)
+        other = there.padded(2, 0)
         ends = self.matrix(4, 2), self.matrix(2, 4)
 
         def of(*layers: tuple[HeadAV, ...]) -> SmallNetwork:

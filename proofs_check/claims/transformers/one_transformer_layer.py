@@ -18,9 +18,14 @@ from typing import NamedTuple
 
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard.step import Shown, Step, must, rational, show
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, ResiduePoint, seen_form, seen_value
 from proofs_check.claims.transformers.small_networks import (
+    A1,
+    A2,
+    ONE,
+    V1,
+    V2,
     HeadAV,
     Matrix,
     SmallNetwork,
@@ -139,8 +144,7 @@ def sorted_twice(box: OneLayerBox, table: Table = stated) -> Tally:
         output, exact = outputs[first], ExactLayer(first)
         if output in by_residues:
             other = by_residues[output]
-            if exact.same_as(ExactLayer(other)):
-                raise Refutation(f"{first} and {other} have different tables and one function")
+            expect(not exact.same_as(ExactLayer(other)), f"{first} and {other} have different tables and one function")
             raise Undecided(f"{first} and {other}: the same residues, and different rational functions")
         by_residues[output] = first
         shown = {presentation(first)}
@@ -201,16 +205,11 @@ def two_but_not_three(pair: TwoTokenPair, fewest: int = 3) -> str:
     for tokens in (2, 3):
         one, other = (n._replace(tokens=tokens) for n in pair[:2])
         equal = ExactLayer(one).same_as(ExactLayer(other))
-        if equal is not (tokens < fewest) or (stated(one) == stated(other)) is not equal:
-            raise Refutation(f"{one} and {other}: one function is {equal}")
+        expect(
+            equal is (tokens < fewest) and (stated(one) == stated(other)) is equal,
+            f"{one} and {other}: one function is {equal}",
+        )
     return pair.finding
-
-
-A1: Matrix = ((1, 0), (2, 1))
-A2: Matrix = ((0, 1), (1, 1))
-V1: Matrix = ((1, 1), (0, 1))
-V2: Matrix = ((1, 0), (1, -2))
-ONE: Matrix = ((1, 0), (0, 1))
 
 
 def shown(label: str, matrix: Matrix) -> Shown:

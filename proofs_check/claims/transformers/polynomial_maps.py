@@ -88,7 +88,7 @@ class PolynomialNetwork:
         parts = [head * self.random(1) for head in heads] if random else heads
         return sum_of([*([to] if self.network.skip else []), *parts])
 
-    def words(self, stream_seen: bool = False) -> Recorded:
+    def words(self, *, stream_seen: bool = False) -> Recorded:
         """Return random functionals of all words at once: coefficients of `U prod (1 + sum c_ih V_ih) E`.
 
         With `stream_seen` of all `W_w E` in the place of the words: a fault, for mutants.
@@ -139,7 +139,7 @@ def sum_of(parts: list[Recorded]) -> Recorded:
     return reduce(add, parts)
 
 
-def words_and_blocks(network: Architecture, stream_seen: bool = False) -> int:
+def words_and_blocks(network: Architecture, *, stream_seen: bool = False) -> int:
     """Return a lower bound of the generic rank of `W -> (words, blocks)`, and the rank but for bad luck.
 
     Example:
@@ -148,7 +148,7 @@ def words_and_blocks(network: Architecture, stream_seen: bool = False) -> int:
         7
     """
     at = PolynomialNetwork(network, seed=1)
-    return rank_mod_p(at.jacobian(at.words(stream_seen) + at.blocks()), P)
+    return rank_mod_p(at.jacobian(at.words(stream_seen=stream_seen) + at.blocks()), P)
 
 
 def words_and_two_token_scores(network: Architecture) -> int:

@@ -23,11 +23,11 @@ from proofs_check.claim import (
     Claim,
     Part,
     ProvedBounds,
-    Refutation,
     Scope,
     Undecided,
     Verdict,
     WalkThrough,
+    expect,
     expect_formula,
     expect_less,
     spell,
@@ -100,14 +100,17 @@ def is_the_product(network: Architecture) -> None:
     d = network.widths[0]
     turn = [[int(i == j) + int(j == i + 1) + int(d == 1) for j in range(d)] for i in range(d)]
     moved = transform(weights, between={0: turn})
-    if same_function(weights, moved, network.tokens).answer is not Answer.SAME:
-        raise Undecided(f"{network}: the turn {turn} was not shown to keep the function")
+    expect(
+        same_function(weights, moved, network.tokens).answer is Answer.SAME,
+        f"{network}: the turn {turn} was not shown to keep the function",
+        Undecided,
+    )
     embeddings = [spell(w["E"]) for w in (weights, moved)]
-    if embeddings[0] != embeddings[1]:
-        raise Refutation(
-            f"{network}: the stream turned by {turn}, E = {embeddings[0]} becomes {embeddings[1]}, the function stays; "
-            f"symmetries of layers keep E. Fibers have {by_layers(network) - found.upper} dimensions more at least"
-        )
+    expect(
+        embeddings[0] == embeddings[1],
+        f"{network}: the stream turned by {turn}, E = {embeddings[0]} becomes {embeddings[1]}, the function stays; "
+        f"symmetries of layers keep E. Fibers have {by_layers(network) - found.upper} dimensions more at least",
+    )
     raise Undecided(f"{network}: the turn {turn} keeps E")
 
 

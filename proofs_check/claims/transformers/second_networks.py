@@ -8,6 +8,12 @@ from itertools import product
 from typing import NamedTuple
 
 from proofs_check.claims.transformers.small_networks import (
+    A1,
+    A2,
+    SKEW,
+    V1,
+    V2,
+    ZERO,
     HeadAV,
     Matrix,
     SmallNetwork,
@@ -18,13 +24,7 @@ from proofs_check.claims.transformers.small_networks import (
     times,
 )
 
-A: Matrix = ((1, 0), (2, 1))
-B: Matrix = ((0, 1), (1, 1))
 C: Matrix = ((1, -1), (1, 0))
-V: Matrix = ((1, 1), (0, 1))
-W: Matrix = ((1, 0), (1, -2))
-SKEW: Matrix = ((0, 1), (-1, 0))
-ZERO: Matrix = ((0, 0), (0, 0))
 
 
 class Given(NamedTuple):
@@ -59,18 +59,26 @@ def second_networks(*, quick: bool) -> Iterator[Case]:
 
 
 def _of_two_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
-    bottom = (HeadAV(C, V),)
+    bottom = (HeadAV(C, V1),)
 
     def pair(tokens: int, ours: tuple[HeadAV, ...], theirs: tuple[HeadAV, ...]) -> tuple[SmallNetwork, SmallNetwork]:
         one, other = (network(bottom, top, tokens=tokens, causal=causal, skip=skip) for top in (ours, theirs))
         return one, other
 
     for condition, ours, theirs, finding in (
-        ("c", (HeadAV(A, V), HeadAV(B, times(-1, V))), (HeadAV(times(-1, A), times(-1, V)), HeadAV(times(-1, B), V)),
-         "(c) is needed: for t = 2 heads with V_1 + V_2 = 0 may both be turned around, for t = 3 not"),
-        ("a", (HeadAV(A, V), HeadAV(times(-1, A), W)), (HeadAV(A, plus(V, times(-1, W))), HeadAV(ZERO, times(2, W))),
-         "(a) is needed in the last layer: for t = 2 A_2 = -A_1 is a head without scores, for t = 3 not"),
-    ):  # fmt: skip
+        (
+            "c",
+            (HeadAV(A1, V1), HeadAV(A2, times(-1, V1))),
+            (HeadAV(times(-1, A1), times(-1, V1)), HeadAV(times(-1, A2), V1)),
+            "(c) is needed: for t = 2 heads with V_1 + V_2 = 0 may both be turned around, for t = 3 not",
+        ),
+        (
+            "a",
+            (HeadAV(A1, V1), HeadAV(times(-1, A1), V2)),
+            (HeadAV(A1, plus(V1, times(-1, V2))), HeadAV(ZERO, times(2, V2))),
+            "(a) is needed in the last layer: for t = 2 A_2 = -A_1 is a head without scores, for t = 3 not",
+        ),
+    ):
         yield Case(condition, pair(2, ours, theirs), pair(3, ours, theirs), finding)
 
 
@@ -81,14 +89,16 @@ def _of_any_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
             one, other = (network(*each, tokens=tokens, causal=causal, skip=skip) for each in layers)
             return one, other
 
-        merged = (HeadAV(A, plus(V, W)), HeadAV(B, ZERO))
+        merged = (HeadAV(A1, plus(V1, V2)), HeadAV(A2, ZERO))
         yield Case(
-            "a", pair(((HeadAV(A, V), HeadAV(A, W)),), (merged,)), pair(((HeadAV(A, V), HeadAV(C, W)),), (merged,)),
+            "a",
+            pair(((HeadAV(A1, V1), HeadAV(A1, V2)),), (merged,)),
+            pair(((HeadAV(A1, V1), HeadAV(C, V2)),), (merged,)),
             "(a) is needed: equal heads of one layer merge",
-        )  # fmt: skip
+        )
         yield Case(
-            "b", pair(((HeadAV(A, V), HeadAV(B, ZERO)),), ((HeadAV(A, V), HeadAV(C, ZERO)),)),
-            pair(((HeadAV(A, V), HeadAV(B, W)),), ((HeadAV(A, V), HeadAV(C, W)),)),
+            "b", pair(((HeadAV(A1, V1), HeadAV(A2, ZERO)),), ((HeadAV(A1, V1), HeadAV(C, ZERO)),)),
+            pair(((HeadAV(A1, V1), HeadAV(A2, V2)),), ((HeadAV(A1, V1), HeadAV(C, V2)),)),
             "(b) is needed: the scores of a head that writes nothing are not seen",
         )  # fmt: skip
         if skip:
@@ -99,16 +109,8 @@ def _of_any_tokens(*, causal: bool, skip: bool) -> Iterator[Case]:
 def _moved(tokens: int, causal: bool) -> Case:
     """Return two pairs of coordinates: `other` does not see what the two others do."""
 
-    def put(attention: Matrix, value: Matrix, at: int) -> HeadAV:
-        found = []
-        for matrix in (attention, value):
-            rows = [[0] * 4 for _ in range(4)]
-            for i, j in product(range(2), repeat=2):
-                rows[at + i][at + j] = int(matrix[i][j])
-            found.append(as_rows(rows))
-        return HeadAV(*found)
-
-    low, high, other, seen = put(A, V, 0), put(B, W, 0), put(C, V, 2), put(C, V, 0)
+    low, high, seen = (HeadAV(a, v).padded(0, 2) for a, v in ((A1, V1), (A2, V2), (C, V1)))
+    other = HeadAV(C, V1).padded(2, 0)
     of = partial(network, tokens=tokens, causal=causal, skip=True)
     pairs = [(of((low, head), (high,)), of((low,), (high, head))) for head in (other, seen)]
     return Case("", pairs[0], pairs[1], "at most as many heads in each layer: a head may move to another layer")
@@ -116,7 +118,7 @@ def _moved(tokens: int, causal: bool) -> Case:
 
 def _narrow(tokens: int, causal: bool, skip: bool) -> Case:
     """Return one word in width two: the second entry of the first scores is not seen."""
-    heads = (HeadAV(A, V),), (HeadAV(plus(A, ((0, 0), (0, 3))), V),)
+    heads = (HeadAV(A1, V1),), (HeadAV(plus(A1, ((0, 0), (0, 3))), V1),)
 
     def pair(embed: Matrix) -> tuple[SmallNetwork, SmallNetwork]:
         one, other = (SmallNetwork(embed, (each,), identity(2), tokens, causal, skip) for each in heads)
@@ -130,20 +132,20 @@ def _narrow(tokens: int, causal: bool, skip: bool) -> Case:
 def _without_skip() -> Iterator[Case]:
     def pair(tokens: int, causal: bool, *attention: tuple[Matrix, Matrix]) -> tuple[SmallNetwork, SmallNetwork]:
         one, other = (
-            network((HeadAV(a, V),), (HeadAV(b, W),), tokens=tokens, causal=causal, skip=False) for a, b in attention
+            network((HeadAV(a, V1),), (HeadAV(b, V2),), tokens=tokens, causal=causal, skip=False) for a, b in attention
         )
         return one, other
 
     yield Case(
-        "a'", pair(2, False, (SKEW, A), (SKEW, B)), pair(2, False, (C, A), (C, B)),
+        "a'", pair(2, False, (SKEW, A1), (SKEW, A2)), pair(2, False, (C, A1), (C, A2)),
         "(a') is needed without skip: for t = 2 a skew layer is blind",
     )  # fmt: skip
-    moved = as_array(V)  # the second layer reads V x: V^T B V stands for its scores
+    moved = as_array(V1)  # the second layer reads V x: V^T B V stands for its scores
     inverse: Matrix = ((1, -1), (0, 1))
     back = as_rows(2 * as_array(inverse).T @ as_array(SKEW) @ as_array(inverse))
     assert (as_array(inverse) @ moved == as_array(identity(2))).all()  # noqa: S101
     yield Case(
-        "a", pair(2, True, (SKEW, ZERO), (ZERO, back)), pair(2, True, (SKEW, A), (ZERO, back)),
+        "a", pair(2, True, (SKEW, ZERO), (ZERO, back)), pair(2, True, (SKEW, A1), (ZERO, back)),
         "(a) is needed: causal, t = 2, no skip: (B, 0) and (0, 2 B) with skew B in virtual weights",
     )  # fmt: skip
 
@@ -157,11 +159,11 @@ def still_the_orbit(*, quick: bool) -> Iterator[Given]:
         def of(*layers: tuple[HeadAV, ...], tokens: int = tokens, causal: bool = causal) -> SmallNetwork:
             return network(*layers, tokens=tokens, causal=causal, skip=True)
 
-        yield Given(of((HeadAV(A, V), HeadAV(times(2, A), W)), (HeadAV(B, V),)), False, "a")
+        yield Given(of((HeadAV(A1, V1), HeadAV(times(2, A1), V2)), (HeadAV(A2, V1),)), False, "a")
         if tokens == 3:
-            yield Given(of((HeadAV(A, V), HeadAV(B, times(-1, V)))), True, "")
+            yield Given(of((HeadAV(A1, V1), HeadAV(A2, times(-1, V1)))), True, "")
         if not causal:
-            yield Given(of((HeadAV(A, V),), (HeadAV(B, minus),)), False, "b")
-            yield Given(of((HeadAV(SKEW, V),), (HeadAV(B, V),)), False, "a'")
+            yield Given(of((HeadAV(A1, V1),), (HeadAV(A2, minus),)), False, "b")
+            yield Given(of((HeadAV(SKEW, V1),), (HeadAV(A2, V1),)), False, "a'")
             if tokens == 2:
-                yield Given(of((HeadAV(A, e),), (HeadAV(B, e),)), False, "c")
+                yield Given(of((HeadAV(A1, e),), (HeadAV(A2, e),)), False, "c")

@@ -19,7 +19,6 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.network.attention import Form, attention_layer, forward
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.blackboard.step import BOARD, INPUT, Step, layer_of, must, number, rational, show
 from proofs_check.certificates import itself, itself_if
 from proofs_check.claim import (
@@ -36,6 +35,7 @@ from proofs_check.claim import (
     expect_less,
     spell,
 )
+from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import random_networks as random_shapes
 
 
@@ -52,7 +52,7 @@ def hypotheses_hold(network: Architecture) -> bool:
     return network.skip and network.tokens >= 2
 
 
-def small_networks(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
+def small_networks(normalization: Normalization | None = None, *, quick: bool) -> Iterator[Architecture]:
     """Yield equal widths, any ranks, up to three layers."""
     for depth, d, t in product((1, 2, 3), (1, 2, 3) if quick else (1, 2, 3, 4), (1, 2, 3)):
         for ranks in product(range(1, d + 1), repeat=depth):
@@ -63,11 +63,11 @@ def small_networks(quick: bool, normalization: Normalization | None = None) -> I
             yield Architecture((d,) * (depth + 1), ranks, t, normalization=normalization, skip=True)
 
 
-def instances(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
-    return filter(hypotheses_hold, small_networks(quick, normalization))
+def instances(normalization: Normalization | None = None, *, quick: bool) -> Iterator[Architecture]:
+    return filter(hypotheses_hold, small_networks(normalization, quick=quick))
 
 
-def random_networks(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
+def random_networks(normalization: Normalization | None = None, *, quick: bool) -> Iterator[Architecture]:
     """Return random networks beyond the small ones: widths up to eight, all ranks, up to four layers and tokens."""
     return random_shapes(
         10 if quick else 40, 20261121, depth=(1, 4), width=(4, 8), rank=(1, 8), tokens=(2, 4), wider=(0, 0),
@@ -102,8 +102,7 @@ def one_to_one(network: Architecture) -> None:
     # of full ranks: the statement is about generic weights, and degenerate ones may have larger fibers
     weights = Weights.random(plain, seed=1, bound=3, attention_matrix_ranks=ranks, value_ranks=[d] * network.depth)
     moved = [layer._replace(query=2 * layer.query, value=layer.value / 2) for layer in weights.layers]
-    ring = PolynomialRing(entry_names("x", d, t))
-    x = ring.matrix("x", d, t)
+    ring, (x,) = letters_of({"x": (d, t)})
     ours, theirs = (
         forward(x, [Layer(*map(ring.constants, layer)) for layer in layers], Form(skip=True))
         for layers in (weights.layers, moved)
@@ -264,7 +263,7 @@ CLAIM = Claim(
             lambda quick: [
                 n
                 for normalization in (None, SOFTMAX)
-                for n in small_networks(True, normalization)
+                for n in small_networks(normalization, quick=True)
                 if n.tokens == 1 and n.widths[0] == 2 and set(n.attention_ranks) == {2}
             ],
             lambda n: one_token(n, pairs if n.normalization is not None else lightning_formula),

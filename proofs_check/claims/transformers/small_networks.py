@@ -28,7 +28,16 @@ Matrix = tuple[tuple[Number, ...], ...]
 """Rows."""
 
 
-def as_rows(matrix: Any) -> Matrix:
+A1: Matrix = ((1, 0), (2, 1))
+A2: Matrix = ((0, 1), (1, 1))
+V1: Matrix = ((1, 1), (0, 1))
+V2: Matrix = ((1, 0), (1, -2))
+ONE: Matrix = ((1, 0), (0, 1))
+SKEW: Matrix = ((0, 1), (-1, 0))
+ZERO: Matrix = ((0, 0), (0, 0))
+
+
+def as_rows(matrix: object) -> Matrix:
     """Return an array as rows."""
     return tuple(tuple(row) for row in np.asarray(matrix, dtype=object).tolist())
 
@@ -76,6 +85,12 @@ class HeadAV(NamedTuple):
 
     attention: Matrix
     value: Matrix
+
+    def padded(self, before: int, behind: int) -> HeadAV:
+        """Return the head on a wider stream: so many rows and columns of zeros before and behind its matrices."""
+        none = ((0,) * (before + len(self.value) + behind),)
+        inside = ([(*none[0][:before], *row, *none[0][:behind]) for row in matrix] for matrix in self)
+        return HeadAV(*((*none * before, *rows, *none * behind) for rows in inside))
 
     def __str__(self) -> str:
         return f"(A = {spell(self.attention)}, V = {spell(self.value)})"

@@ -39,6 +39,7 @@ from proofs_check.claim import (
     Scope,
     Undecided,
     WalkThrough,
+    expect,
     expect_dimension,
     expect_less,
 )
@@ -118,7 +119,7 @@ def is_narrow(network: Architecture) -> bool:
     return seen and layers_show_their_stream(network)
 
 
-def random_shapes(quick: bool, fits: Callable[[Architecture], bool], seed: int) -> Iterator[Architecture]:
+def random_shapes(*, quick: bool, fits: Callable[[Architecture], bool], seed: int) -> Iterator[Architecture]:
     """Return layers, each with ranks of its own, other numbers of words in and out, or no embedding; skips or none."""
 
     def draw(dice: Dice) -> Architecture | None:
@@ -175,8 +176,7 @@ def outside(*, quick: bool) -> Iterator[Architecture]:
 
 def both_formulas(network: Architecture, narrow: Formula = formula) -> None:
     """Check that Corollary 6 is Theorem 12 for wide embeddings."""
-    if narrow(network) != wide_formula(network):
-        raise Refutation(f"{network}: {narrow(network)} and {wide_formula(network)}")
+    expect(narrow(network) == wide_formula(network), f"{network}: {narrow(network)} and {wide_formula(network)}")
 
 
 def walk() -> Iterator[Step]:

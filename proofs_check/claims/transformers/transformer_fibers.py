@@ -36,24 +36,21 @@ from proofs_check.claim import (
     Tally,
     Undecided,
     WalkThrough,
+    expect,
     expect_apart,
     expect_value,
 )
 from proofs_check.claims.transformers.conditions import failing
 from proofs_check.claims.transformers.differentials import rank_of_differential
-from proofs_check.claims.transformers.one_transformer_layer import (
+from proofs_check.claims.transformers.one_transformer_layer import equal_layers, shown, small_network
+from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
+from proofs_check.claims.transformers.small_networks import (
     A1,
     A2,
+    BITS,
     ONE,
     V1,
     V2,
-    equal_layers,
-    shown,
-    small_network,
-)
-from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
-from proofs_check.claims.transformers.small_networks import (
-    BITS,
     HeadAV,
     Matrix,
     SmallNetwork,
@@ -200,7 +197,7 @@ def no_other_in_the_box(box: WidthOneBox, orbit: Orbit = reordered) -> Tally:
     )
 
 
-def a_second_one(case: Case, needed: bool = True) -> str:
+def a_second_one(case: Case, *, needed: bool = True) -> str:
     """Return the finding of a case: one function without the hypothesis, on both roads.
 
     With the hypothesis the same change gives another function.
@@ -209,13 +206,11 @@ def a_second_one(case: Case, needed: bool = True) -> str:
         one, other = pair
         inputs = points(len(one.embed[0]), one.tokens, 6)
         differ = apart(one, other, inputs) or (equal and not same_for_any_exponential(one, other, inputs))
-        expect_apart(differ, not equal, at=f"{case.finding}: {one} and {other}")
+        expect_apart(differ, stated=not equal, at=f"{case.finding}: {one} and {other}")
     fails, holds = (set(failing(pair[0]).split(", ")) for pair in (case.pair, case.restored))
     as_said = case.condition in fails - holds if case.condition else fails == {""}
-    if not as_said:
-        raise Undecided(f"{case.finding}: failing are {fails}, and {holds}")
-    if not needed:
-        raise Refutation(f"{case.finding}: a second network is {case.pair[1]}")
+    expect(as_said, f"{case.finding}: failing are {fails}, and {holds}", Undecided)
+    expect(needed, f"{case.finding}: a second network is {case.pair[1]}")
     return case.finding
 
 

@@ -20,13 +20,12 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import comb, factorial, prod
-from typing import Any
 
 import numpy as np
 
 from lightning_sym import Architecture, Layer, VarietyDegree, equations, forward, variety_degree
 from lightning_sym.exact.ideals import size_of_ideal
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.cone_bundles import Cone, intersection_number
 from proofs_check.blackboard.step import Step, general_coefficients, must, rational, show, table
@@ -38,10 +37,13 @@ from proofs_check.claim import (
     Tally,
     Undecided,
     WalkThrough,
+    expect,
     expect_equal,
     expect_value,
 )
 from proofs_check.claims.varieties.linear_sections import degree_bounds, shares_of
+from proofs_check.ring_matrices import letters_of
+from proofs_check.samples import listed
 
 Stated = Callable[[VarietyDegree], int]
 
@@ -70,31 +72,20 @@ def one_layer(shape: tuple[int, int, int], tokens: int) -> Architecture:
     return Architecture((d, d_out), (a,), tokens)
 
 
-def sections(*, quick: bool) -> Iterator[Architecture]:
-    """Yield networks where the factors are free: `a = 1`, or all `A` occur."""
-    for shape in ((2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 1), (2, 3, 1), (2, 3, 2), (3, 1, 3)):
-        yield one_layer(shape, 2)
-    for shape in ((2, 1, 1), (2, 2, 1), (3, 1, 1), (3, 1, 2)):
-        yield one_layer(shape, 1)
-    if not quick:
-        yield from (one_layer(shape, 2) for shape in ((2, 4, 1), (2, 4, 2), (3, 2, 1)))
-        yield from (one_layer(shape, 1) for shape in ((3, 2, 1), (3, 2, 2), (4, 1, 1), (4, 1, 2)))
+SECTIONS = listed(
+    [
+        *(one_layer(s, 2) for s in [(2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 1), (2, 3, 1), (2, 3, 2)]),
+        *(one_layer(s, t) for s, t in [((3, 1, 3), 2), ((2, 1, 1), 1), ((2, 2, 1), 1), ((3, 1, 1), 1), ((3, 1, 2), 1)]),
+    ],
+    [
+        *(one_layer(shape, 2) for shape in ((2, 4, 1), (2, 4, 2), (3, 2, 1))),
+        *(one_layer(shape, 1) for shape in ((3, 2, 1), (3, 2, 2), (4, 1, 1), (4, 1, 2))),
+    ],
+)  # where the factors are free: `a = 1`, or all `A` occur
 
 
 def section(network: Architecture, stated: Stated = as_stated) -> None:
     expect_value(degree_bounds(network), stated(variety_degree(network)), network)
-
-
-def small_ideals(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
-    """Yield networks, and the degree to which equations are found."""
-    for shape, tokens, most in (
-        ((2, 1, 1), 2, 2), ((2, 1, 2), 2, 4), ((2, 2, 1), 2, 4), ((2, 2, 2), 2, 4), ((3, 1, 1), 2, 3),
-        ((2, 2, 1), 1, 4), ((3, 1, 1), 1, 4),
-    ):  # fmt: skip
-        yield one_layer(shape, tokens), most
-    if not quick:
-        yield one_layer((2, 3, 1), 2), 4
-        yield one_layer((2, 3, 2), 2), 4
 
 
 def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated) -> str:
@@ -107,8 +98,11 @@ def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated)
         counted = {tuple(np.bincount(m, minlength=len(ring.names)).tolist()): c for m, c in terms.items()}
         polynomials.append(ring.from_terms(counted))
     size = size_of_ideal(ring, polynomials)
-    if size.dimension != found.dimension:
-        raise Undecided(f"{network}: the zeros of the equations have dimension {size.dimension}, M {found.dimension}")
+    expect(
+        size.dimension == found.dimension,
+        f"{network}: the zeros of the equations have dimension {size.dimension}, M {found.dimension}",
+        Undecided,
+    )
     bounds = ProvedBounds(degree_bounds(network).lower, size.degree)
     expect_value(bounds, stated(variety_degree(network)), network)
     count = "1 equation" if len(polynomials) == 1 else f"{len(polynomials)} equations"
@@ -122,7 +116,7 @@ def binary_forms(*, quick: bool) -> Iterator[Architecture]:
             yield Architecture((*(2,) * depth, 1), (a,) * depth, 1)
 
 
-def hilbert(network: Architecture, stated: Stated = as_stated, triple: bool = True) -> None:
+def hilbert(network: Architecture, stated: Stated = as_stated, *, triple: bool = True) -> None:
     """Check Hilbert's formula: `s!` times the multiplicities over the symmetries of the root type.
 
     There are `s` different roots.
@@ -161,28 +155,19 @@ def two_integrals(instance: tuple[int, int, Cone, Cone], shift: int = 0) -> None
     expect_equal(on_flags, intersection_number([n], whole), at=f"n = {n}, {matrix}, {value}")
 
 
-def rank_one_layers(*, quick: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield `d`, the number of layers, and which has rank one; two tokens."""
-    yield from ((2, 2, 1), (2, 2, 2))
-    if not quick:
-        yield from ((3, 2, 1), (3, 2, 2))
-
-
 def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
     """Check formulas (1) and (2): a layer behind one of rank one enters by its quadratic form of `y`.
 
     `y` is one vector.
     """
     d, depth, place = instance
-    names = [*entry_names("x", d, 2), *entry_names("A", d, d), *entry_names("v", 1, d)]
-    ring = PolynomialRing([*names, *entry_names("r", d, 1), *entry_names("s", d, 1)])
-    x, a, v = ring.matrix("x", d, 2), ring.matrix("A", d, d), ring.matrix("v", 1, d)
-    r, s = ring.matrix("r", d, 1), ring.matrix("s", d, 1)
+    shapes = {"x": (d, 2), "A": (d, d), "v": (1, d), "r": (d, 1), "s": (d, 1)}
+    ring, (x, a, v, r, s) = letters_of(shapes)
     one = ring.constants(np.eye(d, dtype=int).astype(object))
     attention = [a] * depth
     attention[place - 1] = r @ s.T
     layers = [Layer(attention[i], one, v if i == depth - 1 else one) for i in range(depth)]
-    found: Any = forward(x, layers)
+    found: object = forward(x, layers)
     gram = x @ x.T
     if place == 1:
         y, c, behind = gram @ r, s.T @ x, depth - 1
@@ -198,8 +183,8 @@ def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
 
 def walk() -> Iterator[Step]:
     network = Architecture((2, 1), (2,), 2)
-    ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
-    products = general_coefficients(ring.matrix("a", 2, 2), ring.matrix("v", 1, 2))
+    ring, (a, v) = letters_of({"a": (2, 2), "v": (1, 2)})
+    products = general_coefficients(a, v)
     yield Step(
         "Functions are products",
         "Let $d = 2$, $d' = 1$, $a = 2$, $t \\ge 2$. Row $k$ has the coefficients of the product of column $k$ "
@@ -270,7 +255,7 @@ CLAIM = Claim(
         Part(
             "one layer: all points of a linear section",
             Scope.EVERY_WIDTH,
-            sections,
+            SECTIONS,
             section,
             {
                 "the points of the fiber forgotten": partial(section, stated=halving_forgotten),
@@ -280,7 +265,18 @@ CLAIM = Claim(
         Part(
             "one layer: the zeros of equations, and a linear section",
             Scope.INSTANCES,
-            small_ideals,
+            listed(
+                [
+                    (one_layer((2, 1, 1), 2), 2),
+                    (one_layer((2, 1, 2), 2), 4),
+                    (one_layer((2, 2, 1), 2), 4),
+                    (one_layer((2, 2, 2), 2), 4),
+                    (one_layer((3, 1, 1), 2), 3),
+                    (one_layer((2, 2, 1), 1), 4),
+                    (one_layer((3, 1, 1), 1), 4),
+                ],
+                [(one_layer((2, 3, 1), 2), 4), (one_layer((2, 3, 2), 2), 4)],
+            ),
             by_equations,
             {
                 "the points of the fiber forgotten": partial(by_equations, stated=halving_forgotten),
@@ -309,7 +305,7 @@ CLAIM = Claim(
         Part(
             "behind a layer of rank one, symbolic weights",
             Scope.IDENTITY,
-            rank_one_layers,
+            listed([(2, 2, 1), (2, 2, 2)], [(3, 2, 1), (3, 2, 2)]),
             behind_rank_one,
             {"another power of the scores": partial(behind_rank_one, power=5)},
             instance="width, depth and place",

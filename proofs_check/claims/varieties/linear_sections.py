@@ -20,7 +20,6 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations, combinations_with_replacement
 from math import factorial
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class Functional:
             return [a * b for a in s for b in x]
         return y if factor == "q" else x
 
-    def at(self, layer: Layer, tokens: int) -> Any:
+    def at(self, layer: Layer, tokens: int) -> object:
         """Return a combination of outputs of the function, by the forward pass.
 
         It is zero exactly if one factor gives zero.

@@ -22,7 +22,7 @@ from lightning_sym import Architecture, variety_degree
 from lightning_sym.exact.ideals import IdealSize, groebner_basis, is_in_radical, size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.step import Step, must, rational, show, table
-from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.geometry.figure_1 import RING, F, G, minors, sylvester_resultant
 from proofs_check.ring_matrices import array_of
 
@@ -33,7 +33,7 @@ def derivatives() -> list[Any]:
     return [sylvester_resultant().derivative(name) for name in RING.names]
 
 
-def degree_four(_: Any, a: int = 2) -> None:
+def degree_four(_: object, a: int = 2) -> None:
     """Check that the resultant has the degree that the theorem gives."""
     stated = variety_degree(Architecture((2, 1), (a,), 2))
     size = size_of_ideal(RING, [sylvester_resultant()])
@@ -46,19 +46,20 @@ def sizes(_: Any, stated: IdealSize = STATED) -> None:
     expect_equal(size_of_ideal(RING, minors(F, G)), stated, at="the Segre cone")
 
 
-def reduced_locus(_: Any, kept: int = 3) -> None:
+def reduced_locus(_: object, kept: int = 3) -> None:
     """Check that J lies in the ideal of the minors, and they in its radical; `kept` minors are demanded."""
     p = minors(F, G)
     chosen = groebner_basis(RING, p[:kept])
     for derivative in derivatives():
-        if groebner_basis(RING, [*p[:kept], derivative]) != chosen:
-            raise Refutation(f"{derivative} is not in the ideal of {', '.join(map(str, p[:kept]))}")
+        expect(
+            groebner_basis(RING, [*p[:kept], derivative]) == chosen,
+            f"{derivative} is not in the ideal of {', '.join(map(str, p[:kept]))}",
+        )
     for minor in p:
-        if not is_in_radical(RING, minor, derivatives()):
-            raise Refutation(f"no power of {minor} is in the singular ideal")
+        expect(is_in_radical(RING, minor, derivatives()), f"no power of {minor} is in the singular ideal")
 
 
-def pinch_points(_: Any, constant: int = 0) -> None:
+def pinch_points(_: object, constant: int = 0) -> None:
     """Check that at `f = x^2, g = 0` the linear parts of J span less than those of the ideal of the minors.
 
     In the chart `f_0 = 1`; `constant` is the other coefficient of `f`. Where it is not zero two sheets cross, and the
@@ -73,10 +74,10 @@ def pinch_points(_: Any, constant: int = 0) -> None:
         linear = [{m: c for m, c in terms.items() if sum(map(int, m)) == 1} for terms in near]
         spans.append(len(groebner_basis(ring, [ring.from_terms(terms) for terms in linear])))
     expect_equal(spans[1], 2, at="codimension of the Segre cone")
-    if spans[0] == spans[1]:
-        raise Refutation(
-            f"at f = x^2 + {constant} y^2, g = 0 the linear parts of both ideals have dimension {spans[0]}"
-        )
+    expect(
+        spans[0] != spans[1],
+        f"at f = x^2 + {constant} y^2, g = 0 the linear parts of both ideals have dimension {spans[0]}",
+    )
 
 
 def walk() -> Iterator[Step]:

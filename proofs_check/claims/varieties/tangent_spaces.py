@@ -31,7 +31,6 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.geometry.layer_function import differential, tangent_directions
 from proofs_check.blackboard.step import Step, must, rational, table
 from proofs_check.claim import Claim, Part, ProvedBounds, Scope, WalkThrough, expect_equal, expect_value
-from proofs_check.claims.varieties import tangent_spaces
 
 NETWORK = Architecture((3, 2), (2,), 2)
 RANK_TWO, RANK_ONE = ((1, 2, 3), (0, 1, 1)), ((1, 2, 3), (0, 0, 0))
@@ -53,16 +52,18 @@ class TangentPoint:
 
 
 GENERIC, SAME, OTHER = ((1, 0, 2), (0, 1, 1)), ((1, 2, 3), (2, 4, 6)), ((1, 0, 2), (2, 0, 4))
+KINDS = (
+    ("rk A = 2, rk V = 2", RANK_TWO, GENERIC),
+    ("rk A = 2, rk V = 1", RANK_TWO, OTHER),
+    ("rk A = 1, rk V = 2", RANK_ONE, GENERIC),
+    ("rk A = rk V = 1", RANK_ONE, OTHER),
+    ("rk A = 1, rk V = 2", RANK_ONE, ((1, 2, 3), (0, 1, 1))),
+)
 
 
 def points(*, quick: bool) -> Iterator[TangentPoint]:
     for to in (3,) if quick else (3, 4):
-        yield TangentPoint("rk A = 2, rk V = 2", RANK_TWO, GENERIC, to)
-        yield TangentPoint("rk A = 2, rk V = 1", RANK_TWO, OTHER, to)
-        yield TangentPoint("rk A = 1, rk V = 2", RANK_ONE, GENERIC, to)
-        yield TangentPoint("rk A = rk V = 1", RANK_ONE, OTHER, to)
-    if not quick:
-        yield TangentPoint("rk A = 1, rk V = 2", RANK_ONE, ((1, 2, 3), (0, 1, 1)), 4)
+        yield from (TangentPoint(*each, to) for each in KINDS[: 4 if to == 3 else 5])
 
 
 TANGENT_DIMENSIONS = {
@@ -84,13 +85,15 @@ def curves(weights: Weights) -> list[list[Fraction]]:
     return [list(map(Fraction, row)) for row in [*(by_attention @ inside.T).T, *by_value.T]]
 
 
-def tangent_dimension(point: TangentPoint, stated: dict[str, int] = TANGENT_DIMENSIONS) -> None:
-    sheets = [point.weights]
-    if point.kind == "rk A = rk V = 1":
-        sheets.append(swap(point.weights))
+def bounds_at(point: TangentPoint) -> ProvedBounds:
+    """Return the rank of tangent vectors of curves on all sheets, and the bound by equations."""
+    sheets = [point.weights, *([swap(point.weights)] if point.kind == "rk A = rk V = 1" else [])]
     lower = rank([row for weights in sheets for row in curves(weights)])
-    upper = equations_to(point.to).tangent_dimension_bound(point.weights)
-    expect_value(ProvedBounds(lower, upper), stated[point.kind], f"{point.kind}, equations to degree {point.to}")
+    return ProvedBounds(lower, equations_to(point.to).tangent_dimension_bound(point.weights))
+
+
+def tangent_dimension(point: TangentPoint, stated: dict[str, int] = TANGENT_DIMENSIONS) -> None:
+    expect_value(bounds_at(point), stated[point.kind], f"{point.kind}, equations to degree {point.to}")
 
 
 def printed_locus() -> dict[str, int]:
@@ -114,10 +117,8 @@ def left_by_equations(degree: int, left: int = 24) -> None:
 
 
 def walk() -> Iterator[Step]:
-    network = tangent_spaces.NETWORK
-    dimension = certified_dimension(network).value
-    must(dimension == 13, "the dimension is 13")
-    found = equations(network, 3)
+    must(certified_dimension(NETWORK).value == 13, "the dimension is 13")
+    found = equations_to(3)
     yield Step(
         "Equations to degree three",
         "One layer, $d = 3$, $d' = 2$, $a = 2$: the functions span 36 dimensions and form a set of dimension 13. "
@@ -125,14 +126,9 @@ def walk() -> Iterator[Step]:
         (table("\\text{equations}", rational([[len(found.terms[2]), len(found.terms[3])]])),),
     )
     rows, names = [], []
-    for point in tangent_spaces.points(quick=True):
-        sheets = [point.weights]
-        if point.kind == "rk A = rk V = 1":
-            sheets.append(swap(point.weights))
-        lower = rank([row for weights in sheets for row in tangent_spaces.curves(weights)])
-        upper = found.tangent_dimension_bound(point.weights)
-        must(lower == upper, "the bounds meet")
-        rows.append([lower, upper])
+    for point in points(quick=True):
+        rows.append(list(bounds_at(point)))
+        must(len(set(rows[-1])) == 1, "the bounds meet")
         names.append(point.kind.replace("rk", "\\operatorname{rk}"))
     yield Step(
         "Tangent spaces",

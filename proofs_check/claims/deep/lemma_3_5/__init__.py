@@ -24,7 +24,17 @@ from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import tangent_directions_mod_p
 from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table, unit_directions
 from proofs_check.certificates import of_network
-from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough, expect_equal, meeting_bounds
+from proofs_check.claim import (
+    Certifiable,
+    Claim,
+    Part,
+    Refutation,
+    Scope,
+    WalkThrough,
+    expect,
+    expect_equal,
+    meeting_bounds,
+)
 from proofs_check.claims.any_width.dimension_all_widths import variety_dimension
 from proofs_check.claims.deep.equation_9 import A2, V1, V2, C, random_basis_changes
 from proofs_check.claims.deep.equation_9 import walk as change_between_layers
@@ -54,7 +64,7 @@ def image_at_least(network: Architecture, layers: list[Layer], p: int) -> int:
     return rank_mod_p(np.concatenate(rows, axis=1), p)
 
 
-def fiber_dimension(network: Architecture, orbit_only: bool = False) -> int:
+def fiber_dimension(network: Architecture, *, orbit_only: bool = False) -> int:
     """Return the dimension of the generic fiber in (A_i, V_i), by two bounds for the image that meet.
 
     From above: parameters minus an orbit of `GL_{a_i}` (Lemma 3.1) and `GL_{d_i}` (Eq. 9); unless this alone is asked
@@ -160,7 +170,7 @@ def never_grows(network: Architecture) -> bool:
     return all(after <= before for before, after in pairwise(network.widths[:-1]))
 
 
-def beyond(network: Architecture, sharp: bool = False) -> str | None:
+def beyond(network: Architecture, *, sharp: bool = False) -> str | None:
     """Return a finding, if any: where the fiber is larger than an orbit of Eq. 9, and where not.
 
     The widths are no bottleneck.
@@ -169,8 +179,7 @@ def beyond(network: Architecture, sharp: bool = False) -> str | None:
     fiber = fiber_dimension(network)
     low_rank = network.attention_ranks != network.widths[:-1]
     if sharp or low_rank or not never_grows(network):
-        if fiber <= group:
-            raise Refutation(f"{network}: the fiber has dimension {fiber}, the group of Eq. 9 {group}")
+        expect(fiber > group, f"{network}: the fiber has dimension {fiber}, the group of Eq. 9 {group}")
     else:
         expect_equal(fiber, group, at=network)
     if network.widths in ((2, 3, 2), (3, 1, 2, 3)) or low_rank:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import product, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lightning_sym import Layer, ProgramError, VirtualWeights, virtual_weights
 from lightning_sym.exact.modular import ranks_mod_p
-from proofs_check.claim import Refutation
+from proofs_check.claim import Refutation, expect
 from proofs_check.claims.deep.equation_9 import change_basis, changed_network
 from proofs_check.finite_matrices import Integers, Truths, every_matrix, general_linear, numbers
+from proofs_check.samples import listed
 
 
 def hypotheses_hold(widths: tuple[int, ...]) -> bool:
@@ -28,10 +29,10 @@ class FiniteField(NamedTuple):
     widths: tuple[int, ...]
 
 
-def finite_fields(*, quick: bool) -> Iterator[FiniteField]:
-    """Return fields and bottleneck widths."""
-    sizes = [(2, (2, 2, 2)), (3, (2, 1, 2)), (5, (1, 1, 2)), (3, (2, 1, 1, 2)), (2, (3, 2, 2))]
-    return (FiniteField(*size) for size in (sizes if quick else [*sizes, (3, (2, 2, 2)), (2, (2, 2, 2, 2))]))
+finite_fields = listed(
+    starmap(FiniteField, [(2, (2, 2, 2)), (3, (2, 1, 2)), (5, (1, 1, 2)), (3, (2, 1, 1, 2)), (2, (3, 2, 2))]),
+    starmap(FiniteField, [(3, (2, 2, 2)), (2, (2, 2, 2, 2))]),
+)  # bottleneck widths
 
 
 def narrowing_fields(*, quick: bool) -> Iterator[FiniteField]:
@@ -59,7 +60,7 @@ def any_weights(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Tru
 
 
 def every_fiber(
-    field: FiniteField, condition: Callable[..., Truths] = value_has_rank_delta, diagonal: bool = False
+    field: FiniteField, condition: Callable[..., Truths] = value_has_rank_delta, *, diagonal: bool = False
 ) -> str | None:
     """Return all weights over GF(p): a fiber of virtual weights that meet the condition is one free orbit of the `C_i`.
 
@@ -98,8 +99,7 @@ def every_fiber(
         ],
         axis=0,
     )
-    if (fiber_of[reached] != generic).any():
-        raise Refutation(f"GF({p}), widths {widths}: Eq. 9 leads out of a fiber")
+    expect(not (fiber_of[reached] != generic).any(), f"GF({p}), widths {widths}: Eq. 9 leads out of a fiber")
     orbits = 1 + (np.diff(reached, axis=0) != 0).sum(axis=0)
     if (bad := np.flatnonzero((orbits != len(reached)) | (sizes[generic] != orbits))).size:
         i = bad[0]

@@ -24,7 +24,7 @@ Places = tuple[tuple[int, ...], ...]
 
 def normalized(weights: VirtualWeights) -> tuple[Places, VirtualWeights]:
     """Return the places of the first non-zero entries, and the rescaled weights (Eq. 13) that have 1 there."""
-    attention: list[Any] = []
+    attention: list[object] = []
     places: list[tuple[int, ...]] = []
     value = weights.value
     for i, matrix in enumerate(reversed(weights.attention)):

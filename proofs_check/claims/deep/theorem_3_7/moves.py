@@ -15,9 +15,9 @@ import numpy as np
 
 from lightning_sym import Layer, forward
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import map_entries
-from proofs_check.claim import Refutation, expect_equal
+from proofs_check.claim import expect, expect_equal
+from proofs_check.ring_matrices import letters_of
 
 
 def rescaled(depth: int, base: int = 3) -> None:
@@ -49,8 +49,7 @@ def identity(instance: tuple[str, int, int], faulty: str = "") -> str | None:
     """Return two networks with one function, all entries variables; one row of V~ is enough, rows do not mix."""
     name, d, t = instance
     sizes = {"M": (d, d), "N": (d, d), "S": (d, d), "R": (d, d), "v": (1, d), "p": (d, 1), "q": (d, 1), "r": (d, 1)}
-    ring = PolynomialRing([n for letter, size in (sizes | {"x": (d, t)}).items() for n in entry_names(letter, *size)])
-    M, N, S, R, v, p, q, r = (ring.matrix(letter, *size) for letter, size in sizes.items())
+    ring, (M, N, S, R, v, p, q, r, x) = letters_of({**sizes, "x": (d, t)})
     S, R, wrong = S - S.T, R - R.T, faulty == name
     J = ring.constants([[0, 1], [-1, 0]])
     finding = None
@@ -70,8 +69,7 @@ def identity(instance: tuple[str, int, int], faulty: str = "") -> str | None:
     else:
         left, right = (M, N, v), (M + S, N + R if not wrong else N.T @ N, v)
         finding = "t >= 2 is needed: with one token only the symmetric parts of the A~_i are visible"
-    x, one = ring.matrix("x", d, t), ring.constants(np.eye(d, dtype=int))
+    one = ring.constants(np.eye(d, dtype=int))
     outputs = [_compose(x, [first, second], value, one) for first, second, value in (left, right)]
-    if not np.array_equal(*outputs):
-        raise Refutation(f"{name}, d_0 = {d}, t = {t}: the functions differ")
+    expect(np.array_equal(*outputs), f"{name}, d_0 = {d}, t = {t}: the functions differ")
     return finding

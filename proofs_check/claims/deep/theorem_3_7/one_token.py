@@ -7,7 +7,7 @@ times the cube of a quadratic form times a quadratic form: they are found by fac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from math import prod
 from typing import Any, NamedTuple
@@ -17,8 +17,9 @@ import numpy as np
 from lightning_sym import VirtualWeights, polynomial_map
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.claim import Refutation, expect_equal
+from proofs_check.claim import expect, expect_equal
 from proofs_check.ring_matrices import array_of
+from proofs_check.samples import listed
 
 
 class OneTokenProduct(NamedTuple):
@@ -29,22 +30,31 @@ class OneTokenProduct(NamedTuple):
     orbits: int
 
 
-def products(*, quick: bool) -> Iterator[OneTokenProduct]:
-    """Yield weights whose forms are irreducible, reducible, or share factors."""
-    irreducible, other, three = [[1, 2], [3, 1]], [[1, 1], [0, 2]], [[1, 2, 0], [3, 1, 1], [0, 1, 1]]
-    v, a, b = [1, 3], [1, 1], [1, -2]
-
-    def weights(first: Any, second: Any, value: Any) -> VirtualWeights:
-        return VirtualWeights((np.array(first), np.array(second)), np.array([value]))
-
-    yield OneTokenProduct("d_0 = 2, q_1, q_2 irreducible over Q", weights(irreducible, other, v), 1)
-    yield OneTokenProduct("d_0 = 3, q_1, q_2 irreducible over C", weights(three, np.diag([1, 2, 5]), [1, 3, 2]), 1)
-    yield OneTokenProduct("d_0 = 2, q_2 a product", weights(irreducible, np.outer(a, b), v), 3)
-    yield OneTokenProduct("d_0 = 2, q_2 a product with the factor V~ x", weights(irreducible, np.outer(v, b), v), 2)
-    yield OneTokenProduct("d_0 = 2, q_1 = a^2, q_2 = b^2, V~ x = b", weights(np.outer(a, a), np.outer(b, b), b), 2)
+def two_layers(first: Any, second: Any, value: Any) -> VirtualWeights:
+    """Return the virtual weights of two layers, from rows."""
+    return VirtualWeights((np.array(first), np.array(second)), np.array(value))
 
 
-def orbits(case: OneTokenProduct, cube_forgotten: bool = False, always_one: bool = False) -> str:
+IRREDUCIBLE, OTHER, THREE = [[1, 2], [3, 1]], [[1, 1], [0, 2]], [[1, 2, 0], [3, 1, 1], [0, 1, 1]]
+VALUE, ROW_A, ROW_B = [1, 3], [1, 1], [1, -2]
+PRODUCTS = listed(
+    [
+        OneTokenProduct("d_0 = 2, q_1, q_2 irreducible over Q", two_layers(IRREDUCIBLE, OTHER, [VALUE]), 1),
+        OneTokenProduct("d_0 = 3, q_1, q_2 irreducible over C", two_layers(THREE, np.diag([1, 2, 5]), [[1, 3, 2]]), 1),
+        OneTokenProduct("d_0 = 2, q_2 a product", two_layers(IRREDUCIBLE, np.outer(ROW_A, ROW_B), [VALUE]), 3),
+        OneTokenProduct(
+            "d_0 = 2, q_2 a product with the factor V~ x", two_layers(IRREDUCIBLE, np.outer(VALUE, ROW_B), [VALUE]), 2
+        ),
+        OneTokenProduct(
+            "d_0 = 2, q_1 = a^2, q_2 = b^2, V~ x = b",
+            two_layers(np.outer(ROW_A, ROW_A), np.outer(ROW_B, ROW_B), [ROW_B]),
+            2,
+        ),
+    ]
+)  # forms that are irreducible, reducible, or share factors
+
+
+def orbits(case: OneTokenProduct, *, cube_forgotten: bool = False, always_one: bool = False) -> str:
     """Return every way to write the function, each confirmed by its own function, with skew parts added."""
     network = network_of(case.weights)
     shape = network.architecture(1)
@@ -55,8 +65,7 @@ def orbits(case: OneTokenProduct, cube_forgotten: bool = False, always_one: bool
     for quadratic in _divisors(factors, degree=2, power=1 if cube_forgotten else 3):
         q1 = _power_product(phi, factors, quadratic)
         rest, remainder = divmod(entry, q1**3)
-        if remainder != 0:
-            raise Refutation(f"{case.name}: {q1} is a factor, its cube is not one")
+        expect(remainder == 0, f"{case.name}: {q1} is a factor, its cube is not one")
         for linear in _divisors(rest.factor()[1], degree=1, power=1):
             v = _power_product(phi, rest.factor()[1], linear)
             weights = VirtualWeights(

@@ -31,7 +31,17 @@ from lightning_sym.network.one_layer import attention_layer_weights, discriminan
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect_dimension, expect_equal
+from proofs_check.claim import (
+    Claim,
+    Part,
+    Refutation,
+    Scope,
+    Tally,
+    WalkThrough,
+    expect,
+    expect_dimension,
+    expect_equal,
+)
 from proofs_check.claims.geometry.figure_1.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.ring_matrices import array_of
@@ -64,8 +74,7 @@ def equation(a: int, degree: int = 4, sign: int = 1) -> None:
     """Check that the resultant vanishes on M, symbolic weights, and is irreducible of degree four."""
     r = sylvester_resultant()
     p01, p02, p12 = minors(F, G)
-    if r != p02**2 - sign * p01 * p12:
-        raise Refutation(f"the Sylvester resultant is {r}")
+    expect(r == p02**2 - sign * p01 * p12, f"the Sylvester resultant is {r}")
     phi = polynomial_map(Architecture((2, 1), (a,), 2))
     context = PolynomialRing(phi.weight_names).generators[0].context()
     on_m = r.compose(*product_coefficients(phi).ravel(), ctx=context)
@@ -97,14 +106,15 @@ def singular_locus(_: Any, kept: int = 3) -> None:
     gradient = [sylvester_resultant().derivative(name) for name in RING.names]
     p = minors(F, G)
     for partial_derivative in gradient:
-        if not is_in_radical(RING, partial_derivative, p[:kept]):
-            raise Refutation(f"{partial_derivative} does not vanish where {', '.join(map(str, p[:kept]))} do")
+        expect(
+            is_in_radical(RING, partial_derivative, p[:kept]),
+            f"{partial_derivative} does not vanish where {', '.join(map(str, p[:kept]))} do",
+        )
     for minor in p:
-        if not is_in_radical(RING, minor, gradient):
-            raise Refutation(f"at a singular point {minor} need not be zero")
+        expect(is_in_radical(RING, minor, gradient), f"at a singular point {minor} need not be zero")
 
 
-def common_factor(_: Any, sign: int = -1) -> None:
+def common_factor(_: object, sign: int = -1) -> None:
     """Check that off the singular locus the common factor is rational in the coefficients.
 
     On M both discriminants are squares.
@@ -113,8 +123,10 @@ def common_factor(_: Any, sign: int = -1) -> None:
     for form in (F, G):
         # modulo R each form vanishes at (p02 : -p01) and at (p12 : -p02), one of which is a point if p is not zero
         for (x, y), cofactor in (((p02, sign * p01), form[0]), ((p12, sign * p02), form[2])):
-            if form[0] * x**2 + form[1] * x * y + form[2] * y**2 != cofactor * r:
-                raise Refutation(f"the form with coefficients {form} does not vanish at ({x} : {y}) modulo R")
+            expect(
+                form[0] * x**2 + form[1] * x * y + form[2] * y**2 == cofactor * r,
+                f"the form with coefficients {form} does not vanish at ({x} : {y}) modulo R",
+            )
     phi, _, a, v = symbolic_layer(2, 1)
     for k, form in enumerate(product_coefficients(phi)[:, 0]):
         expect_equal(discriminants(form, 2), [(a[0, k] * v[0, 1] - a[1, k] * v[0, 0]) ** 2], at=f"discriminant {k + 1}")
@@ -140,7 +152,7 @@ def weights_of(point: list[int]) -> tuple[ObjectArray, ObjectArray, int]:
     return array_of(columns).T, array_of([[v0, v1]]), discriminant
 
 
-def box(bound: int, all_in_m: bool = False) -> str:
+def box(bound: int, *, all_in_m: bool = False) -> str:
     """Check that integer points of the hypersurface in a box have weights, real or not; outside M exactly as stated."""
     points = np.array(list(product(range(-bound, bound + 1), repeat=6)))
     p01, p02, p12 = minors(points.T[:3], points.T[3:])
@@ -149,7 +161,7 @@ def box(bound: int, all_in_m: bool = False) -> str:
     squares = [(x[0, j] * x[0, j], x[0, j] * x[1, j], x[1, j] * x[1, j]) for j in range(2)]
 
     @cache
-    def outputs(k: int, form: tuple[int, ...]) -> list[Any]:
+    def outputs(k: int, form: tuple[int, ...]) -> list[object]:
         """Return what a form adds to the output at each token: its values at both, times input `k`."""
         total = sum(c * (one + other) for c, one, other in zip(form, *squares, strict=True))
         return [x[k, i] * total for i in range(2)]
@@ -167,8 +179,10 @@ def box(bound: int, all_in_m: bool = False) -> str:
             if not (difference.is_zero() or (difference % (s * s - discriminant)).is_zero()):
                 raise Refutation(f"f, g = {point}: not the function of A = {a.tolist()}, V = {v.tolist()}")
         nonnegative = is_real(f) and is_real(g)
-        if (discriminant >= 0) != (nonnegative or all_in_m):
-            raise Refutation(f"f, g = {point} satisfies R = 0 and has weights over Q(sqrt({discriminant}))")
+        expect(
+            (discriminant >= 0) == (nonnegative or all_in_m),
+            f"f, g = {point} satisfies R = 0 and has weights over Q(sqrt({discriminant}))",
+        )
         outside += not nonnegative
     where = f"of the {len(on_it)} integer points of R = 0 in [-{bound}, {bound}]^6"
     return Tally(f"{where}, {outside} are outside M, all with f and g proportional")
@@ -178,7 +192,7 @@ def halves(point: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(point[:3]), tuple(point[3:])
 
 
-def slice_is_an_umbrella(_: Any, sign: int = 1) -> None:
+def slice_is_an_umbrella(_: object, sign: int = 1) -> None:
     """Check both slices, and that two steps with columns take the one of the picture to the umbrella."""
     ring = PolynomialRing(["a", "b", "c"])
     a, b, c = ring.generators

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fraction
 from proofs_check.blackboard.step import (
     BOARD,
@@ -24,7 +24,7 @@ from proofs_check.blackboard.step import (
     six_coefficients,
     sylvester,
 )
-from proofs_check.ring_matrices import determinant
+from proofs_check.ring_matrices import determinant, letters_of
 
 
 def walk() -> Iterator[Step]:
@@ -55,8 +55,7 @@ def walk() -> Iterator[Step]:
     equation = determinant(sylvester(symbols, ring.constant(0)))
     must(equation.total_degree() == 4 and equation.factor()[1][0][1] == 1 and len(equation.factor()[1]) == 1,
          "the resultant is irreducible of degree four")  # fmt: skip
-    weights = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
-    a, row = weights.matrix("a", 2, 2), weights.matrix("v", 1, 2)
+    weights, (a, row) = letters_of({"a": (2, 2), "v": (1, 2)})
     general = general_coefficients(a, row).ravel()
     must(determinant(sylvester(general, weights.constant(0))) == 0, "the resultant vanishes for all weights")
     yield Step(

@@ -41,11 +41,12 @@ from lightning_sym.network.one_layer import (
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.blackboard import own_weights
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect, expect_equal
 from proofs_check.claims.geometry.figure_1 import minors
 from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.ring_matrices import array_of
+from proofs_check.samples import listed
 
 Shape = tuple[int, int]
 Stated = Callable[[Any, Any], bool]
@@ -148,7 +149,7 @@ def rational_sequences(*, quick: bool) -> Iterator[Sequence]:
                 yield from (Sequence(h, g, q, v, s) for s in (0, 1))
 
 
-def outside_and_convergent(sequence: Sequence, limit_in_g: bool = False) -> None:
+def outside_and_convergent(sequence: Sequence, *, limit_in_g: bool = False) -> None:
     """Check that the members are real, with a negative discriminant, and how far they are from the limit.
 
     For d = 2, d' = 1 they are on the hypersurface.
@@ -160,10 +161,14 @@ def outside_and_convergent(sequence: Sequence, limit_in_g: bool = False) -> None
     for n in (1, 2, 3, 10, 1000):
         member = sequence.array(n)
         # n^s times the member is exactly 1/n^2 of the first distance away from the limit
-        if not np.array_equal(member * n**sequence.s * n**2, limit * n**2 + distance):
-            raise Refutation(f"{sequence}, n = {n}: not at 1/n^2 of the first distance to the limit")
-        if not any(value < 0 for form in member.reshape(d * d_out, -1) for value in discriminants(form, d)):
-            raise Refutation(f"{sequence}, n = {n}: no discriminant is negative, so nothing shows it to be outside M")
+        expect(
+            np.array_equal(member * n**sequence.s * n**2, limit * n**2 + distance),
+            f"{sequence}, n = {n}: not at 1/n^2 of the first distance to the limit",
+        )
+        expect(
+            any(value < 0 for form in member.reshape(d * d_out, -1) for value in discriminants(form, d)),
+            f"{sequence}, n = {n}: no discriminant is negative, so nothing shows it to be outside M",
+        )
         if (d, d_out) == (2, 1):
             p01, p02, p12 = minors(member[0, 0], member[1, 0])
             expect_equal(p02 * p02 - p01 * p12, 0, at=f"{sequence}, n = {n}, resultant")
@@ -178,8 +183,11 @@ def is_limit(attention: Any, value: Any) -> bool:
     forms = products_of_linear_forms(attention, value).reshape(d * len(value), -1)
     if any(discriminant > 0 for form in forms for discriminant in discriminants(form, d)):
         return False
-    if attention.any() and value.any() and rank(np.hstack([attention, value.T])) > 1:
-        raise Undecided(f"A = {attention.tolist()}, V = {value.tolist()}: neither a limit nor certified to be none")
+    expect(
+        not (attention.any() and value.any() and (rank(np.hstack([attention, value.T])) > 1)),
+        f"A = {attention.tolist()}, V = {value.tolist()}: neither a limit nor certified to be none",
+        Undecided,
+    )
     return True
 
 
@@ -189,11 +197,6 @@ def as_stated(attention: Any, value: Any) -> bool:
 
 def of_rank_one(attention: Any, value: Any) -> bool:
     return not attention.any() or not value.any() or rank(attention) == rank(value) == 1
-
-
-def small_weights(*, quick: bool) -> Iterator[Shape]:
-    """Return widths; of each every `A` and `V` with entries -1, 0, 1 is taken."""
-    return iter(((2, 1),) if quick else ((2, 1), (2, 2)))
 
 
 def entries(rows: int, columns: int) -> list[Any]:
@@ -212,8 +215,7 @@ def only_these(shape: Shape, alpha: int | None = None, stated: Stated = as_state
     count = 0
     for a, v in product(attentions, values):
         limit = is_limit(a, v)
-        if limit != stated(a, v):
-            raise Refutation(f"A = {a.tolist()}, V = {v.tolist()}: a limit of points outside M: {limit}")
+        expect(limit == stated(a, v), f"A = {a.tolist()}, V = {v.tolist()}: a limit of points outside M: {limit}")
         count += limit
     checked = len(attentions) * len(values)
     return Tally(f"d = {d}, d' = {d_out}, entries -1, 0, 1: {count} of {checked} weights give boundary points")
@@ -234,15 +236,16 @@ def without_the_printed_hypothesis(d: int, stated: Stated = as_stated) -> str:
     )
 
 
-def width_one(d_out: int, expected: bool = True) -> str:
+def width_one(d_out: int, *, expected: bool = True) -> str:
     """Return the finding at d = 1: M is the whole linear space, so it has no relative boundary.
 
     Still A = h q^T, V = v h^T always.
     """
     phi = one_layer_map(1, d_out, 2)
     found = [str(c.subs({"A_1_1": 1})) for c in product_coefficients(phi).ravel()]
-    if (found == list(phi.weight_names[1:])) != expected:
-        raise Refutation(f"d = 1, d' = {d_out}, A = 1: the coefficients are {found}")
+    expect(
+        (found == list(phi.weight_names[1:])) == expected, f"d = 1, d' = {d_out}, A = 1: the coefficients are {found}"
+    )
     return "the hypothesis d >= 2 is needed: at d = 1, A = 1 and V give every point of the span, so M has no boundary"
 
 
@@ -294,7 +297,7 @@ CLAIM = Claim(
         Part(
             "d = 2, entries -1, 0, 1: a positive discriminant at all other points",
             Scope.INSTANCES,
-            small_weights,
+            listed([(2, 1)], [(2, 2)]),
             only_these,
             {"rk A = rk V = 1": partial(only_these, stated=of_rank_one)},
             instance="all weights with d, d'",

@@ -90,7 +90,7 @@ def locus_outside(shape: LayerShape, form: NormalForm) -> bool:
     return shape.d > 1 and (vanishes(form) or (shape.d > 2 and form.is_square))
 
 
-def changes_linearly(_: None, inverse: bool = False) -> None:
+def changes_linearly(_: None, *, inverse: bool = False) -> None:
     """Check that `(g A h, k V g^T)` changes `V x x^T A` into `k (V y y^T A) h`.
 
     The entries of the former are the `a_k(x) v_m(x)`.

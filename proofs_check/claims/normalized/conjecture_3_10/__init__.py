@@ -64,7 +64,7 @@ def hypotheses_hold(network: Architecture) -> bool:
     return all(x == delta for x in d[1:-1]) and network.tokens >= 2
 
 
-def sized(quick: bool, normalization: Normalization = SOFTMAX) -> Iterator[Architecture]:
+def sized(normalization: Normalization = SOFTMAX, *, quick: bool) -> Iterator[Architecture]:
     """Yield networks with equal inner widths, other hypotheses holding or not; ranks below and above the widths."""
     for depth in (1, 2, 3):
         for delta, extra_in, extra_out in product((1, 2) if quick else (1, 2, 3), (0, 1), (0, 1)):
@@ -75,7 +75,7 @@ def sized(quick: bool, normalization: Normalization = SOFTMAX) -> Iterator[Archi
 
 
 def deep(*, quick: bool) -> Iterator[Architecture]:
-    yield from (n for n in sized(quick) if n.depth > 1)
+    yield from (n for n in sized(quick=quick) if n.depth > 1)
     more = [((3, 3, 3), (2, 5), 3), ((4, 3, 3, 5), (2, 1, 3), 3)]
     if not quick:
         more += [((2, 2, 2, 2, 2), (2, 1, 2, 3), 2), ((4, 4, 4, 4), (2, 3, 1), 2), ((6, 5, 6), (3, 9), 4)]
@@ -156,7 +156,7 @@ def one_token(*, quick: bool) -> Iterator[Architecture]:
             yield Architecture(widths, (a,) * (len(widths) - 1), 1, normalization=SOFTMAX)
 
 
-def linear_only(network: Architecture, attention: bool = False) -> str:
+def linear_only(network: Architecture, *, attention: bool = False) -> str:
     """Check that one token attends to itself with weight one: the function is the linear map V~ of rank delta."""
     d, delta = network.widths, network.widths[1]
     expect_dimension(dimension_by_orbit(network), equation_16(network) if attention else delta * (d[0] + d[-1] - delta))
@@ -190,7 +190,7 @@ def narrow_output(*, quick: bool) -> Iterator[Architecture]:
         yield from (Architecture((6, 5, 2), (1, a), 2, normalization=SOFTMAX) for a in (1, 2))
 
 
-def output_may_be_narrow(network: Architecture, everywhere: bool = False) -> str:
+def output_may_be_narrow(network: Architecture, *, everywhere: bool = False) -> str:
     """Check that Eq. 16 holds below the printed bound while the last layer, 2 a_l + d_l forms, sees all before."""
     d, rank = network.widths, network.attention_ranks[-1]
     found, stated = dimension_by_orbit(network), equation_16(network)

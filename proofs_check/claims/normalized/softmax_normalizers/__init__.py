@@ -23,10 +23,10 @@ from proofs_check.boxes import VirtualBox, compare, fingerprints, ranks_as_shown
 from proofs_check.claim import (
     Claim,
     Part,
-    Refutation,
     Scope,
     Undecided,
     WalkThrough,
+    expect,
     expect_apart,
     expect_formula_by_orbit,
 )
@@ -98,7 +98,7 @@ def a_point(box: VirtualBox, keys: Keys = everything) -> str:
     return compare(prints, keys(virtual), box.name(virtual), in_hypotheses(virtual))
 
 
-def differential(box: VirtualBox, last_unseen: bool = False) -> str:
+def differential(box: VirtualBox, *, last_unseen: bool = False) -> str:
     """Return the comparison of ranks with the full one.
 
     If S'(0) = 0 and the last matrix is zero, all but the directions of the last matrix are felt.
@@ -148,11 +148,14 @@ def blind_or_not(layer: SkewLayer, blind: Callable[[Normalization], bool] = odd_
     virtual = [np.stack(pair) for pair in ((skew, skew), (0 * one, one), (one[:1], one[:1]))]
     first, second = fingerprints(box.stack(virtual), 47)
     if blind(layer.normalization):
-        if (first != second).any():
-            raise Refutation(f"{layer.normalization}: behind the skew matrix {layer.rows} the next one is seen")
+        expect(
+            not (first != second).any(),
+            f"{layer.normalization}: behind the skew matrix {layer.rows} the next one is seen",
+        )
         return "q_i not zero is needed where S(y) S(-y) = S(0)^2: two tokens do not see what is behind a skew layer"
-    if (first == second).all():
-        raise Undecided(f"{layer.normalization}: behind {layer.rows} no difference was found")
+    expect(
+        not (first == second).all(), f"{layer.normalization}: behind {layer.rows} no difference was found", Undecided
+    )
     return None
 
 
@@ -166,7 +169,7 @@ def open_boxes(*, quick: bool) -> Iterator[VirtualBox]:
                     yield VirtualBox(2, 2, tokens, causal, normalization, few=True)
 
 
-def as_for_softmax(box: VirtualBox, skew_is_blind: bool = False) -> str:
+def as_for_softmax(box: VirtualBox, *, skew_is_blind: bool = False) -> str:
     """Return what Theorems 1 and 4 say of softmax."""
     virtual = box.virtual()
     tokens = 2 if skew_is_blind else box.tokens
@@ -223,14 +226,14 @@ def second_networks(*, quick: bool) -> Iterator[Second]:
     )  # fmt: skip
 
 
-def agree_here_only(pair: Second, restored: bool = False) -> str:
+def agree_here_only(pair: Second, *, restored: bool = False) -> str:
     for back in (False, True):
         form = pair.back if back else pair.form
         box = VirtualBox(len(pair.one[0]), len(pair.one) - 1, form.tokens, form.causal, form.normalization)
         virtual = [np.array(two) for two in zip(pair.one, pair.other, strict=True)]
         first, second = fingerprints(box.stack(virtual), 2 * last_degree(box) + 1)
         apart = bool((first != second).any())
-        expect_apart(apart, back and not restored, at=f"{box}: {pair.one} and {pair.other}")
+        expect_apart(apart, stated=back and not restored, at=f"{box}: {pair.one} and {pair.other}")
     return pair.finding
 
 

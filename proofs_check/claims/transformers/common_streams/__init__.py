@@ -33,14 +33,21 @@ from typing import NamedTuple
 
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard.step import Step, must, rational, show
-from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect_apart
+from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect, expect_apart
 from proofs_check.claims.transformers.common_streams.criterion import (
     common_streams,
     inputs_of,
 )
 from proofs_check.claims.transformers.made_equal import EqualPair, equal_pairs
-from proofs_check.claims.transformers.one_transformer_layer import A1, A2, ONE, V1, V2, shown, small_network
+from proofs_check.claims.transformers.one_transformer_layer import shown, small_network
 from proofs_check.claims.transformers.small_networks import (
+    A1,
+    A2,
+    ONE,
+    SKEW,
+    V1,
+    V2,
+    ZERO,
     HeadAV,
     Matrix,
     SmallNetwork,
@@ -54,13 +61,11 @@ from proofs_check.claims.transformers.small_networks import (
     zero,
 )
 
-SKEW_FORM: Matrix = ((0, 1), (-1, 0))
-
 
 def walk() -> Iterator[Step]:
     """Yield the steps of Theorem 1 of docs/transformer-fibers.md."""
     one = small_network((HeadAV(A1, V1), HeadAV(A1, V2)), (HeadAV(A2, V2),))
-    other = small_network((HeadAV(A1, plus(V1, V2)), HeadAV(SKEW_FORM, zero(2))), (HeadAV(A2, V2),))
+    other = small_network((HeadAV(A1, plus(V1, V2)), HeadAV(SKEW, zero(2))), (HeadAV(A2, V2),))
     must(common_streams(one, other), "merged heads are said to be equal")
     must(same_for_any_exponential(one, other, inputs_of(one, 3)), "they are for any exponential")
     yield Step(
@@ -107,12 +112,17 @@ def made_equal(pair: EqualPair, criterion: Criterion = common_streams) -> Kind:
     inputs = inputs_of(pair.one, 6)
     for other, equal in ((pair.other, True), (pair.spoiled, False)):
         said, differ = criterion(pair.one, other), apart(pair.one, other, inputs)
-        if said and differ:
-            raise Refutation(f"{pair.kind}: {pair.one} and {other} are said to be equal, and are not")
-        if (said is not equal and (pair.covered or said)) or differ is equal:
-            raise Undecided(f"{pair.kind}: {pair.one} and {other}: said to be equal {said}, apart {differ}")
-        if same_for_any_exponential(pair.one, other, inputs) is not equal:
-            raise Undecided(f"{pair.kind}: {pair.one} and {other}: with any exponential it is the other way round")
+        expect(not said or not differ, f"{pair.kind}: {pair.one} and {other} are said to be equal, and are not")
+        expect(
+            not (said is not equal and (pair.covered or said)) and differ is not equal,
+            f"{pair.kind}: {pair.one} and {other}: said to be equal {said}, apart {differ}",
+            Undecided,
+        )
+        expect(
+            same_for_any_exponential(pair.one, other, inputs) is equal,
+            f"{pair.kind}: {pair.one} and {other}: with any exponential it is the other way round",
+            Undecided,
+        )
     if not pair.covered and not criterion(pair.one, pair.other):
         return Kind(f"sufficient only, nothing is said of {pair.kind}")
     return Kind(pair.kind)
@@ -146,7 +156,6 @@ class TwoLayerBox(NamedTuple):
             yield tuple(SmallNetwork(ends[0], of, ends[1], *self[:3]) for of in layers)  # type: ignore[misc]
 
 
-ZERO, SKEW = ((0, 0), (0, 0)), ((0, 1), (-1, 0))
 POOL = (ZERO, ZERO, SKEW, ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 0), (1, 0)), ((-1, 0), (0, -1)), ((1, -1), (0, 0)))
 
 
@@ -238,11 +247,9 @@ def traps(*, quick: bool) -> Iterator[Trap]:
 
 def trap_is_avoided(trap: Trap, criterion: Criterion = common_streams) -> str:
     """Return the finding of a trap: both are apart, nothing is said, and the fault would call them equal."""
-    expect_apart(apart(trap.one, trap.other, inputs_of(trap.one, 6)), True, at=f"{trap.one} and {trap.other}")
-    if criterion(trap.one, trap.other):
-        raise Refutation(f"{trap.one} and {trap.other} are said to be equal, and are not")
-    if not trap.fault(trap.one, trap.other):
-        raise Undecided(f"{trap.one} and {trap.other}: no trap")
+    expect_apart(apart(trap.one, trap.other, inputs_of(trap.one, 6)), stated=True, at=f"{trap.one} and {trap.other}")
+    expect(not criterion(trap.one, trap.other), f"{trap.one} and {trap.other} are said to be equal, and are not")
+    expect(trap.fault(trap.one, trap.other), f"{trap.one} and {trap.other}: no trap", Undecided)
     return trap.finding
 
 

@@ -27,13 +27,12 @@ from proofs_check.claim import (
     Claim,
     Part,
     ProvedBounds,
-    Refutation,
     Scope,
     Undecided,
     WalkThrough,
+    expect,
     expect_dimension,
     expect_more,
-    expect_value,
 )
 from proofs_check.claims.transformers.section_4_heads.walk import walk
 from proofs_check.samples import Dice, Range, distinct
@@ -83,14 +82,14 @@ def count_of(shape: Shape) -> int:
     return min(rescaled_heads(shape), by_products(shape))
 
 
-def formula(shape: Shape, mixing: bool = True, low_rank: bool = True) -> int:
+def formula(shape: Shape, *, mixing: bool = True, low_rank: bool = True) -> int:
     if shape[0] == 1:
         return shape[1]
     bounds = [rescaled_heads(shape), by_rows(shape)]
     return min(bounds + [by_products(shape)] * mixing + [by_rank(shape)] * low_rank)
 
 
-def one_output(shape: Shape, syzygies: bool = True, pairs: bool = True) -> int:
+def one_output(shape: Shape, *, syzygies: bool = True, pairs: bool = True) -> int:
     """Return the count for `d' = 1`: `d` forms in the ideal of `h` linear ones, or fewer if ranks allow fewer."""
     d, _, a, h, _ = shape
     k = min(h, d)
@@ -114,11 +113,7 @@ def softmax_networks(*, quick: bool) -> Iterator[Architecture]:
             yield network_of(shape, SOFTMAX, t)
 
 
-def bounds(shape: Shape) -> ProvedBounds:
-    return ProvedBounds.of(certified_dimension(network_of(shape)))
-
-
-def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[tuple[int, int, int]]:
+def blocks(*, quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[tuple[int, int, int]]:
     """Return `d, d'` and the largest number of heads: one piece of the map each."""
     widths = (1, 2, 3) if quick else (1, 2, 3, 4)
     return [
@@ -132,18 +127,17 @@ def territory(block: tuple[int, int, int], stated: Formula = formula) -> str:
     d, d_out, most = block
     every, undecided = list(shapes(*block)), []
     for shape in every:
-        lower, upper = bounds(shape)
-        if not lower <= stated(shape) <= upper:
-            raise Refutation(f"{network_of(shape)}: between {lower} and {upper}, stated {stated(shape)}")
-        if lower < upper:
-            undecided.append(f"a, h, b = {shape[2:]}: {lower} to {upper}, formula {stated(shape)}")
-    if undecided:
-        raise Undecided(f"d = {d}, d' = {d_out}, h <= {most}: {len(undecided)} undecided ({'; '.join(undecided)})")
-    return f"d = {d}, d' = {d_out}, h <= {most}: {len(every)} shapes certified, all as stated; none undecided"
+        found, said = certified_dimension(network_of(shape)), stated(shape)
+        expect(found.lower <= said <= found.upper, f"{network_of(shape)}: {ProvedBounds.of(found)}, stated {said}")
+        if found.value is None:
+            undecided.append(f"a, h, b = {shape[2:]}: {found.lower} to {found.upper}, formula {said}")
+    at = f"d = {d}, d' = {d_out}, h <= {most}"
+    expect(not undecided, f"{at}: {len(undecided)} undecided ({'; '.join(undecided)})", Undecided)
+    return f"{at}: {len(every)} shapes certified, all as stated; none undecided"
 
 
 def random_layers(
-    quick: bool, outputs: Range = (2, 8), normalization: Normalization | None = None
+    *, quick: bool, outputs: Range = (2, 8), normalization: Normalization | None = None
 ) -> Iterator[Architecture]:
     """Return random layers beyond the blocks: widths up to eight, all ranks, up to six heads and four tokens."""
 
@@ -156,8 +150,8 @@ def random_layers(
     return distinct(draw, 12 if quick else 60, seed=20261121)
 
 
+# one output row, row spaces of heads that meet, and forms that do not fill the ideal: the first such shapes
 NARROW_ROWS = [(5, 1, 3, 2, 1), (6, 1, 4, 2, 1), (7, 1, 4, 3, 1), (8, 1, 5, 3, 1)]
-"""One output row, row spaces of heads that meet, and forms that do not fill the ideal: the first such shapes."""
 
 
 def shape_of(network: Architecture) -> Shape:
@@ -187,7 +181,7 @@ def past_the_top(shape: Shape, stated: Formula = count_at_h) -> str:
 
 def exception(shape: Shape, stated: Formula = formula) -> str:
     """Return the finding where the first formula that comes to mind, capped by rows alone, is one too large."""
-    expect_value(bounds(shape), stated(shape), at=network_of(shape))
+    certified(network_of(shape), stated)
     return (
         f"d, d', a, h, b = {shape}: {stated(shape)}, one less than the span of the rows, {by_rows(shape)}: "
         f"five heads give a 6 x 6 matrix of forms of rank five"
@@ -204,8 +198,10 @@ def permuted(heads: int, parts: str = "QKV") -> None:
                 Layer(*(getattr(layer[k if n[0].upper() in parts else h], n) for n in ("query", "key", "value")))
                 for h, k in enumerate(order)
             ]
-            if attention_layer(x, new, form) != attention_layer(x, layer, form):
-                raise Refutation(f"{heads} heads in the order {order}: the function is another one")
+            expect(
+                attention_layer(x, new, form) == attention_layer(x, layer, form),
+                f"{heads} heads in the order {order}: the function is another one",
+            )
 
 
 def mixed(heads: int, back: int = -1) -> str:
@@ -215,8 +211,10 @@ def mixed(heads: int, back: int = -1) -> str:
     a, v = ([Words.letter(f"{letter}{h}") for h in range(heads)] for letter in "AV")
     old = [Layer(a[h], one, v[h]) for h in range(heads)]
     new = [Layer(a[0] + c @ a[1], one, v[0]), Layer(a[1], one, v[1] + minus_c @ v[0]), *old[2:]]
-    if attention_layer(x, new) != attention_layer(x, old):
-        raise Refutation(f"{heads} heads: A_1 + c A_2 with V_2 + ({back}) c V_1 is another function")
+    expect(
+        attention_layer(x, new) == attention_layer(x, old),
+        f"{heads} heads: A_1 + c A_2 with V_2 + ({back}) c V_1 is another function",
+    )
     return "permutations and rescalings of heads are not all: A_1 + c A_2, V_2 - c V_1 is the same lightning function"
 
 

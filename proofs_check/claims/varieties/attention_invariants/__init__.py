@@ -39,7 +39,7 @@ from lightning_sym.exact.rational import null_space
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough, expect_equal, spell
+from proofs_check.claim import Claim, Part, Scope, Verdict, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.varieties.attention_invariants.walk import flattening_at, walk
 from proofs_check.ring_matrices import array_of, determinant, minors
 
@@ -108,7 +108,7 @@ def model_matrix(d: int, half: Fraction) -> ObjectArray:
     ring = PolynomialRing([f"v_{i}" for i in range(d)])
     pairs = list(combinations_with_replacement(range(d), 2))
 
-    def entry(a: int, b: int, c: int) -> Any:
+    def entry(a: int, b: int, c: int) -> object:
         factor = ring.constant(Fraction(1) if a == b else half)
         return factor * ring.generators[b if a == c else a] if c in (a, b) else ring.constant(0)
 
@@ -188,7 +188,7 @@ def lie_flattening(layer: Slices, vector: Any) -> Any:
     return sum(layer.output.derivative(f"x_{i + 1}_1") * vector[i] for i in range(layer.d))
 
 
-def stabilizer(d: int, forget: bool = False) -> None:
+def stabilizer(d: int, *, forget: bool = False) -> None:
     """Check for `d >= 3` a traceless `B`, not zero, with no effect on the cubic form.
 
     So the columns are dependent.
@@ -209,24 +209,20 @@ def stabilizer(d: int, forget: bool = False) -> None:
         sign = 1 if (i, j, k) in {(0, 1, 2), (1, 2, 0), (2, 0, 1)} else -1
         skew[i, k] = skew[i, k] + (1 if forget else sign) * w[j]
     field = adjugate @ skew
-    if all(len(entry) == 0 for entry in field.ravel()):
-        raise Refutation(f"d = {d}: the field is zero")
+    expect(not all(len(entry) == 0 for entry in field.ravel()), f"d = {d}: the field is zero")
     demand_zero(sum(field[i, i] for i in range(d)), f"d = {d}, the trace")
     x = ring.matrix("x", d, 1)[:, 0]
     demand_zero(lie_flattening(layer, field @ x), f"d = {d}, the derivative along the field")
 
 
-def chow_minors(weights: tuple[Any, Any]) -> None:
+def chow_minors(weights: tuple[object, object]) -> None:
     """Check that the 3 x 3 minors vanish at a function of the layer, at `d = 2`, in exact numbers."""
     attention, value = (np.array(m, dtype=object) for m in weights)
     for minor in minors(flattening_at(attention, value), 3):
-        if minor:
-            raise Refutation(
-                f"d = 2, t = 1, A = {spell(attention)}, V = {spell(value)}: a 3 x 3 minor is {minor}, not 0"
-            )
+        expect(not minor, f"d = 2, t = 1, A = {spell(attention)}, V = {spell(value)}: a 3 x 3 minor is {minor}, not 0")
 
 
-def shapes(quick: bool, least: int = 2, below: bool = False, two: bool = False) -> Iterator[Shape]:
+def shapes(*, quick: bool, least: int = 2, below: bool = False, two: bool = False) -> Iterator[Shape]:
     """Yield `d` and `a`; with `below`, only those with `a < d`."""
     for d in (2, 3):
         for a in range(1, d + 1):

@@ -11,10 +11,10 @@ import numpy as np
 
 from lightning_sym import Layer, forward
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fraction
 from proofs_check.blackboard.step import Step, general_coefficients, must, rational, show, sylvester
-from proofs_check.ring_matrices import array_of, determinant, minors
+from proofs_check.ring_matrices import array_of, determinant, letters_of, minors
 
 
 def flattening_at(attention: ObjectArray, value: ObjectArray) -> ObjectArray:
@@ -31,8 +31,8 @@ def flattening_at(attention: ObjectArray, value: ObjectArray) -> ObjectArray:
 
 def walk() -> Iterator[Step]:
     """Yield the steps for equations of one layer, and for one family that needs three coordinates."""
-    ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
-    products = general_coefficients(ring.matrix("a", 2, 2), ring.matrix("v", 1, 2))
+    ring, (a, v) = letters_of({"a": (2, 2), "v": (1, 2)})
+    products = general_coefficients(a, v)
     yield Step(
         "The coefficients",
         "One layer, $d = 2$, one output: two products with a common factor, as two rows of coefficients.",

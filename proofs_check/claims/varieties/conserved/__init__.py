@@ -21,11 +21,21 @@ from lightning_sym import SOFTMAX, Architecture, conserved_quantities
 from lightning_sym.network.attention import form_of, network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.symmetries.moments import MatrixKind, Quantity, Term, moments_of
-from proofs_check.claim import Claim, Part, ProvedBounds, Refutation, Scope, Undecided, WalkThrough, expect_value
+from proofs_check.claim import (
+    Claim,
+    Part,
+    ProvedBounds,
+    Scope,
+    Undecided,
+    WalkThrough,
+    expect,
+    expect_value,
+)
 from proofs_check.claims.varieties.conserved.walk import walk
-from proofs_check.samples import distinct
+from proofs_check.ring_matrices import letters_of
+from proofs_check.samples import distinct, listed
 
 Change = Callable[[Quantity], Quantity]
 
@@ -62,23 +72,27 @@ def other_factor(quantity: Quantity) -> Quantity:
     return replace(quantity, kind=MatrixKind.FULL, terms=terms)
 
 
-def small_networks(*, quick: bool) -> Iterator[Architecture]:
-    yield Architecture((2, 1), (2,), 2)
-    yield Architecture((2, 2), (2,), 2, causal=True)
-    yield Architecture((2, 2), (2,), 1)
-    yield Architecture((1, 2, 1), (1, 2), 2)
-    yield Architecture((2, 2), (1,), 2, heads=2, value_ranks=(2,))
-    yield Architecture((2, 2), (1,), 2, value_ranks=(1,), skip=True, embed=2, unembed=2)
-    if not quick:
-        yield Architecture((1, 2, 1), (2, 1), 2, causal=True)
-        yield Architecture((1, 1, 1), (2, 2), 2, heads=2, value_ranks=(1, 1), embed=2, unembed=1)
-        yield Architecture((1, 1, 1), (1, 1), 2, skip=True, embed=1, unembed=2)
-        yield Architecture((2, 1, 2), (1, 2), 1)
-        yield Architecture((3, 2), (3,), 2)
+SMALL_NETWORKS = listed(
+    [
+        Architecture((2, 1), (2,), 2),
+        Architecture((2, 2), (2,), 2, causal=True),
+        Architecture((2, 2), (2,), 1),
+        Architecture((1, 2, 1), (1, 2), 2),
+        Architecture((2, 2), (1,), 2, heads=2, value_ranks=(2,)),
+        Architecture((2, 2), (1,), 2, value_ranks=(1,), skip=True, embed=2, unembed=2),
+    ],
+    [
+        Architecture((1, 2, 1), (2, 1), 2, causal=True),
+        Architecture((1, 1, 1), (2, 2), 2, heads=2, value_ranks=(1, 1), embed=2, unembed=1),
+        Architecture((1, 1, 1), (1, 1), 2, skip=True, embed=1, unembed=2),
+        Architecture((2, 1, 2), (1, 2), 1),
+        Architecture((3, 2), (3,), 2),
+    ],
+)
 
 
 def quantities(*, quick: bool) -> Iterator[KeptQuantity]:
-    for network in small_networks(quick=quick):
+    for network in SMALL_NETWORKS(quick=quick):
         for place, _ in enumerate(moments_of(network)):
             yield KeptQuantity(network, place)
 
@@ -87,22 +101,18 @@ def is_kept(kept: KeptQuantity, change: Change = same) -> None:
     """Expand the derivative along every gradient of an entry of the output, at symbolic weights and inputs."""
     network, quantity = kept.network, change(list(moments_of(kept.network))[kept.place])
     shapes = dict(network.weight_shapes())
-    x_shape = (network.input_width, network.tokens)
-    sizes = {**shapes, "x": x_shape}
-    ring = PolynomialRing([entry for name, size in sizes.items() for entry in entry_names(name, *size)])
-    matrices = {name: ring.matrix(name, *shape) for name, shape in shapes.items()}
-    x = Recorded(ring.matrix("x", *x_shape), constant=True)
+    ring, (*letters, inputs) = letters_of({**shapes, "x": (network.input_width, network.tokens)})
+    matrices, x = dict(zip(shapes, letters, strict=True)), Recorded(inputs, constant=True)
     for i, j in product(range(network.output_width), range(network.tokens)):
         recorded = [Recorded(matrix) for matrix in matrices.values()]
         output = network_output(x, network, recorded, form_of(network))
         flow = gradients([output], [_unit(ring, output.value.shape, (i, j))], recorded)
         for place in quantity.indices():
             along = _inner(ring, flow, _differential(ring, quantity, matrices, place))
-            if along != ring.constant(0):
-                raise Refutation(f"{network}: {quantity.name} at {place} changes, by {len(along)} terms")
+            expect(along == ring.constant(0), f"{network}: {quantity.name} at {place} changes, by {len(along)} terms")
 
 
-def _unit(ring: PolynomialRing, shape: tuple[int, ...], place: tuple[int, int] | None, sign: int = 1) -> Any:
+def _unit(ring: PolynomialRing, shape: tuple[int, ...], place: tuple[int, int] | None, sign: int = 1) -> object:
     """Return the functional that reads an entry, or the trace, with a sign."""
     result: ObjectArray = (np.zeros(shape) if place else np.eye(shape[0])).astype(int)
     if place is not None:
@@ -188,11 +198,13 @@ def softmax_layers(*, quick: bool) -> Iterator[Architecture]:
 
 
 def deep_networks(*, quick: bool) -> Iterator[Architecture]:
-    yield Architecture((2, 2, 2), (2, 2), 2)
-    yield Architecture((2, 3, 2), (1, 2), 2)
-    yield Architecture((3, 2, 2), (2, 2), 2, SOFTMAX)
-    yield Architecture((3, 3, 3), (2, 1), 2, SOFTMAX, heads=2, value_ranks=(1, 2), skip=True, embed=4, unembed=4)
-    yield Architecture((2, 2), (2,), 2, heads=2)
+    yield from (
+        Architecture((2, 2, 2), (2, 2), 2),
+        Architecture((2, 3, 2), (1, 2), 2),
+        Architecture((3, 2, 2), (2, 2), 2, SOFTMAX),
+        Architecture((3, 3, 3), (2, 1), 2, SOFTMAX, heads=2, value_ranks=(1, 2), skip=True, embed=4, unembed=4),
+        Architecture((2, 2), (2,), 2, heads=2),
+    )
 
     def draw(dice: Any) -> Architecture:
         depth, skip = dice.number((1, 3)), dice.chance(0.3)
@@ -228,7 +240,7 @@ def deep_skips(*, quick: bool) -> Iterator[Architecture]:
         yield Architecture((d, d, d), (a, a), 2, kind)
 
 
-def fewer_with_skip(network: Architecture, kept_by_both: bool = False) -> str:
+def fewer_with_skip(network: Architecture, *, kept_by_both: bool = False) -> str:
     d = network.widths[0]
     lost = 0 if kept_by_both else d * (d + 1) // 2
     as_stated(replace(network, skip=True), count=lambda _: number(network) - lost)
