@@ -86,11 +86,11 @@ def through(batch: Matrix, *factors: Matrix) -> Matrix:
     return batch
 
 
-def add(m: Matrix, factor: int, n: Matrix) -> Matrix:
-    """Return m + factor n."""
-    spend(sum(map(len, n)) * (4 + (factor.bit_length() + bits(n)) // 512))
-    pairs = (zip(*rows, strict=True) for rows in zip(m, n, strict=True))
-    total = [[x + factor * y for x, y in row] for row in pairs]
+def combined(*parts: tuple[int, Matrix]) -> Matrix:
+    """Return the sum of matrices, each times a factor."""
+    spend(sum(sum(map(len, m)) * (4 + (factor.bit_length() + bits(m)) // 512) for factor, m in parts))
+    factors, every = [factor for factor, _ in parts], zip(*(m for _, m in parts), strict=True)
+    total = [[sum(map(mul, factors, column)) for column in zip(*rows, strict=True)] for rows in every]
     keep(sum(100 + len(row) * (40 + bits([row]) // 7) for row in total))
     return total
 

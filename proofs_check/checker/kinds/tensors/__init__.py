@@ -12,7 +12,7 @@ from typing import Any
 
 from proofs_check.checker.functions.fibers.sizes import factors
 from proofs_check.checker.functions.matrices import Span, unit
-from proofs_check.checker.functions.network import NAMED, Form, Weights
+from proofs_check.checker.functions.network import NAMED, Form, Weights, integers
 from proofs_check.checker.kinds.tensors.lines import degrees, excluded
 from proofs_check.checker.kinds.tensors.residues import TensorResidues
 from proofs_check.checker.verify import COUNT, SIZE, SOME, Matrix, need, odd_prime, scratch, spend, transposed
@@ -37,7 +37,7 @@ def _dimension(w: Weights, *, skip: bool) -> int | None:
     d, total = w.widths[0], (w.widths[0] ** 2 if w.E and w.U else 0)
     if not skip or any(len(heads) > 1 for heads in w.layers):
         return None
-    for (head,) in w.layers:
+    for [head], _ in map(integers, w.layers):
         total += 1 + factors(d, d, len(head.q), len(Span(head.scores(unit(d), unit(d))).basis))
         if head.o:
             total += factors(d, d, len(head.v), len(Span(head.writes(unit(d))).basis))
