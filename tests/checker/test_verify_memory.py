@@ -229,7 +229,7 @@ def test_what_a_step_makes_is_gone_with_it() -> None:
     assert room(3) - room(2) == room(2) - room(1) < 200_000
 
 
-SITES = {"verify.py": 4, "spaces.py": 5, "mixing.py": 3, "frames.py": 4,
+SITES = {"verify.py": 4, "spaces.py": 4, "mixing.py": 3, "frames.py": 4,
          "transformer.py": 1, "matrices.py": 5, "rings.py": 2, "outputs.py": 1, "streams.py": 3,
          "exact.py": 1, "conditions.py": 1, "points.py": 3, "theorems.py": 3, "proofs.py": 2,
          "terms.py": 1}  # fmt: skip

@@ -145,6 +145,24 @@ class Span:
         return [v[cut] for v in self.basis.values()]
 
 
+def determinant(rows: Matrix, p: int = 0) -> int:
+    """Return the determinant of integers, or of residues modulo p, by elimination with exact quotients (Bareiss)."""
+    sign, last = 1, 1
+    spend(len(rows) ** 3)
+    while rows:
+        place = next((k for k, row in enumerate(rows) if row[0]), None)
+        if place is None:
+            return 0
+        top, inverse = rows[place], pow(last, -1, p) if p else 0
+        others = (
+            [top[0] * x - row[0] * y for x, y in zip(row[1:], top[1:], strict=True)]
+            for row in rows[:place] + rows[place + 1 :]
+        )
+        rows = [[x * inverse % p if p else x // last for x in row] for row in others]
+        sign, last = sign * (-1) ** place, top[0]
+    return sign * last % p if p else sign * last
+
+
 def sparse_rank(matrix: list[Sparse]) -> int:
     """Return the rank modulo 2^61 - 1, by elimination."""
     pivots: dict[int, Sparse] = {}
