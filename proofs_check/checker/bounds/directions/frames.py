@@ -17,11 +17,10 @@ from proofs_check.checker.verify import Matrix, Tape, keep, spend, transposed, u
 def combinations(at: Unseen, i: int, k: int, W: Matrix, forms: Sequence[Matrix]) -> Iterator[int]:
     """Yield motions of the scores of a head that are combinations of these forms on the columns of W."""
     f, size = len(at.F[i - 1]), len(W[0]) ** 2
-    with at.motions("QK", i, k, W, at.R[i]) as moves, holding((len(moves) + len(forms)) * (100 + 48 * size)):
-        blocks = (*(move.block for move in moves), *forms)
-        images = [[x % at.p for row in form for x in row] for form in blocks]
-        most = min(size, of_rank(f, f, at.net.a[i]) + len(forms))
-        yield from at.solve([move.entry for move in moves], images, most)
+    motions = ((n, block) for n, _, block in at.motions("QK", i, k, W, at.R[i]))
+    every = itertools.chain(motions, ((None, form) for form in forms))
+    images = ((n, [x % at.p for row in block for x in row]) for n, block in every)
+    yield from at.solve(images, min(size, of_rank(f, f, at.net.a[i]) + len(forms)))
 
 
 def skew_form(a: Vector, b: Vector) -> Matrix:
@@ -43,7 +42,7 @@ def skew_differences(at: Unseen) -> Iterator[int]:
         F, f, rank = transposed(at.F[i - 1]), len(at.F[i - 1]), len(at.basis(transposed(s), len(s)))
         if rank != min(f, len(at.F[0])):
             continue
-        null = [(*unpack(x), *[0] * len(s))[: len(s)] for x in at.solve(range(len(s)), s, rank)]
+        null = [(*unpack(x), *[0] * len(s))[: len(s)] for x in at.solve(enumerate(s), rank)]
         vanishing = at.basis(product(null, F), f) if null else []
         spend(len(vanishing) ** 2 * f * f)
         with holding(len(vanishing) ** 2 * (100 * f + 24 * f * f)):
@@ -95,7 +94,8 @@ def first_layers(at: Unseen) -> Iterator[int]:
         forms, most = of_rank(2, 2, a), of_rank(r, 5, net.h * b)
         if one:
             forms, most = symmetric_of_rank(2, 2 * a), of_rank(r, 3, net.h * b)
-        yield from at.solve(units, transposed(moved), 2 * r + min(most, net.h * (forms + of_rank(r, 2, b) - 1)))
+        images = zip(units, transposed(moved), strict=True)
+        yield from at.solve(images, 2 * r + min(most, net.h * (forms + of_rank(r, 2, b) - 1)))
 
 
 def coefficients(at: Unseen, tape: Tape) -> list[Matrix]:
