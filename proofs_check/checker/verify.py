@@ -224,9 +224,8 @@ class Network:
     """The shape. Layers count from 1: a[0], b[0] stand for nothing. b[i] is d[i-1] where there are no value ranks."""
 
     def __init__(self, data: Any) -> None:
-        self.d, a, self.t, g, self.h, b, self.skip, self.causal, self.embed, self.unembed = take(
-            data, "network", NETWORK
-        )
+        values = take(data, "network", NETWORK)
+        self.d, a, self.t, g, self.h, b, self.skip, self.causal, self.embed, self.unembed = values
         d, self.l, self.normalized, self.g = self.d, len(self.d) - 1, g is not None, list[Fraction]()
         need(0 < self.l * self.h <= HEADS, f"there must be from 1 to {HEADS:,} heads in all layers")
         need(len(a) == self.l == len(a if b is None else b), f"there must be {self.l} ranks, one for each layer")
@@ -241,9 +240,10 @@ class Network:
         self.a, self.b, self.letters = [0, *a], [0, *(d[:-1] if b is None else b)], "QKV" if b is None else "QKVO"
         self.n, self.m, self.ends = self.embed or d[0], self.unembed or d[-1], bool(self.embed or self.unembed)
         self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
-        sizes = {"widths": d, "ranks": a, "tokens": self.t, "heads": self.h, "value ranks": b, "skip": self.skip}
-        sizes |= {"mask": self.causal, "embed": self.embed, "unembed": self.unembed}
-        says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in sizes.items())
+        words = (key.removeprefix("attention_").replace("_", " ").replace("causal", "mask") for key in NETWORK)
+        said = dict(zip(words, values, strict=True))
+        del said["normalization"]
+        says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in said.items())
         self.name += f" of {', '.join(says)}"  # in full, for it is what the claim is about
 
 

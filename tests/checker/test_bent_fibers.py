@@ -49,18 +49,20 @@ def spoiled(name: str, **weights: Any) -> Callable[[], Document]:
 
 ZERO = [[0, 0], [0, 0]]
 MUTANTS: dict[str, tuple[ModuleType, str, str, Callable[[], Document]]] = {
-    "scores may be equal": (conditions, " and not alike", "", spoiled("unmasked", Q1_2="Q1.1", K1_2="K1.1")),
+    "scores may be equal": (
+        conditions, "all(map(any, rows)) and unlike", "all(map(any, rows))",
+        spoiled("unmasked", Q1_2="Q1.1", K1_2="K1.1"),
+    ),
     "opposite scores are different": (
-        conditions, "if net.t == 2 else []", "if False else []",
+        conditions, '("equal", "opposite")', '("equal",)',
         spoiled("residual", Q2_2=[[3, 2]], Q2_1=[[-3, -2]], K2_2="K2.1"),
     ),
     "scores of the first layer may be dependent": (
-        conditions, "if net.t == 2 and i < len(net.layers):", "if False:",
+        conditions, '("all",) if inner', '("equal",) if inner',
         spoiled("residual", Q1_2=[[2, 4]], Q1_1=[[1, 2]], K1_2="K1.1"),
     ),
     "heads may be unseen": (
-        conditions, '"b unmasked"):\n            return all(map(any, rows))', '"b unmasked"):\n            return True',
-        spoiled("unmasked", V2_2=ZERO),
+        conditions, "return all(map(any, rows)) and", "return", spoiled("unmasked", V2_2=ZERO),
     ),
     "ranks may fall short": (
         conditions, "return net.rank(net.at[name][i]) == net.w.widths[i]", "return True", bad("narrow_said_to_be_full")

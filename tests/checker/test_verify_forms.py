@@ -171,7 +171,7 @@ MUTANTS: dict[str, tuple[str, str, NetworkForm, int, Document, Document]] = {
         "{None: 2, first: -2}", "{first: 2}", NetworkForm(SOFTMAX), 2, ONE, ONE | {"Q1": [[-1, -2]]}
     ),
     "skew scores are level for all tokens": (
-        "add(m, 1, transposed(m)) if t == 2 else m", "add(m, 1, transposed(m))", NetworkForm(SOFTMAX), 3,
+        "symmetric(m) if t == 2 else m", "symmetric(m)", NetworkForm(SOFTMAX), 3,
         then(SKEW, UNIT), then(SKEW, UNIT, 2),
     ),
     "a mask changes nothing": (
@@ -179,7 +179,7 @@ MUTANTS: dict[str, tuple[str, str, NetworkForm, int, Document, Document]] = {
         then(ZERO, UNIT), then(ZERO, UNIT, 2),
     ),
     "scores of all tokens alone": (
-        "(apart if self.form.softmax else columns)[side], k.rows", "apart[side], k.rows[:0]", NetworkForm(SOFTMAX), 2,
+        "head.scores(keys[side], columns[side])", "head.scores(keys[side], [])", NetworkForm(SOFTMAX), 2,
         ONE, ONE | {"K1": [[1, 1]]},
     ),
 }  # fmt: skip

@@ -117,7 +117,7 @@ HOSTILE: dict[str, tuple[Callable[[], Document], str]] = {
     "many_columns": (lambda: many_columns(10**5), "rejected: "),
     "unit_matrix": (lambda: directions_of(shape([20000, 1], [1], 1), "unwritten"), NO_ROOM),
     "relations": (lambda: directions_of(shape([20000, 1], [1], 1, n=1), "unwritten"), NO_ROOM),
-    "motions": (lambda: directions_of(shape([60, 1], [60], 1), "skew"), NO_ROOM),
+    "motions": (lambda: directions_of(shape([100, 1], [100], 1), "skew"), NO_ROOM.removesuffix("need more")),
 }
 
 
@@ -224,7 +224,7 @@ def test_what_a_step_makes_is_gone_with_it() -> None:
     assert room(3) - room(2) == room(2) - room(1) < 200_000
 
 
-SITES = {"verify.py": 4, "spaces.py": 5, "mixing.py": 3, "frames.py": 4,
+SITES = {"verify.py": 4, "spaces.py": 4, "frames.py": 3,
          "transformer.py": 1, "matrices.py": 5, "rings.py": 2, "outputs.py": 1, "streams.py": 3,
          "exact.py": 1, "conditions.py": 1, "points.py": 3, "theorems.py": 3, "proofs.py": 2,
          "terms.py": 1}  # fmt: skip

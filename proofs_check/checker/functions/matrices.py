@@ -86,11 +86,11 @@ def through(batch: Matrix, *factors: Matrix) -> Matrix:
     return batch
 
 
-def add(m: Matrix, factor: int, n: Matrix) -> Matrix:
-    """Return m + factor n."""
-    spend(sum(map(len, n)) * (4 + (factor.bit_length() + bits(n)) // 512))
-    pairs = (zip(*rows, strict=True) for rows in zip(m, n, strict=True))
-    total = [[x + factor * y for x, y in row] for row in pairs]
+def combined(*parts: tuple[int, Matrix]) -> Matrix:
+    """Return the sum of matrices, each times a factor."""
+    spend(sum(sum(map(len, m)) * (4 + (factor.bit_length() + bits(m)) // 512) for factor, m in parts))
+    factors, every = [factor for factor, _ in parts], zip(*(m for _, m in parts), strict=True)
+    total = [[sum(map(mul, factors, column)) for column in zip(*rows, strict=True)] for rows in every]
     keep(sum(100 + len(row) * (40 + bits([row]) // 7) for row in total))
     return total
 
@@ -143,6 +143,24 @@ class Span:
     def vectors(self, cut: slice = slice(None)) -> Matrix:
         """Return the basis, or of each vector the entries that belong to one network."""
         return [v[cut] for v in self.basis.values()]
+
+
+def determinant(rows: Matrix, p: int = 0) -> int:
+    """Return the determinant of integers, or of residues modulo p, by elimination with exact quotients (Bareiss)."""
+    sign, last = 1, 1
+    spend(len(rows) ** 3)
+    while rows:
+        place = next((k for k, row in enumerate(rows) if row[0]), None)
+        if place is None:
+            return 0
+        top, inverse = rows[place], pow(last, -1, p) if p else 0
+        others = (
+            [top[0] * x - row[0] * y for x, y in zip(row[1:], top[1:], strict=True)]
+            for row in rows[:place] + rows[place + 1 :]
+        )
+        rows = [[x * inverse % p if p else x // last for x in row] for row in others]
+        sign, last = sign * (-1) ** place, top[0]
+    return sign * last % p if p else sign * last
 
 
 def sparse_rank(matrix: list[Sparse]) -> int:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.matrices import dots, integral, table, through
+from proofs_check.checker.functions.matrices import combined, common, dots, integral, table, through
 from proofs_check.checker.verify import HEADS, LAYERS, Later, Matrix, need, take, transposed
 
 NAME = re.compile(r"([QKVO])([1-9][0-9]{0,3})(?:\.([1-9][0-9]{0,3}))?")
@@ -32,29 +32,39 @@ class Form(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The rational matrices of a head; o is [], which stands for 1, where there is none."""
+    """The matrices of a head; o is [], which stands for 1, where there is none. What follows is of integers."""
 
     q: Matrix
     k: Matrix
     v: Matrix
     o: Matrix
 
-    @property
-    def under(self) -> int:
-        """What numbers that it writes are divided by."""
-        return integral(self.v).under * integral(self.o).under
-
     def writes(self, batch: Matrix) -> Matrix:
-        """Return O V x for integer vectors x, without the denominators."""
-        return through(batch, integral(self.v).rows, integral(self.o).rows)
+        """Return O V x for vectors x."""
+        return through(batch, self.v, self.o)
 
     def reads(self, batch: Matrix) -> Matrix:
-        """Return y^T O V for integer vectors y, without the denominators."""
-        return through(batch, transposed(integral(self.o).rows), transposed(integral(self.v).rows))
+        """Return y^T O V for vectors y."""
+        return through(batch, transposed(self.o), transposed(self.v))
 
     def scores(self, keys: Matrix, queries: Matrix) -> Matrix:
-        """Return K^T Q as numbers on integer vectors, without the denominators."""
-        return dots(dots(keys, integral(self.k).rows), dots(queries, integral(self.q).rows))
+        """Return K^T Q as numbers on vectors."""
+        return dots(dots(keys, self.k), dots(queries, self.q))
+
+
+def integers(heads: list[Head]) -> tuple[list[Head], int]:
+    """Return heads of integers: all K^T Q are multiplied by one number, all O V by the number that is returned too."""
+    parts = [[integral(m) for m in head] for head in heads]
+    form = common([q.under * k.under for q, k, _, _ in parts])
+    value = common([v.under * o.under for _, _, v, o in parts])
+
+    def scaled(m: Matrix, factor: int) -> Matrix:
+        return m if factor == 1 else combined((factor, m))
+
+    return [
+        Head(q.rows, scaled(k.rows, form // (q.under * k.under)), scaled(v.rows, value // (v.under * o.under)), o.rows)
+        for q, k, v, o in parts
+    ], value
 
 
 class Weights:

@@ -18,7 +18,7 @@ from itertools import permutations, product
 from typing import Any, NamedTuple
 
 from proofs_check.checker.functions.matrices import Span, dots, integral, table, through, zero
-from proofs_check.checker.functions.network import NAMED, Form, Head, Weights
+from proofs_check.checker.functions.network import NAMED, Form, Head, Weights, integers
 from proofs_check.checker.functions.outputs import INPUT, outputs
 from proofs_check.checker.functions.streams import LayerOfBoth, Streams, alone, behind, follow, streams
 from proofs_check.checker.functions.theorems import THEOREMS
@@ -44,6 +44,7 @@ class Placed(NamedTuple):
     layer: int
     level: int | None
     head: Head
+    integral: Head
     written: Matrix
     apart: Matrix
 
@@ -56,22 +57,22 @@ def moved(form: Form, t: int, w: Weights, levels: list[list[int | None]]) -> Wei
     reached, between = Span(found.R.vectors()), Span(found.R.vectors())
     for i, layer in enumerate(w.layers):
         one, other = found.R.vectors(), found.D.vectors()
-        for head, level in zip(layer, levels[i], strict=True):
+        for plain, head, level in zip(layer, integers(layer)[0], levels[i], strict=True):
             written, apart = (Span(head.writes(basis)).vectors() for basis in (one, other))
-            heads.append(Placed(i, level, head, written, apart))
+            heads.append(Placed(i, level, plain, head, written, apart))
             reached.grow(written)
             between.grow(apart)
         found = behind(LayerOfBoth((layer, []), form, (w.widths[i + 1], 0)), t, found, w.widths[i])
     keys, queries, seen = between.vectors(), reached.vectors(), integral(w.U).rows
     for h in heads:
-        q, k, v, o = (integral(m).rows for m in h.head)
+        q, k, _, _ = h.integral
         as_keys, as_queries = dots(keys, k), dots(queries, q)
         for g in heads if h.level else ():
             spend(20)
             before, then = g.layer < h.layer, g.level is not None and h.level is not None and g.level < h.level
             if before is not then and g.written:
                 with scratch():
-                    values, scores = through(g.written, v, o), dots(as_keys, dots(g.written, q))
+                    values, scores = h.integral.writes(g.written), dots(as_keys, dots(g.written, q))
                     blind = all(map(zero, (values, scores, dots(dots(g.apart, k), as_queries))))
                 places = f"the head of layer {h.layer + 1} must not read that of layer {g.layer + 1}"
                 need(blind, f"{places}, which stands in front of it in one network alone")

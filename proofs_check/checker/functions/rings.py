@@ -10,7 +10,7 @@ from proofs_check.checker.verify import BITS, Matrix, keep, need, spend, transpo
 def _largest(m: Matrix) -> tuple[int, int]:
     """Return the most bits of a numerator, and of a denominator."""
     lows = (x.denominator.bit_length() for row in m for x in row if x.denominator != 1)
-    return max(x.numerator.bit_length() for row in m for x in row), max(lows, default=0)
+    return max((x.numerator.bit_length() for row in m for x in row), default=0), max(lows, default=0)
 
 
 def bits_of_sums(k: int, *matrices: Matrix) -> int:
@@ -79,7 +79,7 @@ def is_multiple(m: Matrix, x: Any, n: Matrix) -> bool:
 
 
 def symmetric(m: Matrix) -> Matrix:
-    """Return twice the symmetric part of a form."""
+    """Return twice the symmetric part of a form, which is 0 where it is skew."""
     keep((len(m) + 1) * (256 + len(m) * (136 + bits_of_sums(2, m) // 7)))
     return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(m, transposed(m), strict=True)]
 

@@ -8,19 +8,9 @@ from collections.abc import Callable
 from operator import neg
 from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.matrices import (
-    Span,
-    add,
-    bits,
-    common,
-    dots,
-    foresee,
-    integral,
-    through,
-    unit,
-    zero,
-)
-from proofs_check.checker.functions.network import Form, Head, Weights
+from proofs_check.checker.functions.matrices import Span, bits, combined, common, foresee, integral, through, unit, zero
+from proofs_check.checker.functions.network import Form, Head, Weights, integers
+from proofs_check.checker.functions.rings import symmetric
 from proofs_check.checker.verify import Matrix, keep, need, scratch, spend, transposed
 
 Letters = dict[Any, int]
@@ -81,41 +71,34 @@ class LayerOfBoth:
     """The heads of a layer of both networks, and how they write for the vectors of a basis.
 
     Attributes:
-        heads: with the half of z that each reads.
+        heads: of integers, with the half of z that each reads.
+        under: what all that they write is multiplied by.
         behind: the widths behind the layer.
     """
 
     def __init__(self, both: tuple[list[Head], list[Head]], form: Form, behind: tuple[int, int]) -> None:
-        self.heads = [(side, head) for side in (0, 1) for head in both[side]]
+        heads, self.under = integers([*both[0], *both[1]])
+        self.heads = [(int(k >= len(both[0])), head) for k, head in enumerate(heads)]
         self.form, self.behind = form, behind
 
     def forms(self, columns: Halves, apart: Halves) -> tuple[list[Matrix], list[Matrix]]:
-        """Return forms on keys, with softmax differences, and queries, over one denominator; and on differences."""
-        scores = []
-        for side, head in self.heads:
-            q, k = integral(head.q), integral(head.k)
-            queries = dots(columns[side], q.rows)
-            keys = dots((apart if self.form.softmax else columns)[side], k.rows)
-            among = dots(keys, dots(apart[side], q.rows)) if self.form.softmax else []
-            scores.append((q.under * k.under, dots(keys, queries), among))
-        under = common([low for low, _, _ in scores])
-        scaled = [[[under // low * x for x in row] for row in m] for low, m, _ in scores]
-        return scaled, [among for _, _, among in scores]
+        """Return forms on keys, with softmax differences, and queries; and, with softmax, on differences."""
+        keys = apart if self.form.softmax else columns
+        among = [head.scores(apart[side], apart[side]) for side, head in self.heads if self.form.softmax]
+        return [head.scores(keys[side], columns[side]) for side, head in self.heads], among
 
     def writer(self, basis: Halves) -> Any:
         """Return what gives, for how often each head writes and the stream itself stays, all vectors behind."""
-        done = []
-        for side, head in self.heads:
-            v, o = integral(head.v), integral(head.o)
-            done.append((v.under * o.under, through(basis[side], v.rows, o.rows)))
-        under = common([low for low, _ in done])
+        done = [head.writes(basis[side]) for side, head in self.heads]
 
         def written(factors: list[int], *, skip: bool) -> Matrix:
-            total = [[[0] * width for _ in half] for width, half in zip(self.behind, basis, strict=True)]
-            for (side, _), factor, (low, rows) in zip(self.heads, factors, done, strict=True):
-                total[side] = add(total[side], factor * (under // low), rows) if factor else total[side]
-            total = [add(sums, under, half) for sums, half in zip(total, basis, strict=True)] if skip else total
-            return [one + other for one, other in zip(*total, strict=True)]
+            halves = []
+            for half, width in enumerate(self.behind):
+                of_heads = zip(self.heads, factors, done, strict=True)
+                parts = [(factor, rows) for (side, _), factor, rows in of_heads if factor and side == half]
+                parts += [(self.under, basis[half])] * skip
+                halves.append(combined(*parts) if parts else [[0] * width for _ in basis[half]])
+            return [one + other for one, other in zip(*halves, strict=True)]
 
         return written
 
@@ -123,14 +106,12 @@ class LayerOfBoth:
 def behind(layer: LayerOfBoth, t: int, streams: Streams, cut: int, later: int = 0) -> Streams:
     """Return the spaces behind a layer; what comes later takes so many steps or more."""
     form, heads = layer.form, layer.heads
-    steps, size = _least([head for _, head in heads], form, len(streams.D.basis))
-    foresee(later + steps, size)
     columns, apart, middle = ((space.vectors(slice(cut)), space.vectors(slice(cut, None))) for space in streams)
     forms, among = layer.forms(columns, apart)
     letters = _letters(forms, form, t)
     level = {None} if form.softmax and not form.causal else set()  # letters for matrices with equal columns
     for spelling, m in zip(letters, among, strict=True) if level else ():
-        if zero(add(m, 1, transposed(m)) if t == 2 else m):
+        if zero(symmetric(m) if t == 2 else m):
             level |= set(spelling)
     names, written = dict.fromkeys(name for each in letters for name in each), layer.writer(apart)
     moved = {name: written([each.get(name, 0) for each in letters], skip=False) for name in names}
@@ -183,7 +164,8 @@ def follow(form: Form, t: int, first: Weights, second: Weights, by: Callable[...
     for i, pair in enumerate(zip(*layers, strict=True)):
         # with skip connections differences fill more and more dimensions, without they may fill less
         rest = [head for w in networks for layer in w.layers[i + 1 :] for head in layer] if form.skip else []
-        later, _ = _least(rest, form, len(found.D.basis))
+        (later, _), (steps, size) = (_least(heads, form, len(found.D.basis)) for heads in (rest, pair[0] + pair[1]))
+        foresee(later + steps, size)
         with scratch():  # what the layer makes is gone, but for the spaces
             layer = LayerOfBoth((pair[0], pair[1]), form, (widths[0][i + 1], widths[1][i + 1]))
             found = by(layer, t, found, widths[0][i], later)

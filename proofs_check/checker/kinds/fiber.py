@@ -4,7 +4,6 @@ In the folder `functions/fibers` (docs/certificate.md, section 4.2) `conditions`
 `points` and `exact` what the answers are read off, `sizes` counts dimensions.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -31,6 +30,8 @@ PLACE, MANY = range(LAYERS + 1), "docs/transformer-fibers.md"
 ONE, EXACT = "docs/softmax-fibers.md", f"{MANY}, Corollary 5"
 ACTING = ("heads", "query-key", "value-output", "stream")
 Case = tuple[Form, int, Weights]
+Shown = tuple[Place, str, Points | None]
+"""A condition that is listed: where, why it fails, and the points that show that it holds."""
 
 
 class Theorem(NamedTuple):
@@ -39,15 +40,6 @@ class Theorem(NamedTuple):
     about: Callable[[Form, int, Weights], bool]
     needs: Callable[[Form, int], tuple[tuple[str, ...], ...]]
     says: str
-
-
-class Condition(NamedTuple):
-    """A condition that is listed: whether it holds, in words, and the points that show it."""
-
-    holds: bool
-    place: Place
-    said: str
-    points: Points | None
 
 
 def _plain(form: Form, w: Weights) -> bool:
@@ -98,7 +90,7 @@ def _symmetries(form: Form, w: Weights) -> list[str]:
     return [name for name, there in zip(ACTING, (many, True, projected, stream), strict=True) if there]
 
 
-def _conditions(case: Case, listed: list[Any]) -> Iterator[Condition]:
+def _conditions(case: Case, listed: list[Any]) -> Iterator[Shown]:
     """Yield each one, shown."""
     form, t, w = case
     known = set(places((*WORDS, *RANKS, *BLOCKS), form, t, len(w.layers)))
@@ -110,29 +102,29 @@ def _conditions(case: Case, listed: list[Any]) -> Iterator[Condition]:
             p, seed = take(evidence, "the evidence", RESIDUES)
             points[p, seed] = points.get((p, seed)) or Points(*case, p, seed)
             need(holds(points[p, seed], name, i), f"residues modulo {p} must show that {name} of layer {i} holds")
-            yield Condition(True, (name, i), name, points[p, seed])
+            yield (name, i), "", points[p, seed]
         else:
             spaces = spaces or [Spaces(*case)]
             with scratch():
                 said = fails(spaces[0], name, i, evidence)
-            yield Condition(False, (name, i), said, None)
+            yield (name, i), said, None
 
 
-def _from_theorem(case: Case, name: str | None, found: list[Condition]) -> tuple[str, int | None, int | None]:
+def _from_theorem(case: Case, name: str | None, found: list[Shown]) -> tuple[str, int | None, int | None]:
     """Return what is known of the fiber, its dimension, and the first blind layer."""
     form, t, w = case
     claim = f"{t} tokens, for {form}, of {w}"
     if name is None:
-        need(not all(each.holds for each in found), "without a theorem there must be a condition that fails")
+        need(any(said for _, said, _ in found), "without a theorem there must be a condition that fails")
         return f"conditions of {MANY} that do not hold for {claim}; nothing is said of other weights", None, None
     need(THEOREMS[name].about(*case), f"{name!a} must be a theorem about this network")
-    shown = {each.place for each in found if each.holds}
+    shown = {place: points for place, _, points in found if points}
     ways = [list(places(names, form, t, len(w.layers))) for names in THEOREMS[name].needs(form, t)]
     missing = [[place for place in way if place not in shown] for way in ways]
     need(not all(missing), f"{name} needs conditions that are not shown: {str(missing[0])[:100]}")
     told = f"all real weights of this shape with the function of these, of {claim}: {THEOREMS[name].says}"
     if name == EXACT:
-        return told, orbit(form, w, next(each.points for each in found if each.points)), None
+        return told, orbit(form, w, next(iter(shown.values()))), None
     if not name.startswith(ONE):
         return told, None, None
     one = OneHead(*case)
@@ -154,10 +146,8 @@ def prove(
     """Say which weights have the same function as these."""
     w = Weights(weights, form)
     need(form.softmax, "fibers are those of softmax networks")
-    need(
-        all(len({tuple((len(m), len(m[0]) if m else 0) for m in h) for h in heads}) == 1 for heads in w.layers),
-        "the heads of a layer must have matrices of the same shapes",
-    )
+    shapes = ({tuple((len(m), len(m[0]) if m else 0) for m in head) for head in heads} for heads in w.layers)
+    need(all(len(each) == 1 for each in shapes), "the heads of a layer must have matrices of the same shapes")
     want = _symmetries(form, w)
     need(symmetries == want, f"the symmetries of this network must be {', '.join(want)}")
     found = list(_conditions((form, t, w), listed))
@@ -167,15 +157,14 @@ def prove(
     need(dimension == size, f"the dimension must be {size}, it is {dimension}")
     parts = [told, f"layer {seen} is blind" if seen else "", "" if size is None else f"dimension {size}"]
     parts.append("minimal in heads, widths and ranks" if minimal else "")
-    held = defaultdict[str, list[int]](list)
-    for _, (each, i), _, _ in (x for x in found if x.holds):
-        held[each].append(i)
+    held = [(place, points) for place, _, points in found if points]
     if held:
-        primes = ", ".join(dict.fromkeys(str(each.points.p) for each in found if each.points))
-        names = "; ".join(f"{each} {','.join(map(str, sorted(at)))}" for each, at in held.items())
+        primes = ", ".join(dict.fromkeys(str(points.p) for _, points in held))
+        layers = {each: sorted(i for (name, i), _ in held if name == each) for (each, _), _ in held}
+        names = "; ".join(f"{each} {','.join(map(str, at))}" for each, at in layers.items())
         page = f"{MANY}, Proposition{'s 13 and 15' if t > 2 else ' 13'}"
         parts.append(f"conditions, with their layers, that hold by residues modulo {primes}: {names} ({page})")
-    failing = ", ".join(each.said for each in found if not each.holds)
+    failing = ", ".join(said for _, said, _ in found if said)
     parts.append(f"that do not hold over the rationals: {failing}" if failing else "")
     if another is not None:
         other, proof = Weights(another[0], form), another[1]

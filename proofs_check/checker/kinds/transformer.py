@@ -98,11 +98,11 @@ def prove(network: list[Any], claimed: int, seed: int) -> str:
         lower += _layer(drawn, d, a, b, share, groups, last=i == depth)
     need(lower == claimed, f"the ranks must prove {claimed}, they prove {lower}")
     shape = "; ".join(f"{count} of ranks {a}" + f", value ranks {b}" * (b is not None) for count, a, b in layers)
-    said = {"heads": heads, "sets of keys and values": groups, "embed": n, "unembed": m}
-    words = [f"{name} {value or 'no'}" for name, value in said.items()] + ["tied embeddings"] * tied
+    shape += f", heads {heads}, sets of keys and values {groups}, embed {n or 'no'}, unembed {m or 'no'}"
+    shape += ", tied embeddings" * tied
     return (
         f"dim M = {claimed}, for softmax attention with skip connections, any mask, two tokens or more, of width {d}, "
-        f"layers {shape}, {', '.join(words)}, over the real and over the complex numbers, by full ranks modulo "
+        f"layers {shape}, over the real and over the complex numbers, by full ranks modulo "
         f"2^61 - 1 at the weights of seed {seed} (docs/transformers.md, Proposition 18)"
     )
 

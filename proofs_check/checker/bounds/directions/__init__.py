@@ -54,9 +54,9 @@ def skew(at: Unseen) -> Iterator[int]:
         F, f = transposed(at.F[i - 1]), len(at.F[i - 1])
         lone = net.h == 1 and not net.skip and not net.causal
         if line(net) or (narrow and lone):
-            with at.motions("QK", i, k, F, at.R[i]) as moves:
-                images = [[(b[x][y] + b[y][x]) % p for x in range(f) for y in range(x + 1)] for _, _, b in moves]
-                yield from at.solve([move.entry for move in moves], images, symmetric_of_rank(f, 2 * min(net.a[i], f)))
+            motions = at.motions("QK", i, k, F, at.R[i])
+            moves = ((n, [(b[x][y] + b[y][x]) % p for x in range(f) for y in range(x + 1)]) for n, _, b in motions)
+            yield from at.solve(moves, symmetric_of_rank(f, 2 * min(net.a[i], f)))
         narrow, stream = narrow or min(net.a[i], stream) == 1, min(stream, net.b[i], net.d[i])
 
 

@@ -33,11 +33,10 @@ def cancelling(at: Unseen) -> Iterator[int]:
         if len(kept) < most:  # over the rationals their rank might be larger
             most = min(most, rational_rank(at, i, s, size, sums))
         for k in range(net.h):
-            with at.motions("QK", i, k, unit(d), at.R[i]) as moves:
-                spend(len(moves) * len(kept) * d * d)
-                flat = ([x for row in move.block for x in row] for move in moves)
-                images = [[sum(map(mul, form, block)) % at.p for form in kept] for block in flat]
-                yield from at.solve([move.entry for move in moves], images, most)
+            spend(2 * net.a[i] * d * len(kept) * d * d)
+            flat = ((n, [x for row in block for x in row]) for n, _, block in at.motions("QK", i, k, unit(d), at.R[i]))
+            moves = ((n, [sum(map(mul, form, block)) % at.p for form in kept]) for n, block in flat)
+            yield from at.solve(moves, most)
 
 
 def longer(words: list[Any], factors: Sequence[Any], times: Callable[[Any, Any], Any], *, skip: bool) -> list[Any]:

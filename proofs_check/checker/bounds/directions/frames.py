@@ -11,17 +11,16 @@ from typing import Any
 from proofs_check.checker.bounds import of_rank, symmetric_of_rank
 from proofs_check.checker.bounds.directions.spaces import Unseen, Vector, holding, line
 from proofs_check.checker.functions.matrices import unit
-from proofs_check.checker.verify import Key, Matrix, keep, spend, transposed, unpack
+from proofs_check.checker.verify import Matrix, Tape, keep, spend, transposed, unpack
 
 
 def combinations(at: Unseen, i: int, k: int, W: Matrix, forms: Sequence[Matrix]) -> Iterator[int]:
     """Yield motions of the scores of a head that are combinations of these forms on the columns of W."""
     f, size = len(at.F[i - 1]), len(W[0]) ** 2
-    with at.motions("QK", i, k, W, at.R[i]) as moves, holding((len(moves) + len(forms)) * (100 + 48 * size)):
-        blocks = (*(move.block for move in moves), *forms)
-        images = [[x % at.p for row in form for x in row] for form in blocks]
-        most = min(size, of_rank(f, f, at.net.a[i]) + len(forms))
-        yield from at.solve([move.entry for move in moves], images, most)
+    motions = ((n, block) for n, _, block in at.motions("QK", i, k, W, at.R[i]))
+    every = itertools.chain(motions, ((None, form) for form in forms))
+    images = ((n, [x % at.p for row in block for x in row]) for n, block in every)
+    yield from at.solve(images, min(size, of_rank(f, f, at.net.a[i]) + len(forms)))
 
 
 def skew_form(a: Vector, b: Vector) -> Matrix:
@@ -43,7 +42,7 @@ def skew_differences(at: Unseen) -> Iterator[int]:
         F, f, rank = transposed(at.F[i - 1]), len(at.F[i - 1]), len(at.basis(transposed(s), len(s)))
         if rank != min(f, len(at.F[0])):
             continue
-        null = [(*unpack(x), *[0] * len(s))[: len(s)] for x in at.solve(range(len(s)), s, rank)]
+        null = [(*unpack(x), *[0] * len(s))[: len(s)] for x in at.solve(enumerate(s), rank)]
         vanishing = at.basis(product(null, F), f) if null else []
         spend(len(vanishing) ** 2 * f * f)
         with holding(len(vanishing) ** 2 * (100 * f + 24 * f * f)):
@@ -74,57 +73,49 @@ def symmetric_products(at: Unseen) -> Iterator[int]:
         yield from combinations(at, i, 0, W, forms)
 
 
-Dual = tuple[Matrix, Matrix]
-"""A matrix, and its derivative."""
-
-
 def first_layers(at: Unseen) -> Iterator[int]:
     """Yield motions of E and of two layers that leave the coefficients of what they write in place."""
-    net, r, one = at.net, len(at.R[2]), line(at.net)
+    net, r, one, tape = at.net, len(at.R[2]), line(at.net), Tape(at.p, 1, 0)
     a, b = min(net.a[2], 2), min(r, 2, net.b[2])
     moving = [piece for piece in at.point.pieces if piece.key[0] == "E" or piece.key[1] in (1, 2)]
-    places = [(key, j, k) for key, rows, columns, _ in moving for j in range(rows.size) for k in range(columns.size)]
-    spend(len(places) * net.h * r * 4096)
-    with holding(len(places) * (200 + 400 * r)):
-        images = [moved_coefficients(at, place) for place in places]
+    units = [
+        at.entry(key, j, k) for key, rows, columns, _ in moving for j in range(rows.size) for k in range(columns.size)
+    ]
+    spend(len(units) * net.h * r * 4096)
+    with holding(len(units) * (200 + 400 * r)):
+        moved = list[list[int]]()
+        for column in coefficients(at, tape):
+            for functional in unit(r):
+                found = tape.back(column, transposed([functional]), 1)
+                blocks = (
+                    found.get(id(at.w[key]), [[0] * columns.size] * rows.size) for key, rows, columns, _ in moving
+                )
+                moved.append([x for block in blocks for row in block for x in row])
         forms, most = of_rank(2, 2, a), of_rank(r, 5, net.h * b)
         if one:
             forms, most = symmetric_of_rank(2, 2 * a), of_rank(r, 3, net.h * b)
-        units = [at.entry(*place) for place in places]
-        yield from at.solve(units, images, 2 * r + min(most, net.h * (forms + of_rank(r, 2, b) - 1)))
+        images = zip(units, transposed(moved), strict=True)
+        yield from at.solve(images, 2 * r + min(most, net.h * (forms + of_rank(r, 2, b) - 1)))
 
 
-def moved_coefficients(at: Unseen, place: tuple[Key, int, int]) -> list[int]:
-    """Return how the motion of one entry moves R e, R (g + c_1), R c_2, ..."""
-    net, p, R, one = at.net, at.p, at.R[2], line(at.net)
+def coefficients(at: Unseen, tape: Tape) -> list[Matrix]:
+    """Return R e, R (g + c_1), R c_2, ... as columns."""
+    net, w, R, dots = at.net, at.w, at.R[2], tape.dots
 
-    def still(x: Any) -> Dual:
-        return x, [[0] * len(x[0])] * len(x)
+    def head(i: int, k: int, x: Matrix) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """Return a key and a query, and the value: by matrices of which it is the product."""
+        value = (dots(x, w["V", i, k]), w["O", i, k]) if "O" in net.letters else (x, w["V", i, k])
+        return dots(x, w["K", i, k]), dots(x, w["Q", i, k]), *value
 
-    def weight(name: Key) -> Dual:
-        x, dx = still(at.w[name])
-        return x, [[int((name, i, j) == place) for j in range(len(row))] for i, row in enumerate(dx)]
-
-    def times(x: Dual, y: Dual) -> Dual:
-        return at.product(x[0], y[0]), at.sum([at.product(x[1], y[0]), at.product(x[0], y[1])])
-
-    def head(i: int, k: int, frame: Dual) -> tuple[Dual, Dual]:
-        keys, queries, v = (times(weight((s, i, k)), frame) for s in "KQV")
-        scores = times((transposed(keys[0]), transposed(keys[1])), queries)
-        return scores, times(weight(("O", i, k)), v) if "O" in net.letters else v
-
-    e = weight(("E", 0, 0)) if net.embed else still([[1]])
-    written = [times(v, a) for a, v in (head(1, k, e) for k in range(net.h))]
-    g, dg = (at.sum([w[side] for w in written]) for side in (0, 1))
-    frame = side_by_side(e[0], g), side_by_side(e[1], dg)
-    _, ends = times(still(R), frame)
-    found = defaultdict[Any, list[int]](lambda: [0] * len(R))
-    found[0, 0, 0] = [row[1] for row in ends]
+    e = dots([[1]], w["E", 0, 0]) if net.embed else [[1]]
+    first = (head(1, k, e) for k in range(net.h))
+    g = tape.add(*(dots(dots(key, query), dots(m, x)) for key, query, x, m in first))
+    found = defaultdict[Any, list[Matrix]](list)
+    found[0, 0, 0] = [dots(R, g)]
     for h in range(net.h):
-        (a, da), v = head(2, h, frame)
-        values, moved = times(still(R), v)
+        both = [head(2, h, x) for x in (e, g)]
+        values = [dots(R, dots(x, m)) for _, _, x, m in both]
         for m, k, n in itertools.product((0, 1), repeat=3):
-            name = tuple(sorted((m, k, n))) if one else (k, *sorted((m, n)))
-            more = [da[m][k] * x[n] + a[m][k] * y[n] for x, y in zip(values, moved, strict=True)]
-            found[name] = [(x + y) % p for x, y in zip(found[name], more, strict=True)]
-    return [row[0] for row in ends] + [x for name in sorted(found) for x in found[name]]
+            name = tuple(sorted((m, k, n))) if line(net) else (k, *sorted((m, n)))
+            found[name].append(dots(values[n], dots(both[m][0], both[k][1])))
+    return [dots(R, e), *(tape.add(*found[name]) for name in sorted(found))]

@@ -1,11 +1,11 @@
 """The family `mixing`: motions of all heads of a layer together (section 3.1)."""
 
 import itertools
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from proofs_check.checker.bounds import of_rank, symmetric_of_rank
-from proofs_check.checker.bounds.directions.spaces import Unseen, holding, line
+from proofs_check.checker.bounds.directions.spaces import Unseen, line
 from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.verify import Matrix, spend, transposed
 
@@ -17,7 +17,8 @@ class MixedLayer:
     """
 
     def __init__(self, at: Unseen, i: int) -> None:
-        self.p, self.one, self.F, self.R = at.p, line(at.net), transposed(at.F[i - 1]), at.R[i]
+        self.at, self.i, self.p, self.one = at, i, at.p, line(at.net)
+        self.F, self.R = transposed(at.F[i - 1]), at.R[i]
         self.f, self.r, self.h = len(at.F[i - 1]), len(at.R[i]), at.net.h
         self.A = [self.part(at.form(i, k, self.F)) for k in range(self.h)]
         self.v = [at.product(at.product(self.R, at.v[i, k]), self.F) for k in range(self.h)]
@@ -48,6 +49,23 @@ class MixedLayer:
                 found[j] = sign * x % self.p
         return found
 
+    def motions(self, heads: Iterable[int]) -> Iterator[tuple[int, int, str, Matrix]]:
+        """Yield numbers of entries of these heads, each with its head, its letter and how it moves what counts."""
+        for k in heads:
+            for entry, letter, block in self.at.motions(self.at.net.letters, self.i, k, self.F, self.R):
+                yield entry, k, letter, self.part(block) if letter in "QK" else block
+
+    def images(self, heads: Iterable[int], pairs: Any, twos: Any) -> Iterator[tuple[int | None, list[int]]]:
+        """Yield those of motions of heads, of the mixing of pairs, and of the syzygies of two: vectors s = e."""
+        for entry, k, letter, block in self.motions(heads):
+            yield entry, self.image((1, k, letter, block))
+        for j, k in pairs:
+            yield None, self.image((-1, j, "K", self.A[k]), (1, k, "V", self.v[j]))
+        for j, k in twos:
+            for e in unit(self.f):
+                first, second = (self.part(self.at.product(transposed(self.v[m]), [e])) for m in (j, k))
+                yield None, self.image((-1, j, "K", second), (1, k, "K", first))
+
 
 def mixing(at: Unseen) -> Iterator[int]:
     """Yield motions of the heads of a layer that fill the forms it depends on, or mix its heads."""
@@ -59,31 +77,15 @@ def mixing(at: Unseen) -> Iterator[int]:
         forms = min(of_rank(r, f * many, net.h * b), of_rank(f * r, many, net.h * a * b))
         forms = of_rank(r, many, net.h * b) if one else forms
         size, count = net.h * layer.each, r * many * (1 if one else f)
-        with ExitStack() as held:
-            motions = [held.enter_context(at.motions(net.letters, i, k, layer.F, layer.R)) for k in heads]
-            held.enter_context(holding(sum(map(len, motions)) * (200 + 60 * f * f) * one))
-            every = [(k, motion) for k in heads for motion in motions[k]]
-            moves = [(k, s, layer.part(m) if s in "QK" else m) for k, (_, s, m) in every]
-            units = [motion.entry for _, motion in every]
-            if len(units) >= forms:
-                spend(len(units) * count * 64)
-                with holding(len(units) * (100 + 48 * count)):
-                    sides = [(m, layer.v[k]) if s in "QK" else (layer.A[k], m) for k, s, m in moves]
-                    yield from at.solve(units, [layer.filled(*side) for side in sides], forms)
-            pairs = list(itertools.permutations(heads, 2))
-            twos = [pair for pair in pairs if r == 1 and pair[0] < pair[1]]
-            held.enter_context(holding((len(units) + net.h**2 * (1 + f * (r == 1))) * (100 + 10 * size)))
-            images = [layer.image((1, *move)) for move in moves]
-            images += [layer.image((-1, j, "K", layer.A[k]), (1, k, "V", layer.v[j])) for j, k in pairs]
-            for j, k in twos:
-                for e in unit(f):
-                    first, second = (layer.part(at.product(transposed(layer.v[m]), [e])) for m in (j, k))
-                    images.append(layer.image((-1, j, "K", second), (1, k, "K", first)))
-            alone = (symmetric_of_rank(f, a) if one else of_rank(f, f, a)) + of_rank(r, f, b)  # of one head
-            most = net.h * alone
-            yield from at.solve(units, images, most + min(size - most, len(images) - len(units)))
-            for n, both in enumerate(twos):  # the syzygies of one pair of heads
-                own = [m for m, move in enumerate(moves) if move[0] in both]
-                vectors = range(len(units) + len(pairs) + n * f, len(units) + len(pairs) + (n + 1) * f)
-                largest = 2 * alone + f - max(0, 2 * a - f)
-                yield from at.solve([units[m] for m in own], [images[m] for m in (*own, *vectors)], largest)
+        entries = sum(rows.size * columns.size for key, rows, columns, _ in at.point.pieces if key[1] == i)
+        if entries >= forms:
+            spend(entries * count * 64)
+            sides = ((n, (m, layer.v[k]) if s in "QK" else (layer.A[k], m)) for n, k, s, m in layer.motions(heads))
+            yield from at.solve(((n, layer.filled(*side)) for n, side in sides), forms)
+        pairs = list(itertools.permutations(heads, 2))
+        twos = [pair for pair in pairs if r == 1 and pair[0] < pair[1]]
+        alone = (symmetric_of_rank(f, a) if one else of_rank(f, f, a)) + of_rank(r, f, b)  # of one head
+        most = net.h * alone
+        yield from at.solve(layer.images(heads, pairs, twos), most + min(size - most, len(pairs) + f * len(twos)))
+        for pair in twos:
+            yield from at.solve(layer.images(pair, [], [pair]), 2 * alone + f - max(0, 2 * a - f))

@@ -3,10 +3,9 @@
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import mul
 from typing import NamedTuple
 
-from proofs_check.checker.functions.matrices import unit
+from proofs_check.checker.functions.matrices import dots, foresee, unit
 from proofs_check.checker.verify import (
     Echelon,
     Key,
@@ -56,10 +55,7 @@ class Unseen:
     def product(self, a: Matrix, b: Matrix) -> Matrix:
         """Return a b modulo p."""
         need(len(a[0]) == len(b), "the shapes of matrices that are multiplied must fit")
-        spend(len(a) * len(b[0]) * (len(b) + 160))
-        keep(len(a) * (100 + 40 * len(b[0])) + len(b[0]) * (60 + 9 * len(b)))
-        columns = transposed(b)
-        return [[sum(map(mul, row, column)) % self.p for column in columns] for row in a]
+        return [[x % self.p for x in row] for row in dots(a, transposed(b))]
 
     def form(self, i: int, k: int, frame: Matrix) -> Matrix:
         """Return F^T K^T Q F for the columns F of a frame."""
@@ -116,20 +112,23 @@ class Unseen:
             size = r * net.skip + net.h * (min(r, net.b[i]) + 2 * net.a[i] * (not unread))
             self.R.insert(0, self.basis(new, net.d[i - 1], min(net.d[i - 1], size)))
 
-    def solve(self, units: Sequence[int], images: Sequence[Vector], rank: int) -> Iterator[int]:
-        """Yield a basis of the null space of the map with these images of motions of the entries.
+    def solve(self, moves: Iterable[tuple[int | None, Vector]], rank: int) -> Iterator[int]:
+        """Yield a basis of the null space of the map that sends motions of entries, by their numbers, to these vectors.
 
-        Further images are of unknowns that are no motions. There is none unless the map has this rank, which it can
+        What has no number is an unknown that is no motion. There is none unless the map has this rank, which it can
         nowhere exceed.
         """
-        width = len(images[0])
-        echelon, size = Echelon(self.p, width), len(images) * (100 + 9 * len(images))
-        with holding(size):  # the sums that each image is
-            tags = [echelon.add(pack(image) | 1 << 64 * (width + j)) for j, image in enumerate(images)]
-            if len(echelon.rows) == rank:
-                for tag in (unpack(tag) for tag in tags if tag is not None):
-                    yield sum(x % self.p << 64 * place for x, place in zip(tag, units, strict=False))
-        keep(-echelon.kept)
+        echelon, places, tags, size = Echelon(self.p, 0), list[int | None](), list[int | None](), 0
+        for place, image in moves:
+            echelon = echelon if places else Echelon(self.p, len(image))
+            size += 100 + 18 * len(places)
+            keep(100 + 18 * len(places))  # the sum that the image is, and other ones
+            tags.append(echelon.add(pack(image) | 1 << 64 * (len(image) + len(places))))
+            places.append(place)
+        for tag in (unpack(tag) for tag in tags if tag is not None and len(echelon.rows) == rank):
+            factors = zip(tag, places, strict=False)
+            yield sum(x % self.p << 64 * place for x, place in factors if place is not None)
+        keep(-size - echelon.kept)
 
     def one_sided(self, key: Key, space: Sequence[Vector], rank: int, *, columns: bool = False) -> Iterator[int]:
         """Yield what may be added to the rows, or columns, of a weight, because it vanishes on a space."""
@@ -138,24 +137,19 @@ class Unseen:
         with holding(width * (100 + 9 * len(space))):
             images = transposed(list(space))
             for j in range(len(rows[0]) if columns else len(rows)):
-                units = [self.entry(key, x, j) if columns else self.entry(key, j, x) for x in range(width)]
-                yield from self.solve(units, images, rank)
+                places = (self.entry(key, x, j) if columns else self.entry(key, j, x) for x in range(width))
+                yield from self.solve(zip(places, images, strict=True), rank)
 
-    @contextmanager
-    def motions(self, letters: str, i: int, k: int, F: Matrix, R: Matrix) -> Iterator[list[Motion]]:
-        """Give motions of the entries of weights of a head by these letters, held for a while."""
-        product, o, size, sides = self.product, "O" in self.net.letters, 0, list[tuple[str, Matrix, Matrix]]()
+    def motions(self, letters: str, i: int, k: int, F: Matrix, R: Matrix) -> Iterator[Motion]:
+        """Yield motions of the entries of weights of a head by these letters."""
+        product, o = self.product, "O" in self.net.letters
+        foresee(0, 9 * sum(len(self.w[s, i, k]) * len(self.w[s, i, k][0]) for s in letters) ** 2)  # for sums of them
         for s in letters:
             x = product(self.w["K" if s == "Q" else "Q", i, k], F) if s in "QK" else transposed(R)
             x = transposed(product(R, self.w["O", i, k])) if s == "V" and o else x
             y = product(self.w["V", i, k], F) if s == "O" else F
-            spend(len(x) * len(y) * 64 * (1 + len(x[0]) * len(y[0])))
-            size += len(x) * len(y) * (300 + 100 * (len(x[0]) + len(y[0]) * (s == "K")) + 48 * len(x[0]) * len(y[0]))
-            sides.append((s, x, y))
-        with holding(size):
-            found = list[Motion]()
-            for s, x, y in sides:
+            spend(len(x) * len(y) * 32 * (1 + len(x[0]) * len(y[0])))
+            with holding(200 * (len(x[0]) + len(y[0])) + 96 * len(x[0]) * len(y[0])):
                 for r, c in itertools.product(range(len(x)), range(len(y))):
                     block = [[a * b % self.p for b in y[c]] for a in x[r]]
-                    found.append(Motion(self.entry((s, i, k), r, c), s, transposed(block) if s == "K" else block))
-            yield found
+                    yield Motion(self.entry((s, i, k), r, c), s, transposed(block) if s == "K" else block)

@@ -2,28 +2,25 @@
 
 They are about five batches of vectors at each place of a network, by their letters (docs/transformer-fibers.md):
 `F` columns of words, `N` of words with a letter in the layer before, `S` of S_i E; rows `U` of words above, `Y` of Y_i.
-`Points` has them at points modulo a prime, `Spaces` over the rationals. A condition that holds is shown by residues
-that are not zero, one that does not by a relation of heads for which everything is zero.
+`Points` has them at points modulo a prime, `Spaces` over the rationals. A condition is that no relation of heads, of
+those that it is about, makes everything zero: residues that are not zero show it, and one relation that it fails.
 """
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from proofs_check.checker.functions.fibers.exact import Spaces
 from proofs_check.checker.functions.fibers.points import Points
-from proofs_check.checker.functions.matrices import Span, add, zero
+from proofs_check.checker.functions.matrices import Span, combined, integral, zero
 from proofs_check.checker.functions.network import Form
-from proofs_check.checker.verify import COUNT, Matrix, keep, need, rational, scratch, spend, take, transposed
+from proofs_check.checker.verify import COUNT, Matrix, keep, need, rational, scratch, spend, take
 
 SUBSETS = 16
 """Heads up to which all sets of them are gone through."""
 
 WORDS, RANKS, BLOCKS = ("a", "b", "c", "a'"), ("F", "U", "S"), ("a words", "b unmasked", "o", "s")
 """Conditions of words, that batches span everything, and those of blocks that are not of words."""
-
-SCORED = ("a", "a'", "a words", "o", "s")
-"""Conditions of scores, not of values."""
 
 Place = tuple[str, int]
 """A condition by its name, and its layer."""
@@ -47,12 +44,37 @@ def blocks(form: Form, t: int) -> tuple[tuple[str, ...], ...]:
     return (("a", "b unmasked", "o"),) if form.causal else (("a words", "b", "s"), ("a", "b", "a'"))
 
 
-def about(form: Form, name: str) -> tuple[str, str]:
-    """Return the batches of a condition: of scores keys and queries, of values what reads and what is read."""
-    sets = ("U", "F") if not form.skip else ("Y", "S")
-    batches = {"a": ("N", "S"), "a'": ("N", "N"), "b": ("U" if form.causal else "Y", "F"), "b unmasked": ("Y", "F")}
-    batches |= {"c": sets if form.causal else ("Y", "N"), "a words": ("N", "F"), "o": ("F", "S"), "s": ("F", "F")}
-    return batches[name]
+class Asked(NamedTuple):
+    """What a condition is about: batches of keys and queries for scores, else of what reads and what is read.
+
+    Relations are `all`, `sets` of heads, or of one head and, if that is said, of two that are `equal` or `opposite`.
+    """
+
+    scores: bool
+    one: str
+    other: str
+    relations: tuple[str, ...] = ()
+
+
+def asked(net: Points | Spaces, name: str, i: int) -> Asked:
+    """Return what a condition of layer i is about."""
+    causal, two, inner = net.form.causal, net.t == 2, i < net.depth
+    sets = ("U", "F") if not net.form.skip else ("Y", "S")
+    return {
+        "a": Asked(True, "N", "S", (("all",) if inner else ("equal", "opposite")) if two else ("equal",)),
+        "a'": Asked(True, "N", "N", ("all",) * two),
+        "a words": Asked(True, "N", "F", ("equal",)),
+        "b": Asked(False, "U" if causal else "Y", "F"),
+        "b unmasked": Asked(False, "Y", "F"),
+        "c": Asked(False, *(sets if causal else ("Y", "N")), ("sets",)),
+        "o": Asked(True, "F", "S", ("opposite",)),
+        "s": Asked(True, "F", "F"),
+    }[name]
+
+
+def flips(net: Points | Spaces, name: str, i: int) -> bool:
+    """Return whether the next layer must read what a set of heads writes together with what is left."""
+    return name == "c" and net.form.causal and net.form.skip and i < net.depth
 
 
 # ---- that hold, by residues
@@ -63,24 +85,25 @@ def holds(net: Points, name: str, i: int) -> bool:
     with scratch():
         if name in RANKS:
             return net.rank(net.at[name][i]) == net.w.widths[i]
-        if name == "c" and net.form.causal and net.form.skip and i < len(net.layers):
+        if flips(net, name, i):
             return _no_set(net, *net.flips(i))
-        rows = net.rows(i, *about(net.form, name), scores=name in SCORED)
-        if name == "c":
-            return _no_set(net, rows)
-        if name in ("b", "b unmasked"):
-            return all(map(any, rows))
-        if name in ("o", "s"):
-            others = rows if name == "o" else net.transposed_forms(i)
-            pairs = ((row, other) for h, row in enumerate(rows) for other in others[h:])
-            return all(any((x + y) % net.p for x, y in zip(*both, strict=True)) for both in pairs)
+        scores, one, other, relations = asked(net, name, i)
+        rows = net.rows(i, one, other, scores=scores)
+        if relations in (("all",), ("sets",)):
+            return net.independent(rows) if relations == ("all",) else _no_set(net, rows)
         if name == "a'":
-            return net.independent(rows) if net.t == 2 else _alone(net, i, rows)
-        if net.t == 2 and i < len(net.layers):
-            return net.independent(rows)
-        others = [[-x % net.p for x in row] for row in rows] if net.t == 2 else []
-        alike = len({*map(tuple, rows)}) < len(rows) or any(row in rows for row in others)
-        return all(map(any, rows)) and not alike
+            return _alone(net, i, rows)
+        if name == "s":  # no form is opposite to a transposed one, be it of another head
+            return _none_opposite(net, rows, net.transposed_forms(i))
+        unlike = "equal" not in relations or len({*map(tuple, rows)}) == len(rows)
+        unlike = unlike and ("opposite" not in relations or _none_opposite(net, rows, rows))
+        return all(map(any, rows)) and unlike
+
+
+def _none_opposite(net: Points, rows: Matrix, others: Matrix) -> bool:
+    """Return whether no row of a head is opposite to another one of this head, or of one behind it."""
+    pairs = ((row, other) for h, row in enumerate(rows) for other in others[h:])
+    return all(any((x + y) % net.p for x, y in zip(*both, strict=True)) for both in pairs)
 
 
 def _alone(net: Points, i: int, rows: Matrix) -> bool:
@@ -129,37 +152,28 @@ def fails(spaces: Spaces, name: str, i: int, evidence: Any) -> str:
         return f"{name} of layer {i} (rank {found} of {width})"
     (c,), heads = take(evidence, "the evidence", RELATION), len(spaces.w.layers[i - 1])
     need(len(c) == heads and any(c), f"relation must be a list of {heads} numbers, not all of them 0")
-    good = _may_relate(spaces, name, i, c) and _vanishes(spaces, name, i, c)
+    about = asked(spaces, name, i)
+    good = _may_relate(about.relations, c) and _vanishes(spaces, name, i, about, integral([c]).rows[0])
     need(good, f"the relation must show that {name} of layer {i} fails")
     terms = ", ".join(f"{x} of head {h}" for h, x in enumerate(c, 1) if x)
     return f"{name} of layer {i} ({terms[:200]})"
 
 
-def _may_relate(spaces: Spaces, name: str, i: int, c: list[Fraction]) -> bool:
+def _may_relate(relations: tuple[str, ...], c: list[Fraction]) -> bool:
     """Return whether a condition is about relations such as this one."""
-    numbers = sorted(x for x in c if x)
-    if name == "c":
+    if relations == ("sets",):
         return {*c} <= {0, 1}
-    if name in ("a", "a'") and spaces.t == 2 and (name == "a'" or i < spaces.depth):
-        return True
-    if name in ("a", "a words", "o") and len(numbers) == 2:  # two equal heads, or opposite ones
-        opposite = name == "o" or (name == "a" and spaces.t == 2)
-        return (name != "o" and sum(numbers) == 0) or (opposite and numbers[0] == numbers[1])
-    return len(numbers) == 1
+    numbers = [x for x in c if x]
+    two = len(numbers) == 2 and {sum(numbers): "equal", numbers[0] - numbers[-1]: "opposite"}.get(Fraction(0))
+    return relations == ("all",) or len(numbers) == 1 or two in relations
 
 
-def _vanishes(spaces: Spaces, name: str, i: int, c: list[Fraction]) -> bool:
+def _vanishes(spaces: Spaces, name: str, i: int, about: Asked, c: list[int]) -> bool:
     """Return whether everything that the condition is about is zero for the relation."""
-    one, other = about(spaces.form, name)
-    if name in ("a", "a words", "o"):
-        return zero(spaces.scores(i, c, spaces.at[one][i - 1], spaces.at[other][i - 1]))
-    if name in ("a'", "s"):
-        batch = spaces.at[one][i - 1]
-        if name == "a'" and spaces.t > 2 and spaces.form.skip:  # no other form may help this head
-            batch = Span(batch, spaces.at["N"][0]).vectors()
-        m = spaces.scores(i, c, batch, batch)
-        return zero(add(m, 1, transposed(m)))
-    if not spaces.unseen(i, c, spaces.at[one][i], spaces.at[other][i - 1]):
-        return False
-    flips = name == "c" and spaces.form.causal and spaces.form.skip and i < spaces.depth
-    return not flips or spaces.flips_are_unread(i, c)
+    one = spaces.at[about.one][i - 1 if about.scores else i]
+    other = one if about.one == about.other else spaces.at[about.other][i - 1]
+    if name == "a'" and spaces.t > 2 and spaces.form.skip:  # no other form may help this head
+        one = other = Span(one, spaces.at["N"][0]).vectors()
+    forms = spaces.rows(i, one, other, scores=about.scores)
+    good = zero(combined(*zip(c, forms, strict=True)))
+    return good and (not flips(spaces, name, i) or spaces.flips_are_unread(i, c))

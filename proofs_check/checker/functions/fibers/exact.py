@@ -1,70 +1,71 @@
-"""The spaces of docs/transformer-fibers.md, section 1, over the rationals.
+"""What stands at the places of a network, and the spaces of docs/transformer-fibers.md, section 1, over the rationals.
 
 Vectors are integers; a batch may be scaled as a whole, and those of a basis each: all that is asked is what is zero.
 """
 
 from collections.abc import Callable
-from fractions import Fraction
-from math import gcd
+from typing import Any
 
-from proofs_check.checker.functions.matrices import Span, add, common, dots, integral, unit, zero
-from proofs_check.checker.functions.network import Form, Head, Weights
+from proofs_check.checker.functions.matrices import Span, combined, dots, integral, unit, zero
+from proofs_check.checker.functions.network import Form, Head, Weights, integers
+from proofs_check.checker.functions.rings import symmetric
 from proofs_check.checker.verify import Matrix, keep, transposed
 
+Way = Callable[[Head, Matrix], Matrix]
+"""What a head writes for vectors, or how it reads them."""
 
-def _summed(parts: list[tuple[int, int, Matrix]]) -> Matrix:
-    """Return the sum of matrices, each with a factor and a denominator, times a number."""
-    under = common([low for _, low, _ in parts])
-    total = [[0] * len(row) for row in parts[0][2]]
-    for factor, low, m in parts:
-        total = add(total, factor * (under // low), m) if factor else total
-    shared = gcd(*(x for row in total for x in row))
-    return [[x // shared for x in row] for row in total] if shared > 1 else total
+
+def places(net: Any, words: Matrix, first: Matrix, above: Matrix, means: Matrix) -> dict[str, list[Matrix]]:
+    """Return batches at each place, by letter, from those at the ends.
+
+    Columns are words `F`, those `N` with a letter in the layer before, and `S` S_i E; rows are words `U`, and `Y` Y_i.
+    """
+    F, N, S, U, Y = [words], [words], [first], [above], [means]
+    for i in range(net.depth):
+        N.append(net.words(i, Head.writes, F[-1]))
+        F.append(net.both(F[-1], N[-1]) if net.form.skip else N[-1])
+        S.append(net.sums(i, Head.writes, S[-1]))
+    for i in reversed(range(net.depth)):
+        longer = net.words(i, Head.reads, U[0])
+        U.insert(0, net.both(U[0], longer) if net.form.skip else longer)
+        Y.insert(0, net.sums(i, Head.reads, Y[0]))
+    return {"F": F, "N": N, "S": S, "U": U, "Y": Y}
 
 
 class Spaces:
-    """Vectors at each place, by letter: bases of `F`, `N`, `U`, and `S` S_i E, `Y` Y_i."""
+    """A network over the rationals: bases of `F`, `N`, `U`, and the columns and rows of `S`, `Y`."""
 
     def __init__(self, form: Form, t: int, w: Weights) -> None:
         self.form, self.t, self.w, self.depth = form, t, w, len(w.layers)
-        most = max(w.n, w.m)
+        most, pairs = max(w.n, w.m), [integers(heads) for heads in w.layers]
         keep(4 * most * (100 + 8 * most))
-        columns = transposed(integral(w.E).rows) or unit(w.n)
-        rows = integral(w.U).rows or unit(w.m)
-        basis = Span(columns).vectors()
-        F, N, S = [basis], [basis], [columns]
-        for heads in w.layers:
-            N.append(Span(*(head.writes(F[-1]) for head in heads)).vectors())
-            F.append(Span(*[F[-1]] * form.skip, N[-1]).vectors())
-            S.append(self._all(heads, S[-1], Head.writes))
-        U, Y = [Span(rows).vectors()], [rows]
-        for heads in reversed(w.layers):
-            U.insert(0, Span(*[U[0]] * form.skip, *(head.reads(U[0]) for head in heads)).vectors())
-            Y.insert(0, self._all(heads, Y[0], Head.reads))
-        self.at = {"F": F, "N": N, "S": S, "U": U, "Y": Y}
+        self.layers, self.under = [heads for heads, _ in pairs], [under for _, under in pairs]
+        columns, rows = transposed(integral(w.E).rows) or unit(w.n), integral(w.U).rows or unit(w.m)
+        self.at = places(self, Span(columns).vectors(), columns, Span(rows).vectors(), rows)
 
-    def _all(self, heads: list[Head], batch: Matrix, through: Callable[[Head, Matrix], Matrix]) -> Matrix:
-        return _summed([(1, 1, batch)] * self.form.skip + [(1, h.under, through(h, batch)) for h in heads])
+    def words(self, i: int, way: Way, batch: Matrix) -> Matrix:
+        """Return a basis of what the heads of a layer make of vectors."""
+        return Span(*(way(head, batch) for head in self.layers[i])).vectors()
 
-    def scores(self, i: int, c: list[Fraction], keys: Matrix, queries: Matrix) -> Matrix:
-        """Return a combination of the forms of the heads of layer i on vectors."""
-        parts = []
-        for factor, head in zip(c, self.w.layers[i - 1], strict=True):
-            under = factor.denominator * integral(head.q).under * integral(head.k).under
-            parts.append((factor.numerator, under, head.scores(keys, queries)))
-        return _summed(parts)
+    def both(self, one: Matrix, other: Matrix) -> Matrix:
+        """Return a basis of the sum of two spaces."""
+        return Span(one, other).vectors()
 
-    def unseen(self, i: int, c: list[Fraction], rows: Matrix, batch: Matrix) -> bool:
-        """Return whether rows do not see a combination of what the heads of layer i write for vectors."""
-        heads = zip(c, self.w.layers[i - 1], strict=True)
-        written = _summed([(x.numerator, x.denominator * h.under, h.writes(batch)) for x, h in heads])
-        return zero(dots(written, rows))
+    def sums(self, i: int, way: Way, batch: Matrix) -> Matrix:
+        """Return what all heads of a layer together, with skip connections, make of vectors, times a number."""
+        skipped = [(self.under[i], batch)] * self.form.skip
+        return combined(*skipped, *((1, way(head, batch)) for head in self.layers[i]))
 
-    def flips_are_unread(self, i: int, c: list[Fraction]) -> bool:
+    def rows(self, i: int, one: Matrix, other: Matrix, *, scores: bool) -> list[Matrix]:
+        """Return scores, twice symmetric parts on one batch alone, or values, of all heads of layer i on batches."""
+        if not scores:
+            return [dots(head.writes(other), one) for head in self.layers[i - 1]]
+        forms = [head.scores(one, other) for head in self.layers[i - 1]]
+        return list(map(symmetric, forms)) if one is other else forms
+
+    def flips_are_unread(self, i: int, c: list[int]) -> bool:
         """Return whether what these heads write, and what is left, are not read together by the next layer."""
-        batch, heads = self.at["S"][i - 1], self.w.layers[i - 1]
-        images = [(1, head.under, head.writes(batch)) for head in heads]
-        written = _summed([image for x, image in zip(c, images, strict=True) if x])
-        left = _summed([(1, 1, batch), *(image for x, image in zip(c, images, strict=True) if not x)])
-        forms = (head.scores(left, written) for head in self.w.layers[i])
-        return all(zero(add(m, 1, transposed(m))) for m in forms)
+        batch, heads = self.at["S"][i - 1], self.layers[i - 1]
+        written = [(x, head.writes(batch)) for x, head in zip(c, heads, strict=True)]
+        left = combined((self.under[i - 1], batch), *((1 - x, m) for x, m in written))
+        return all(zero(symmetric(head.scores(left, combined(*written)))) for head in self.layers[i])

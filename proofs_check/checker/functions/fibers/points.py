@@ -4,27 +4,16 @@ A batch of points is a list of vectors modulo p. Every number here is the residu
 coefficients at an integer point: if it is not 0, the polynomial is not.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from operator import mul
-from typing import NamedTuple
 
+from proofs_check.checker.functions.fibers.exact import Way, places
 from proofs_check.checker.functions.matrices import dots, integral
-from proofs_check.checker.functions.network import Form, Weights
+from proofs_check.checker.functions.network import Form, Head, Weights
 from proofs_check.checker.verify import Echelon, Matrix, keep, need, pack, spend, transposed
 
 MORE = 8
 """Points beyond those that are needed."""
-
-
-class HeadModP(NamedTuple):
-    """A head modulo p, and its values and outputs transposed; [] stands for 1."""
-
-    q: Matrix
-    k: Matrix
-    v: Matrix
-    o: Matrix
-    v_t: Matrix
-    o_t: Matrix
 
 
 def numbers(seed: int, p: int) -> Iterator[int]:
@@ -64,38 +53,20 @@ class ModuloP:
 class Points(ModuloP):
     """A network modulo p at points, as many as the largest rank that is asked for, and some more.
 
-    Attributes:
-        at: by letter the batches of each place: `F` M_i(gamma) E xi, `N` N_i(gamma) E xi, `S` S_i eta behind layer i,
-            `U` and `Y` rows rho^T U T_i(gamma), rho^T Y_i above it.
+    Behind layer i columns are `F` M_i(gamma) E xi, `N` N_i(gamma) E xi, `S` S_i eta, and rows `U` rho^T U T_i(gamma),
+    `Y` rho^T Y_i.
     """
 
     def __init__(self, form: Form, t: int, w: Weights, p: int, seed: int) -> None:
         super().__init__(p)
-        self.form, self.t, self.w, self.drawn = form, t, w, numbers(seed, p)
-        self.layers = [
-            [HeadModP(q, k, v, o, transposed(v), transposed(o)) for q, k, v, o in (map(self.modulo, h) for h in heads)]
-            for heads in w.layers
-        ]
-        U = self.modulo(w.U)
+        self.form, self.t, self.w, self.depth, self.drawn = form, t, w, len(w.layers), numbers(seed, p)
+        self.layers = [[Head(*map(self.modulo, head)) for head in heads] for heads in w.layers]
         self.count = MORE + max(*w.widths, *(len(x) * (len(x) + 1) // 2 for x in w.layers))
         self.ones = [1] * self.count
-        gamma = [[self.draw(self.count) for _ in heads] for heads in w.layers]
-        start, last, rows = (self.batch(size, self.count) for size in (w.n, w.n, w.m))
-        streams = [self.times(start, self.modulo(w.E))]
-        words, first = streams[:], [self.times(last, self.modulo(w.E))]
-        for heads, factors in zip(self.layers, gamma, strict=True):
-            written = [self.carried(h, streams[-1]) for h in heads]
-            words.append(self.total(list(zip(factors, written, strict=True))))
-            streams.append(self.total([(self.ones, x[-1]) for x in (streams, words)[not form.skip :]]))
-            first.append(self.passed(self.carried, heads, first[-1], [self.ones] * len(heads)))
-        above = [self.times(rows, transposed(U))]
-        means = above[:]
-        for heads, factors in zip(reversed(self.layers), reversed(gamma), strict=True):
-            above.append(self.passed(self.read, heads, above[-1], factors))
-            means.append(self.passed(self.read, heads, means[-1], [self.ones] * len(heads)))
-        self.at = {"F": streams, "N": words, "S": first, "U": above[::-1], "Y": means[::-1]}
-
-    # ---- arithmetic
+        self.gamma = [[self.draw(self.count) for _ in heads] for heads in w.layers]
+        start, last, rows = ([self.draw(size) for _ in self.ones] for size in (w.n, w.n, w.m))
+        E, above = self.modulo(w.E), self.times(rows, transposed(self.modulo(w.U)))
+        self.at = places(self, self.times(start, E), self.times(last, E), above, above)
 
     def draw(self, count: int) -> list[int]:
         """Return the next numbers."""
@@ -103,19 +74,7 @@ class Points(ModuloP):
         keep(100 + 40 * count)
         return [next(self.drawn) for _ in range(count)]
 
-    def batch(self, size: int, count: int) -> Matrix:
-        """Return vectors of the next numbers."""
-        return [self.draw(size) for _ in range(count)]
-
-    def carried(self, head: HeadModP, batch: Matrix) -> Matrix:
-        """Return O V v."""
-        return self.times(self.times(batch, head.v), head.o)
-
-    def read(self, head: HeadModP, batch: Matrix) -> Matrix:
-        """Return v^T O V."""
-        return self.times(self.times(batch, head.o_t), head.v_t)
-
-    def total(self, parts: Sequence[tuple[list[int], Matrix]]) -> Matrix:
+    def total(self, *parts: tuple[list[int], Matrix]) -> Matrix:
         """Return the sum of batches, of each a factor for every point."""
         spend(len(parts) * len(parts[0][1]) * (20 + 3 * len(parts[0][1][0])))
         keep(len(parts[0][1]) * (100 + 40 * len(parts[0][1][0])))
@@ -125,19 +84,27 @@ class Points(ModuloP):
             sums.append([sum(map(mul, factors, column)) % self.p for column in columns])
         return sums
 
-    def passed(self, way: Callable[..., Matrix], heads: list[HeadModP], batch: Matrix, factors: Matrix) -> Matrix:
-        """Return what a layer makes of vectors on a way through its heads, taken so often as a factor of each says."""
-        each = [(factor, way(h, batch)) for h, factor in zip(heads, factors, strict=True)]
-        return self.total([(self.ones, batch)] * self.form.skip + each)
+    def words(self, i: int, way: Way, batch: Matrix) -> Matrix:
+        """Return what the heads of a layer make of vectors, each as often as its factor at a point says."""
+        return self.total(*((factor, way(h, batch)) for h, factor in zip(self.layers[i], self.gamma[i], strict=True)))
+
+    def both(self, one: Matrix, other: Matrix) -> Matrix:
+        """Return sums of vectors, point by point."""
+        return self.total((self.ones, one), (self.ones, other))
+
+    def sums(self, i: int, way: Way, batch: Matrix) -> Matrix:
+        """Return what all heads of a layer together, with skip connections, make of vectors."""
+        skipped = [(self.ones, batch)] * self.form.skip
+        return self.total(*skipped, *((self.ones, way(head, batch)) for head in self.layers[i]))
 
     def pair(self, one: Matrix, other: Matrix) -> list[int]:
         """Return the products of vectors, point by point."""
         spend(len(one) * (10 + len(one[0])))
         return [sum(map(mul, a, b)) % self.p for a, b in zip(one, other, strict=True)]
 
-    def scores(self, head: HeadModP, keys: Matrix, queries: Matrix) -> list[int]:
+    def scores(self, head: Head, keys: Matrix, queries: Matrix) -> list[int]:
         """Return k^T A q, point by point."""
-        return self.pair(self.times(keys, head.k), self.times(queries, head.q))
+        return self.pair(dots(keys, head.k), dots(queries, head.q))
 
     def independent(self, rows: Matrix) -> bool:
         """Return whether rows are independent modulo p."""
@@ -156,16 +123,16 @@ class Points(ModuloP):
 
     def rows(self, i: int, one: str, other: str, *, scores: bool) -> Matrix:
         """Return scores, or values, of all heads of layer i on batches by their letters, point by point."""
-        if scores:
-            batch = self.next_words(i) if other == "F" else self.at[other][i - 1]
-            return [self.scores(h, self.at[one][i - 1], batch) for h in self.layers[i - 1]]
         batch = self.at[other][i - 1]
-        return [self.pair(self.at[one][i], self.carried(h, batch)) for h in self.layers[i - 1]]
+        if scores:
+            batch = self.next_words(i) if other == "F" else batch
+            return [self.scores(h, self.at[one][i - 1], batch) for h in self.layers[i - 1]]
+        return [self.pair(self.at[one][i], h.writes(batch)) for h in self.layers[i - 1]]
 
     def flips(self, i: int) -> tuple[Matrix, dict[tuple[int, int], list[int]]]:
         """Return forms (c - v_N)^T A v_N of all heads of the next layer, v_N the sum of the v_h: of heads, of pairs."""
         first = self.at["S"]
-        v = [self.carried(h, first[i - 1]) for h in self.layers[i - 1]]
+        v = [head.writes(first[i - 1]) for head in self.layers[i - 1]]
 
         def form(one: Matrix, other: Matrix) -> list[int]:
             return [x for g in self.layers[i] for x in self.scores(g, one, other)]

@@ -7,9 +7,10 @@ from math import comb, prod
 from operator import itemgetter
 from typing import Any
 
-from proofs_check.checker.functions.fibers.points import Points
-from proofs_check.checker.functions.matrices import Span, add, dots, integral, through, unit, zero
-from proofs_check.checker.functions.network import Form, Weights
+from proofs_check.checker.functions.fibers.points import ModuloP
+from proofs_check.checker.functions.matrices import Span, dots, integral, through, unit, zero
+from proofs_check.checker.functions.network import Form, Weights, integers
+from proofs_check.checker.functions.rings import symmetric
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 Link = tuple[int, int, int, int | None]
@@ -25,7 +26,7 @@ def factors(rows: int, columns: int, inner: int, rank: int) -> int:
     return max((k - rank) * (rows - k) + inner * k + (inner - k) * columns for k in range(rank, min(inner, rows) + 1))
 
 
-def _rank(left: Matrix, right: Matrix, points: Points) -> int:
+def _rank(left: Matrix, right: Matrix, points: ModuloP) -> int:
     """Return the rank of left^T right, exactly: residues show that it is full, or elimination over Q tells."""
     most = len(left)
     if points.rank(points.modulo(left)) == most == points.rank(points.modulo(right)):
@@ -33,7 +34,7 @@ def _rank(left: Matrix, right: Matrix, points: Points) -> int:
     return len(Span(dots(transposed(integral(left).rows), transposed(integral(right).rows))).basis)
 
 
-def orbit(form: Form, w: Weights, points: Points) -> int:
+def orbit(form: Form, w: Weights, points: ModuloP) -> int:
     """Return that of the fiber of Corollary 5: bases of the stream act freely, and factors vary for themselves."""
     ends = [d * d for d, m in ((w.widths[0], w.E), (w.widths[-1], w.U)) if m]
     total = (ends[0] if len(ends) == 2 else 0) if form.skip else sum(ends) + sum(d * d for d in w.widths[1:-1])
@@ -59,11 +60,11 @@ class OneHead:
         self.w = w
         columns = transposed(integral(w.E).rows) or unit(w.n)
         forms, depth = list[Matrix](), len(w.layers)
-        for (head,) in w.layers:
+        for [head], _ in map(integers, w.layers):
             forms.append(head.scores(columns, columns))
             columns = head.writes(columns)
         self.value = transposed(through(columns, integral(w.U).rows))
-        nothing, skew = [zero(m) for m in forms], [zero(add(m, 1, transposed(m))) for m in forms]
+        nothing, skew = [zero(m) for m in forms], [zero(symmetric(m)) for m in forms]
         blind = [i for i in range(depth) if nothing[i] or (t == 2 and skew[i])]
         self.blind = blind[0] + 1 if blind and not (form.causal or zero(self.value)) else None
         self.orders, places = 1, list[list[list[Any]]]([[forms]])

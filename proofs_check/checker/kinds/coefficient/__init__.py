@@ -9,9 +9,10 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
+from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.functions.rings import Residues
 from proofs_check.checker.kinds.coefficient.models import MODEL, proved
-from proofs_check.checker.kinds.coefficient.newton import by_faces
+from proofs_check.checker.kinds.coefficient.newton import by_faces, tight_at
 from proofs_check.checker.kinds.coefficient.terms import (
     DEGREES,
     Polynomial,
@@ -39,18 +40,7 @@ from proofs_check.checker.verify import (
     take,
 )
 
-PROVED = {
-    (False, False): "Propositions 1 and 2",
-    (False, True): "Propositions 1 and 8",
-    (True, False): "Propositions 9 and 2",
-    (True, True): "Propositions 9 and 8",
-}
 VARIABLES, PRIME = range(1, 257), 2**31 - 1
-
-
-def units(n: int) -> list[tuple[int, ...]]:
-    """Return the exponents of all variables."""
-    return [tuple(int(i == j) for j in range(n)) for i in range(n)]
 
 
 def moved(
@@ -66,7 +56,7 @@ def moved(
 def at_point(polynomials: list[Polynomial], point: list[Fraction]) -> list[Polynomial]:
     """Return polynomials with a point as the origin."""
     n = len(point)
-    return moved(polynomials, point, [{unit: Fraction(1)} for unit in units(n)], {(0,) * n: Fraction(1)})
+    return moved(polynomials, point, [{tuple(variable): Fraction(1)} for variable in unit(n)], {(0,) * n: Fraction(1)})
 
 
 class ZeroPoint:
@@ -76,9 +66,9 @@ class ZeroPoint:
         n, count = len(point), range(len(polynomials))
         form = {"numerators": [polynomial(n), n], "denominator": polynomial(n), "seen": [[COUNT, 2]]}
         tops, low, seen = take(data, "coordinates", form)
-        origin, variables, field, echelon = (0,) * n, units(n), Residues(PRIME), Echelon(PRIME, n)
+        origin, variables, field, echelon = (0,) * n, [*map(tuple, unit(n))], Residues(PRIME), Echelon(PRIME, n)
         need(low.get(origin) and not any(p.get(origin) for p in tops), "coordinates must be 0 at the point")
-        rows = ([field.of(p.get(unit, Fraction(0))) for unit in variables] for p in tops)
+        rows = ([field.of(p.get(key, Fraction(0))) for key in variables] for p in tops)
         invertible = all(echelon.add(pack(row)) is None for row in rows)
         need(invertible, "coordinates must have an invertible differential")
         self.whole = moved(polynomials, point, tops, low)
@@ -122,9 +112,7 @@ def by_signs(polynomials: list[Polynomial], point: list[Fraction], data: Any) ->
     spend(4 * len(point) * len(f))
     found = []
     for weights, p in signs:
-        least = min(weight(weights, key) for key in f)
-        first = [(key, c) for key, c in f.items() if weight(weights, key) == least]
-        found.append(total(c * prod(map(pow, p, key)) for key, c in first))
+        found.append(total(f[key] * prod(map(pow, p, key)) for key in tight_at(weights, list(f))))
     positive, negative = found
     need(negative < 0 < positive, "terms of smallest weight must be positive at one point, and negative at the other")
     return Fraction(1)
@@ -167,22 +155,12 @@ def prove(of: dict[str, Any], lower: Fraction, upper: Fraction, above: Any, belo
         given = take(given, "polynomials", [polynomial(len(point))])
         low, high = from_below(given, point, below), from_above(given, point, above)
         about = f"{len(given)} polynomials in {len(point)} variables"
-        theorem = PROVED["signs" in above, "fan" in below]
+        theorem = f"Propositions {9 if 'signs' in above else 1} and {8 if 'fan' in below else 2}"
     need(lower == low / 2 and upper == high / 2, f"the bounds must be {low / 2} and {high / 2}")
     claim = f"lambda = {lower}" if lower == upper else f"{lower} <= lambda <= {upper}"
     return f"{claim}, for {about}, by docs/learning-coefficients-linear-attention.md, {theorem}"
 
 
-TERM = [Later(INTEGER, RATIONAL, [DEGREES]), 2]
-ROWS = (
-    (
-        {
-            "of": Later({"polynomials": [[TERM]], "point": [rational, SOME]}, MODEL),
-            "lower": rational,
-            "upper": rational,
-            "above": Later(dict),
-            "below": Later(dict),
-        },
-        prove,
-    ),
-)
+POLYNOMIALS = {"polynomials": [[[Later(INTEGER, RATIONAL, [DEGREES]), 2]]], "point": [rational, SOME]}
+FORM = {"of": Later(POLYNOMIALS, MODEL), "lower": rational, "upper": rational}
+ROWS = ((FORM | {"above": Later(dict), "below": Later(dict)}, prove),)

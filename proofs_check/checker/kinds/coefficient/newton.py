@@ -8,6 +8,7 @@ import itertools
 from fractions import Fraction
 from typing import Any
 
+from proofs_check.checker.functions.matrices import determinant
 from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, add, at_most_one, polynomial, times
 from proofs_check.checker.verify import COUNT, SOME, need, rational, scratch, spend, take
 
@@ -22,33 +23,16 @@ def tight_at(ray: list[int], exponents: list[tuple[int, ...]]) -> frozenset[tupl
     return frozenset(e for e, w in zip(exponents, weights, strict=True) if w == min(weights))
 
 
-def orientation(cone: list[list[int]]) -> int:
-    """Return the sign of the determinant of rays, by elimination without fractions."""
-    n, sign, last, rows = len(cone), 1, 1, cone
-    spend(4 * n**3)
-    for j in range(n):
-        place = next((i for i in range(j, n) if rows[i][j]), None)
-        need(place is not None, "a cone must have independent rays")
-        first, *others = (rows[place or 0], *rows[j : place or 0], *rows[(place or 0) + 1 :])
-        sign *= (-1) ** ((place or 0) - j)
-        rows = [
-            *rows[:j],
-            first,
-            *([(first[j] * x - r[j] * y) // last for x, y in zip(r, first, strict=True)] for r in others),
-        ]
-        last = first[j]
-    return sign if last > 0 else -sign
-
-
 def covering(rays: list[list[int]], cones: list[Cone]) -> None:
     """Check that cones cover all weights."""
     need(len(set(cones)) == len(cones) > 0, "there must be a cone, and none twice")
     walls: dict[Cone, list[int]] = {}
     for cone in map(sorted, cones):
-        side = orientation([rays[r] for r in cone])
+        side = determinant([rays[r] for r in cone])
+        need(side, "a cone must have independent rays")
         for place in range(len(cone)):
             side = -side
-            walls.setdefault((*cone[:place], *cone[place + 1 :]), []).append(side)
+            walls.setdefault((*cone[:place], *cone[place + 1 :]), []).append(1 if side > 0 else -1)
     for wall, sides in walls.items():
         if any(all(not rays[r][i] for r in wall) for i in range(len(rays[0]))):
             continue  # at the boundary
@@ -71,13 +55,13 @@ def derived(f: Polynomial, variables: tuple[int, ...]) -> Polynomial:
     return f
 
 
-def determinant(rows: list[list[Polynomial]]) -> Polynomial:
+def expanded(rows: list[list[Polynomial]]) -> Polynomial:
     """Return the determinant, by the first row."""
     if len(rows) == 1:
         return rows[0][0]
     found: Polynomial = {}
     for j, entry in enumerate(rows[0]):
-        part = times(entry, determinant([row[:j] + row[j + 1 :] for row in rows[1:]]))
+        part = times(entry, expanded([row[:j] + row[j + 1 :] for row in rows[1:]]))
         add(found, part if j % 2 == 0 else {e: -c for e, c in part.items()})
     return {e: c for e, c in found.items() if c}
 
@@ -96,7 +80,7 @@ def combined(terms: Any, face: list[Polynomial], variables: list[int], level: Fr
             else:
                 need(len(of) == len(by) == size, "minors must be of the size of the level")
             columns = [tuple(by)] if len(of) == 1 else [(i,) for i in by]
-            part = determinant([[derived(face[k], column) for column in columns] for k in of])
+            part = expanded([[derived(face[k], column) for column in columns] for k in of])
             add(found, times(take(multiple, "a multiple", polynomial(n)), part))
     return {e: c for e, c in found.items() if c}
 

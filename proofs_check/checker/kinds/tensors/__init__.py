@@ -10,8 +10,7 @@ connections it is Theorem 3 there, with (D'), (S) and (F'), up to a change of ba
 from itertools import combinations
 from typing import Any
 
-from proofs_check.checker.functions.fibers.sizes import factors
-from proofs_check.checker.functions.matrices import Span, unit
+from proofs_check.checker.functions.fibers.sizes import orbit
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.kinds.tensors.lines import degrees, excluded
 from proofs_check.checker.kinds.tensors.residues import TensorResidues
@@ -30,18 +29,6 @@ def _ranks(t: int, w: Weights, s: int, *, skip: bool) -> list[int]:
         inner = [(len(h.q), len(h.v) if h.o else d) for h in heads]
         found.append(min(d, sum(b if t == 1 else min(a, b, s) for a, b in inner)))
     return found
-
-
-def _dimension(w: Weights, *, skip: bool) -> int | None:
-    """Return that of all weights with these E, U and tensors up to a change of basis, of one head a layer."""
-    d, total = w.widths[0], (w.widths[0] ** 2 if w.E and w.U else 0)
-    if not skip or any(len(heads) > 1 for heads in w.layers):
-        return None
-    for (head,) in w.layers:
-        total += 1 + factors(d, d, len(head.q), len(Span(head.scores(unit(d), unit(d))).basis))
-        if head.o:
-            total += factors(d, d, len(head.v), len(Span(head.writes(unit(d))).basis))
-    return total
 
 
 def _factors_excluded(net: TensorResidues, i: int, j: int, ranks: list[int], lines: list[Any]) -> None:
@@ -108,7 +95,8 @@ def prove(
     need(len(lines) == len(pairs), "there must be lines of (F) for each two layers")
     for (i, j), some in zip(pairs, lines, strict=True):
         _factors_excluded(net, i, j, ranks, [[background(x, i) for x in line] for line in some])
-    want = _dimension(w, skip=skip) if t > 1 else None
+    counted = skip and t > 1 and all(len(heads) == 1 for heads in w.layers)
+    want = orbit(form, w, net) + depth if counted else None  # and a factor of each layer, between A and V
     need(dimension == want, f"the dimension must be {want}, it is {dimension}")
     what = "layer tensors" if t > 1 else "cubic forms of layers"
     size = "" if want is None else f"; dimension {want}"

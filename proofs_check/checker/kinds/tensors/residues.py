@@ -4,7 +4,7 @@ Without skip connections the first layer reads what E reads, and the last one wr
 """
 
 from proofs_check.checker.functions.fibers.points import ModuloP
-from proofs_check.checker.functions.matrices import dots, unit
+from proofs_check.checker.functions.matrices import determinant, dots, unit
 from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.verify import Matrix, spend, transposed
 
@@ -70,23 +70,14 @@ class TensorResidues(ModuloP):
         some = [[pow(k + 1, i, self.p) for k in range(columns)] for i in range(rows)]
         return unit(rows) if rows == columns else some
 
-    def determinant(self, m: Matrix, rank: int) -> int:
+    def value(self, m: Matrix, rank: int) -> int:
         """Return the determinant of 1 + m, or without skip connections of R m S, of this size."""
-        p, found = self.p, 1
         if self.form.skip:
-            m = [[y + (i == j) for j, y in enumerate(row)] for i, row in enumerate(m)]
-        else:
-            m = self.times(self.times(self.powers(rank, len(m)), transposed(m)), self.powers(rank, len(m[0])))
-        spend(len(m) ** 3)
-        while m:
-            at = next((k for k, row in enumerate(m) if row[0] % p), None)
-            if at is None:
-                return 0
-            top = m.pop(at)
-            found = found * top[0] * (-1) ** at % p
-            inverse = pow(top[0], -1, p)
-            m = [[(y - row[0] * inverse * z) % p for y, z in zip(row[1:], top[1:], strict=True)] for row in m]
-        return found
+            return determinant(
+                [[(y + (i == j)) % self.p for j, y in enumerate(row)] for i, row in enumerate(m)], self.p
+            )
+        m = self.times(self.times(self.powers(rank, len(m)), transposed(m)), self.powers(rank, len(m[0])))
+        return determinant(m, self.p)
 
     def on_line(self, i: int, j: int, rank: int, degree: int, at: Matrix, along: Matrix) -> list[int]:
         """Return P_ij on a line, by its values, lowest coefficient first."""
@@ -95,7 +86,7 @@ class TensorResidues(ModuloP):
             x = self.add(at, u, along)
             for k in range(i, j):
                 x = self.written(k, x, skip=self.form.skip)
-            values.append(self.determinant(self.read(j, x), rank))
+            values.append(self.value(self.read(j, x), rank))
         spend(2 * degree**2)
         for step in range(1, degree + 1):  # Newton's divided differences
             inverse = pow(step, -1, self.p)
