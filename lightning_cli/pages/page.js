@@ -50,7 +50,8 @@ const Page = (() => {
   // a letter, perhaps with a prime, or a sign
   function symbol(text) {
     if (!/^[A-Za-zφλτ]′?$/.test(text)) return math("mo", text === "," ? { rspace: "0.6em" } : {}, text);
-    return text.length === 1 ? math("mi", {}, text) : math("msup", {}, math("mi", {}, text[0]), math("mo", {}, "′"));
+    if (text.length === 1) return math("mi", {}, text);
+    return math("msup", {}, math("mi", {}, text[0]), math("mrow", {}, math("mspace", { width: "0.12em" }), math("mo", {}, "′")));
   }
 
   // put formulas into an element, lists of parts, between which a line may break: strings are letters or signs

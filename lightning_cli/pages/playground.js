@@ -50,6 +50,9 @@ const Playground = (() => {
     return { url: canvas.toDataURL(), width, height };
   }
 
+  // the button that asks stands far from the tensors: the keyboard is taken there, and back
+  const byKeyboard = (event) => event.detail === 0;
+
   const span = (name, text = "") => Object.assign(document.createElement("span"), { className: name, textContent: text });
 
   function tile(piece) {
@@ -58,7 +61,13 @@ const Playground = (() => {
     const images = ["yours", "theirs"].map((className) => Object.assign(document.createElement("img"), { className, alt: "" }));
     for (const each of images) each.setAttribute("aria-hidden", "true");  // the button has words
     button.append(span("tile-name", label), span("mark"), ...images);
-    button.addEventListener("click", () => { chosen = piece.name; changed(); });
+    button.addEventListener("click", (event) => {
+      chosen = piece.name;
+      changed();
+      if (incident === null || !byKeyboard(event)) return;
+      byId("guess").hidden = false;
+      byId("guess").focus();
+    });
     pictures[piece.name] = { button, drawn: {} };
     return button;
   }
@@ -172,6 +181,7 @@ const Playground = (() => {
     byId("tensor-rules").replaceChildren(...piece.does.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
     const text = (matrix) => Rewriting.written(matrix).slice(0, 64).map((line) => line.slice(0, 64).map(String));
     const cells = text(shown), other = text(incident === null ? rested[chosen] : now.wrong[chosen]);
+    byId("tensor-shown").hidden = false;
     byId("tensor-numbers").replaceChildren(...cells.map((line, i) => {
       const made = row(line);
       [...made.children].forEach((cell, j) => cell.classList.toggle("other", cell.textContent !== other[i][j]));
@@ -303,6 +313,7 @@ const Playground = (() => {
     if (number !== null) {
       words("symptom", `${number + 1}. ${model.incidents[number].symptom}`);
       byId("exercise").scrollIntoView({ block: "start" });
+      byId("exercise").focus({ preventScroll: true });
     }
     changed();
   }
@@ -329,6 +340,7 @@ const Playground = (() => {
     if (right) {
       byId("choices").children[incident].classList.add("solved");
       told(`Yes. ${asked.happened}`, asked);
+      byId("exercise").focus({ preventScroll: true });
     } else if (piece === null) told("Something is wrong: theirs has other logits.");
     else told(found.differ.includes(piece) ? `Not ${called(piece)}: a move makes yours equal to it.` : `Not ${called(piece)}: it is equal to yours.`);
   }
@@ -347,9 +359,16 @@ const Playground = (() => {
       told(made.length ? `Besides, rightly: ${made.join(", ")}.` : "Besides, nothing was done: what differs is what is wrong.");
     });
     byId("moves").addEventListener("click", () => { settings = structuredClone(model.incidents[incident].settings); changed(); });
-    byId("guess").addEventListener("click", () => guess(chosen));
+    byId("guess").addEventListener("click", (event) => {
+      if (byKeyboard(event)) pictures[chosen].button.focus();
+      guess(chosen);
+    });
     byId("none").addEventListener("click", () => guess(null));
-    byId("leave").addEventListener("click", () => open(null));
+    byId("leave").addEventListener("click", () => {
+      const left = byId("choices").children[incident];
+      open(null);
+      left.focus();
+    });
   }
 
   const changed = Page.whenChanged(() => {

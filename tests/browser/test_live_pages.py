@@ -67,6 +67,22 @@ def test_all_of_it_fits_a_phone(browser: Browser, path: Path) -> None:
     assert reader.page.evaluate("() => document.documentElement.scrollWidth") <= 380
 
 
+SMALL = """() => [...document.querySelectorAll("button, input, select, summary, [tabindex='0']")]
+    .filter((n) => n.checkVisibility()).map((n) => (/checkbox|radio/.test(n.type) ? n.closest("label") : n))
+    .map((n) => [n.getBoundingClientRect(), n.outerHTML])
+    .filter(([{ width, height }]) => Math.min(width, height) < 24).map(([, html]) => html)"""
+"""What a finger misses; a box is hit by its words as well."""
+
+
+def test_fingers_hit_what_they_aim_at(browser: Browser, path: Path, tmp_path: Path) -> None:
+    assert Reader(browser, path, width=390).page.evaluate(SMALL) == []
+    # and what this test would see
+    small = "input, select { height: 1rem !important; min-height: 0 !important; }</style>"
+    text = path.read_text(encoding="utf-8").replace("</style>", small, 1)
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    assert Reader(browser, tmp_path / "page.html", width=390).page.evaluate(SMALL) != []
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_has_contrast(browser: Browser, path: Path, dark: bool) -> None:
     """Of text to its page at least 4.5, as accessibility guidelines ask."""

@@ -159,6 +159,46 @@ def test_the_controls_do_what_they_say(reader: Reader) -> None:
     assert reader.said == []
 
 
+def test_an_incident_is_solved_by_the_keyboard_alone(reader: Reader) -> None:
+    keys = reader.page.keyboard
+
+    def focused() -> str:
+        reader.settle()
+        script = "() => document.activeElement.id || document.activeElement.getAttribute('aria-label')"
+        return str(reader.page.evaluate(script))
+
+    def walk(key: str, words: str) -> str:
+        for _ in range(60):
+            keys.press(key)
+            if words in (found := focused()):
+                return found
+        raise AssertionError(f"{key} does not lead to {words}")
+
+    walk("Tab", "exercise 3")
+    keys.press("Enter")
+    assert focused() == "exercise", "what has happened is read first"
+    equal = walk("Tab", "equal to theirs")
+    keys.press("Enter")
+    assert focused() == "guess"
+    keys.press("Enter")
+    assert focused() == equal, "back where one was"
+    assert "it is equal to yours" in reader.text("told")
+    walk("Tab", "values")
+    for _ in range(8):
+        keys.press("ArrowRight")
+    reader.settle()
+    assert reader.text("counted") == "26 of 27 tensors agree with yours."
+    walk("Shift+Tab", "differs from theirs")
+    keys.press("Enter")
+    keys.press("Enter")
+    assert focused() == "exercise"
+    assert reader.text("told").startswith("Yes.")
+    walk("Tab", "leave")
+    keys.press("Enter")
+    assert focused() == "exercise 3, easy"
+    assert reader.said == []
+
+
 def test_what_same_prints_is_on_the_page(reader: Reader) -> None:
     """The faults that `same` knows are named by it: on the page stands what it says, and of the right tensor."""
     said, pieces = reader.page.evaluate("() => [Playground.model.faults, Playground.model.pieces]")
