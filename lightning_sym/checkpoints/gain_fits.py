@@ -55,7 +55,10 @@ def _factors(pairs: list[tuple[Floats, Floats]], kinds: list[str]) -> Ratio | No
     half = len(pairs[0][0]) // 2
     keys = len(pairs) - 1
     told = [pair if place < keys else pair[::-1] for place, pair in enumerate(pairs)]  # keys have the inverse
-    doubts = [sum(unit_at(x, kind) / np.abs(x) for x in pair) for pair, kind in zip(pairs, kinds, strict=True)]
+    doubts = [
+        unit_at(old, kind) / np.abs(old) + unit_at(new, kind) / np.abs(new)
+        for (old, new), kind in zip(pairs, kinds, strict=True)
+    ]
     columns = [np.abs(np.concatenate([pair[side].reshape(2, half) for pair in told])).T for side in (0, 1)]
     sizes = [
         _size(*each) for each in zip(*columns, np.concatenate([x.reshape(2, half) for x in doubts]).T, strict=True)

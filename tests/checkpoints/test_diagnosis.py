@@ -15,7 +15,7 @@ from made_mistakes import MADE, applies, overflowing
 from mistaken_conversions import MISTAKES, head_not_turned, in_memory
 
 from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import explained_places, layer_accounts, layer_looked
+from lightning_sym.checkpoints import explained_places, layer_accounts, layer_fit, layer_looked
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.explaining import at_odds
 from lightning_sym.checkpoints.mistaken_scenes import Change
@@ -59,7 +59,7 @@ REPLAY = {
 def test_the_cause_of_each_replay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within sixteen fits of two layers, of which each takes some hundredths of a second."""
     fits: list[int] = []
-    asked = layer_accounts.fitted
+    asked = layer_fit.fitted
 
     def counted(*given: Any, **more: Any) -> Any:
         fits.append(1)
