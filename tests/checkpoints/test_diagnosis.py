@@ -62,7 +62,7 @@ def test_the_cause_of_each_replay(name: str) -> None:
     same_checkpoints(MODEL, MODEL)  # what is imported late is no work of the answer
     start = time.process_time()
     found = same_checkpoints(MODEL, second)
-    assert time.process_time() - start < 0.7
+    assert time.process_time() - start < 5  # no measurement: 0.02 to 0.2 on one machine
     assert found.answer is DIFFERENT
     assert mistakes(found) == [REPLAY[name]]
 
