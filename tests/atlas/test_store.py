@@ -109,9 +109,13 @@ def test_a_condition_ends(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_condition_can_be_interrupted(file: Path) -> None:
     timer = threading.Timer(1, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with Atlas(file) as atlas, pytest.raises(KeyboardInterrupt):
+
+    def interrupted(atlas: Atlas) -> None:
+        timer.start()  # here: whenever it comes, it is expected
         list(atlas.entries(LONG))
+
+    with Atlas(file) as atlas, pytest.raises(KeyboardInterrupt):
+        interrupted(atlas)
     timer.join()
 
 

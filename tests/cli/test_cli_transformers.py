@@ -76,7 +76,10 @@ BAD = {
     "value ranks": ("--widths 3,3,3 --ranks 1 --tokens 2 --value-ranks 1,1,1", "2 in number"),
     "embed": ("--widths 3,3 --ranks 1 --tokens 2 --embed -1", "positive integer"),
     "many heads": ("--widths 3,3 --ranks 1 --tokens 2 --heads 100000000", "must fit into 4 GiB"),
-    "deep softmax": (f"--widths {'2,' * 19998}2 --ranks 1 --tokens 2 --normalization softmax", "must fit into 4 GiB"),
+    "deep softmax": (
+        f"--widths {'2,' * 19998}2 --ranks 1 --tokens 2 --normalization softmax --memory 2",
+        "must fit into 2 GiB",
+    ),
     "many tokens": ("--widths 2,2 --ranks 1 --tokens 100000 --normalization softmax", "must fit into 4 GiB"),
     "no tokens": ("--widths 2,2 --ranks 1", "Missing option '--tokens'"),
     "config and shape": ("--config c.json --widths 2,2 --heads 1", "leave out --widths, --heads"),
