@@ -40,6 +40,12 @@ from proofs_check.checker.verify import (
     take,
 )
 
+PROVED = {
+    (False, False): "Propositions 1 and 2",
+    (False, True): "Propositions 1 and 8",
+    (True, False): "Propositions 9 and 2",
+    (True, True): "Propositions 9 and 8",
+}
 VARIABLES, PRIME = range(1, 257), 2**31 - 1
 
 
@@ -155,7 +161,7 @@ def prove(of: dict[str, Any], lower: Fraction, upper: Fraction, above: Any, belo
         given = take(given, "polynomials", [polynomial(len(point))])
         low, high = from_below(given, point, below), from_above(given, point, above)
         about = f"{len(given)} polynomials in {len(point)} variables"
-        theorem = f"Propositions {9 if 'signs' in above else 1} and {8 if 'fan' in below else 2}"
+        theorem = PROVED["signs" in above, "fan" in below]
     need(lower == low / 2 and upper == high / 2, f"the bounds must be {low / 2} and {high / 2}")
     claim = f"lambda = {lower}" if lower == upper else f"{lower} <= lambda <= {upper}"
     return f"{claim}, for {about}, by docs/learning-coefficients-linear-attention.md, {theorem}"
