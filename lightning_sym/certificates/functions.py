@@ -27,7 +27,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import arranged, heads_in_levels, padded
-from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, circuits_as_weights
 from lightning_sym.system.common_streams import common_streams
 from lightning_sym.system.tensor_streams import tensor_streams
 
@@ -99,7 +99,9 @@ def _through(one: NetworkCircuits, other: NetworkCircuits, tokens: int) -> Docum
         if proof is None:
             return None
         if at < len(way) - 1:
-            between.append({"weights": _circuits_document(way[at]), "proof": proof})
+            named = circuits_as_weights(way[at])
+            written = {name: rational_document(matrix.fractions()) for name, matrix in named.items()}
+            between.append({"weights": written, "proof": proof})
     return {"by": "through", "networks": between, "proof": proof}
 
 
@@ -112,16 +114,6 @@ def _filled(circuits: NetworkCircuits) -> NetworkCircuits:
         if not heads:
             heads.append(HeadCircuits(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before)))
     return replace(circuits, layers=layers, widths=widths)
-
-
-def _circuits_document(circuits: NetworkCircuits) -> Document:
-    """Return weights with Q = A and K = 1."""
-    found = {"E": circuits.embed, "U": circuits.unembed}
-    for i, heads in enumerate(circuits.layers, 1):
-        for h, head in enumerate(heads, 1):
-            unit = RationalMatrix.identity(circuits.widths[i - 1])
-            found |= {f"Q{i}.{h}": head.attention, f"K{i}.{h}": unit, f"V{i}.{h}": head.value}
-    return {name: rational_document(matrix.fractions()) for name, matrix in found.items()}
 
 
 def _longest(weights: Weights) -> int:
