@@ -15,10 +15,9 @@ from lightning_sym.certificates.numbers import rational_document, weights_docume
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.pair import PREFIX
 from lightning_sym.fibers.same_function import Answer, Comparison
-from lightning_sym.fibers.softmax import PROVED
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.attention import network_output
-from lightning_sym.network.pieces import SIZED
+from lightning_sym.network.pieces import SCORES, SIZED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.ball_matrices import BallMatrix
@@ -43,8 +42,7 @@ def _theorem(first: Weights, second: Weights, tokens: int) -> str | None:
     shapes = [w.architecture(tokens) for w in (first, second)]
     if any(shape.normalization != SOFTMAX for shape in shapes):
         return None
-    narrow = [shape.options - SIZED for shape in shapes]
-    if all(options in PROVED for options in narrow):
+    if all(shape.options <= SCORES | SIZED for shape in shapes):
         return "visible weights"
     return "one layer" if tokens > 1 and all(shape.depth == 1 for shape in shapes) else None
 
