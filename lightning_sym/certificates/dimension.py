@@ -8,6 +8,7 @@ Certificates of dimensions of residual softmax transformers of any size: a shape
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from itertools import product
 
 import numpy as np
@@ -66,19 +67,9 @@ def transformer_certificate(shape: Transformer) -> Document:
             f"a certificate must be of matrices of at most {LARGEST_WIDTH:,} rows, {MOST_ROWS:,} in all, so that it "
             f"can be checked; this takes {longest:,} and {rows:,}"
         )
-    return opening("transformer") | {
-        "network": {
-            "width": d,
-            "layers": [{"count": each.count, "rank": each.a, "value_rank": each.b} for each in shape.layers],
-            "heads": shape.heads,
-            "groups": shape.groups,
-            "embed": shape.embed,
-            "unembed": shape.unembed,
-            "tied": shape.tied,
-        },
-        "dimension": shape.dimension,
-        "seed": 0,
-    }
+    layers = [{"count": each.count, "rank": each.a, "value_rank": each.b} for each in shape.layers]
+    network = {field.name: getattr(shape, field.name) for field in fields(shape)} | {"layers": layers}
+    return opening("transformer") | {"network": network, "dimension": shape.dimension, "seed": 0}
 
 
 def layers_certificate(shape: Architecture, dimension: int, proof: Callable[[Architecture], Document]) -> Document:

@@ -15,10 +15,9 @@ from lightning_sym.certificates.numbers import rational_document, weights_docume
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.pair import PREFIX
 from lightning_sym.fibers.same_function import Answer, Comparison
-from lightning_sym.fibers.softmax import PROVED
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.attention import network_output
-from lightning_sym.network.pieces import SIZED
+from lightning_sym.network.pieces import SCORES, SIZED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.ball_matrices import BallMatrix
@@ -27,7 +26,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import arranged, heads_in_levels, padded
-from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, circuits_as_weights
 from lightning_sym.system.common_streams import common_streams
 from lightning_sym.system.tensor_streams import tensor_streams
 
@@ -43,8 +42,7 @@ def _theorem(first: Weights, second: Weights, tokens: int) -> str | None:
     shapes = [w.architecture(tokens) for w in (first, second)]
     if any(shape.normalization != SOFTMAX for shape in shapes):
         return None
-    narrow = [shape.options - SIZED for shape in shapes]
-    if all(options in PROVED for options in narrow):
+    if all(shape.options <= SCORES | SIZED for shape in shapes):
         return "visible weights"
     return "one layer" if tokens > 1 and all(shape.depth == 1 for shape in shapes) else None
 
@@ -99,7 +97,9 @@ def _through(one: NetworkCircuits, other: NetworkCircuits, tokens: int) -> Docum
         if proof is None:
             return None
         if at < len(way) - 1:
-            between.append({"weights": _circuits_document(way[at]), "proof": proof})
+            named = circuits_as_weights(way[at])
+            written = {name: rational_document(matrix.fractions()) for name, matrix in named.items()}
+            between.append({"weights": written, "proof": proof})
     return {"by": "through", "networks": between, "proof": proof}
 
 
@@ -112,16 +112,6 @@ def _filled(circuits: NetworkCircuits) -> NetworkCircuits:
         if not heads:
             heads.append(HeadCircuits(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before)))
     return replace(circuits, layers=layers, widths=widths)
-
-
-def _circuits_document(circuits: NetworkCircuits) -> Document:
-    """Return weights with Q = A and K = 1."""
-    found = {"E": circuits.embed, "U": circuits.unembed}
-    for i, heads in enumerate(circuits.layers, 1):
-        for h, head in enumerate(heads, 1):
-            unit = RationalMatrix.identity(circuits.widths[i - 1])
-            found |= {f"Q{i}.{h}": head.attention, f"K{i}.{h}": unit, f"V{i}.{h}": head.value}
-    return {name: rational_document(matrix.fractions()) for name, matrix in found.items()}
 
 
 def _longest(weights: Weights) -> int:

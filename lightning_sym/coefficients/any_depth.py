@@ -24,10 +24,10 @@ from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.hypotheses import RANKS, SCORES, SEEN, SQUARES
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.observed_network import NetworkAtPoints
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.stream_pieces import free_streams
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from lightning_sym.system.circuits import NetworkCircuits
+from lightning_sym.system.circuits import NetworkCircuits, factor_names
 
 MOST_CIRCUITS = 2000
 """Entries of all circuits, with identities in place of keys, up to which their Jacobian is computed."""
@@ -61,15 +61,8 @@ def seen_by_conditions(question: AtWeights) -> Proved | str:
         why = "heads attend alike, and scores are dependent"
     if why is not None:
         return why
-    (pair, ranks), orbit = seen.pair(), _free_bases(shape)
+    (pair, ranks), orbit = seen.pair(), free_streams(shape)
     return Proved(pair.without(orbit), f"{PAGE}, Theorem 13", {"circuits": seen.count, "orbit": orbit} | ranks)
-
-
-def _free_bases(shape: Architecture) -> int:
-    """Return the dimension of the group of bases of streams, which acts freely where the hypotheses hold."""
-    embed, unembed = shape.embed is not None, shape.unembed is not None
-    first, last = int(not embed), len(shape.widths) - (not unembed)
-    return shape.widths[0] ** 2 * (embed and unembed) if shape.skip else sum(d**2 for d in shape.widths[first:last])
 
 
 def _apart(weights: Weights, tests: NetworkAtPoints) -> SeenCircuits | None:
@@ -90,7 +83,7 @@ def _apart(weights: Weights, tests: NetworkAtPoints) -> SeenCircuits | None:
         if len(seen_apart) < len(heads) or not all(group.is_generic for group in groups):
             return None
         layers.append(tuple(groups))
-    ends = {name: end for name, end in (("E", net.embed), ("U", net.unembed)) if name in weights.matrices}
+    ends = {name: end for name, end in net.ends.items() if name in weights.matrices}
     return SeenCircuits(tuple(layers), ends) if all(ends.values()) else None
 
 
@@ -114,17 +107,17 @@ def _merged(question: AtWeights, seen: SeenCircuits) -> Weights:
 
     With projections the sum stays the product that it is, as the rank of its differential is asked too.
     """
-    matrices = {name: matrix for name, matrix in question.weights.matrices.items() if name[0] not in "OV"}
+    matrices, heads = dict(question.weights.matrices), factor_names(question.shape)
     for group in seen.all_groups:
         for place, name in enumerate(group.names):
-            times = 0 if place or not group.value else 1
+            times, names = 0 if place or not group.value else 1, heads[name]
             if group.factors is None:
-                matrices["V" + name] = group.value.scaled(times).fractions()
+                matrices[names.inner_value] = group.value.scaled(times).fractions()
             else:
                 output, inner = (factor.scaled(times).fractions() for factor in group.factors)
                 more = (question.shape.heads - len(group.heads)) * len(inner) // len(group.heads)
-                matrices["O" + name] = np.pad(output, ((0, 0), (0, more)))  # all heads of a layer have one inner width
-                matrices["V" + name] = np.pad(inner, ((0, more), (0, 0)))
+                matrices[names.output] = np.pad(output, ((0, 0), (0, more)))  # heads of a layer have one inner width
+                matrices[names.inner_value] = np.pad(inner, ((0, more), (0, 0)))
     return Weights.of(matrices, question.weights.form)
 
 
@@ -139,7 +132,7 @@ def orbit_of_bases(net: NetworkCircuits, seen: SeenCircuits) -> int:
     """
     if len(seen.groups) < len(net.layers):
         return 0
-    embed, unembed = "E" in seen.ends, "U" in seen.ends
+    embed, unembed = (name in seen.ends for name in net.ends)
     places = range(embed and unembed) if net.skip else range(not embed, len(net.widths) - (not unembed))
     total = sum(net.form.normalization is None and group.scores_seen and group.values_seen for group in seen.all_groups)
     for i in places:
@@ -170,7 +163,7 @@ def rank_by_conditions(question: AtWeights) -> int:
     except TooLarge:
         return 0
     ends = sum(rows * columns for rows, columns in (end.shape for end in seen.ends.values()))
-    return ends + sum(group.rank_at_least for group in seen.all_groups) - _free_bases(shape)
+    return ends + sum(group.rank_at_least for group in seen.all_groups) - free_streams(shape)
 
 
 def _rank_in_spaces(seen: SeenCircuits, tests: NetworkAtPoints) -> int:

@@ -32,7 +32,9 @@ from lightning_sym.fibers.tensor_hypotheses import THEOREM_1, WIDEST
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture, network_line
+from lightning_sym.network.pieces import layer_names
 from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.stream_pieces import pieces_at_streams
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
 
@@ -62,7 +64,7 @@ def _lightning_layer(question: AtWeights) -> Proved | str:
 
 def _softmax_layer(question: AtWeights) -> Proved | str:
     (heads,) = question.net.layers
-    return seen_heads(question.names(1), heads, question.shape.tokens)
+    return seen_heads(question.shape.head_names(1), heads, question.shape.tokens)
 
 
 def _by_layers(question: AtWeights) -> Proved | str:
@@ -73,14 +75,12 @@ def _by_layers(question: AtWeights) -> Proved | str:
         return "more work than allowed"
     if (why := failing(asked, THEOREM_1)) is not None:
         return why
-    ends = [weights.matrices[name].size for name in "EU" if name in weights.matrices]
-    pair = LocalPair.coordinates(sum(ends)).without(shape.widths[0] ** 2 if len(ends) == 2 else 0)
+    ends = sum(matrix.size for name, matrix in weights.matrices.items() if name in question.net.ends)
+    pair = LocalPair.coordinates(ends).without(shape.widths[0] ** 2 if _ends(question) == 2 else 0)
     ranks, least, undecided = dict[str, int](), pair.value, ""
     for i in range(1, shape.depth + 1):
-        first = {
-            letter + name: f"{letter}1{name.removeprefix(str(i))}" for name in question.names(i) for letter in "QKVO"
-        }
-        layer = {first[name]: matrix for name, matrix in weights.matrices.items() if name in first}
+        names = zip(layer_names(shape, 1), layer_names(shape, i), strict=True)
+        layer = {first: weights.matrices[name] for first, name in names}
         found = coefficient_within(Weights.of(layer), 2, budget, seed=question.seed, memory=question.memory)
         least += found.lower
         if found.value is None or found.multiplicity is None:
@@ -122,8 +122,9 @@ def _is_lightning_layer(question: AtWeights) -> bool:
     return _without_ends(shape) and shape.normalization is None and shape.heads == 1
 
 
-def _ends(question: AtWeights) -> set[str]:
-    return {"E", "U"} & question.weights.matrices.keys()
+def _ends(question: AtWeights) -> int:
+    """Return how many ends the network has: an embedding, an unembedding, or both."""
+    return sum(end is not None for end in (question.shape.embed, question.shape.unembed))
 
 
 def _has_ends_alone(question: AtWeights) -> bool:
@@ -134,7 +135,7 @@ def _sees_a_product(question: AtWeights) -> bool:
     shape, ends = question.shape, _ends(question)
     if shape.normalization is not None and not (shape.skip and shape.value_ranks is not None):
         return True
-    return shape.skip and len(ends) != 1 and (shape.normalization is not None or bool(ends))
+    return shape.skip and ends != 1 and (shape.normalization is not None or bool(ends))
 
 
 def _is_cubed(question: AtWeights) -> bool:
@@ -200,15 +201,13 @@ def output_differences(weights: Weights, shape: Architecture) -> Weights:
     shape.require("differences of outputs", KNOWN)
     if (shape.unembed or shape.widths[-1]) < 2:
         raise BadInput("behind a softmax there must be two outputs or more, got 1")
-    last, form = shape.depth, weights.form
-    names = ["U"]
+    form = weights.form
+    *_, last = pieces_at_streams(shape)
     if shape.unembed is None:
-        if shape.skip and (last > 1 or shape.embed is not None):
+        if shape.skip and (shape.depth > 1 or shape.embed is not None):
             raise BadInput("the divergence of outputs with skip connections is known of one layer, or with unembedding")
-        letter = "V" if shape.value_ranks is None else "O"
-        names = [letter + shape.head_name(last, h) for h in range(1, shape.heads + 1)]
         form = replace(form, skip=False)  # it adds what no weight changes
-    matrices = dict(weights.matrices)
+    matrices, names = dict(weights.matrices), [piece.name for piece in last.readers or last.writers]
     return Weights.of(matrices | {name: matrices[name][:-1] - matrices[name][-1:] for name in names}, form)
 
 

@@ -59,7 +59,7 @@ def rank_of_heads(question: AtWeights) -> int:
     kernel = unknowns - rank_mod_p(np.concatenate([np.concatenate(row, axis=1) for row in rows]), p)
     for forms, others in ((of_values, behind - few[0]), (of_scores, width - few[1])):
         kernel += others * (entries - rank_mod_p(np.concatenate(list(forms)), p))
-    groups = [HeadGroup((name,), (head,)) for name, head in zip(question.names(1), heads, strict=True)]
+    groups = [HeadGroup((name,), (head,)) for name, head in zip(question.shape.head_names(1), heads, strict=True)]
     if kernel == count**2 and rank_mod_p(values.reshape(-1, count), p) == count:  # the mixtures of heads
         kernel = sum(count - _not_mixed(own, h, group.score_factors[0], p) for h, group in enumerate(groups))
     return max(sum(group.differential for group in groups) - kernel, 0)

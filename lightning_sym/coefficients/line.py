@@ -26,7 +26,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, r
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.circuits import HeadOver
+from lightning_sym.system.circuits import HeadOver, layer_heads
 
 MOST_STEPS = 10_000
 """Steps of a line, and weights along a path."""
@@ -225,7 +225,7 @@ def _exact_line(
         name: PolynomialMatrix.line(*(RationalMatrix.of(weights.held(name)) for weights in (first, second)))
         for name in first.matrices
     }
-    head = HeadOver(held["Q1"], held["V1"], held["K1"], held.get("O1"))
+    (head,) = layer_heads(shape, 1, held.__getitem__)
     roots = {root.coefficients: root for root in _suspects(head)}
     usual = next(s for s in count() if (Fraction(-s), Fraction(1)) not in roots)
     generic = _answer(two_tokens(head.each(lambda matrix: matrix.at(usual))), shape)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price
 from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
-from lightning_sym.system.circuits import NetworkCircuits, added
+from lightning_sym.system.circuits import NetworkCircuits, added, circuits_as_weights, factor_names, layer_heads
 from lightning_sym.system.fields import weights_modulo_a_prime
 
 Residues = npt.NDArray[np.int64]
@@ -91,8 +92,7 @@ def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -
     shape.require("the circuits that are seen", KNOWN)
     layers = list[tuple[HeadGroup, ...]]()
     for i, heads in enumerate(net.layers, start=1):
-        names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
-        own = list(heads)
+        names, own = shape.head_names(i), list(heads)
         if shape.normalization is None:
             groups = lightning_groups(names, own)
             if groups is None:
@@ -100,7 +100,7 @@ def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -
         else:
             groups = softmax_groups(names, own, one_token=shape.tokens == 1)
         layers.append(tuple(groups))
-    ends = {name: end for name, end in (("E", net.embed), ("U", net.unembed)) if name in weights.matrices}
+    ends = {name: end for name, end in net.ends.items() if name in weights.matrices}
     return _at_a_zero(SeenCircuits(tuple(layers), ends), shape)
 
 
@@ -132,12 +132,9 @@ def whole_circuits(weights: Weights, shape: Architecture, net: NetworkCircuits) 
     """
     weights.require_numbers("circuits as weights")
     shape.require("circuits as weights", KNOWN)
-    matrices = {name: weights.matrices[name] for name in ("E", "U") if name in weights.matrices}
-    for i, heads in enumerate(net.layers, start=1):
-        for h, head in enumerate(heads, start=1):
-            own = zip("QKV", (head.attention, RationalMatrix.identity(shape.widths[i - 1]), head.value), strict=True)
-            matrices |= {letter + shape.head_name(i, h): matrix.fractions() for letter, matrix in own}
-    return Weights.of(matrices, weights.form)
+    left_out = net.ends.keys() - weights.matrices.keys()
+    named = {name: m.fractions() for name, m in circuits_as_weights(net).items() if name not in left_out}
+    return Weights.of(named, weights.form)
 
 
 def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
@@ -158,7 +155,7 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
     rows = [block.residues() for kind in ("stream", "scale") for block in tangent_directions(point, kind)]
     if not rows:
         return 0
-    moved = np.concatenate(rows)
+    moved, names = np.concatenate(rows), factor_names(point.architecture)
 
     def motion(name: str) -> Residues:
         rows, columns = point.shapes[name]
@@ -167,13 +164,13 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
 
     parts = [motion(name) for name in seen.ends]
     for group in seen.all_groups:
-        if group.scores_seen:  # keys are 1: A moves by dK^T A + dQ
-            for name in group.names:
-                key = PrimeFieldMatrix.of(np.moveaxis(motion("K" + name), 1, 2), p)
-                scores = key @ point.matrix("Q" + name)
-                parts.append((scores + PrimeFieldMatrix.of(motion("Q" + name), p)).residues())
+        heads = [names[name] for name in group.names]
+        for head in heads if group.scores_seen else ():  # keys are 1: A moves by dK^T A + dQ
+            key = PrimeFieldMatrix.of(np.moveaxis(motion(head.key), 1, 2), p)
+            moving = key @ point.matrix(head.query) + PrimeFieldMatrix.of(motion(head.query), p)
+            parts.append(moving.residues())
         if group.values_seen:
-            parts.append(np.add.reduce([motion("V" + name) for name in group.names]) % p)
+            parts.append(np.add.reduce([motion(head.inner_value) for head in heads]) % p)
     return rank_mod_p(np.concatenate([part.reshape(len(moved), -1) for part in parts], axis=1), p)
 
 
@@ -185,15 +182,16 @@ def ranks_cost(weights: Weights, shape: Architecture) -> float:
         >>> ranks_cost(w, w.architecture(2)) < 0.001
         True
     """
-    price, names = Price("rationals"), [name for name, _ in shape.weight_shapes()]
-    sizes = dict(zip(names, weights_over_sizes(shape, price, *number_bits(weights)), strict=True))
+    price = Price("rationals")
+    given = weights_over_sizes(shape, price, *number_bits(weights))
+    sizes = {name: size for (name, _), size in zip(shape.weight_shapes(), given, strict=True)}
     for matrix in sizes.values():
         matrix.read()
         matrix.rank()
-    for name in (name[1:] for name in names if name[0] == "Q"):
-        (sizes["K" + name].mT @ sizes["Q" + name]).rank()
-        if "O" + name in sizes:
-            (sizes["O" + name] @ sizes["V" + name]).rank()
+    for head in chain.from_iterable(layer_heads(shape, i, sizes.__getitem__) for i in range(1, shape.depth + 1)):
+        head.attention.rank()
+        if head.output is not None:
+            head.value.rank()
     forms = inertia_cost(shape.widths[0], max(entry_bits(weights).values())) if shape.tokens == 1 else 0.0
     return price.seconds + forms
 
@@ -251,10 +249,6 @@ class AtWeights:
     def seen(self) -> SeenCircuits | None:
         """The circuits that can be seen near the weights."""
         return circuits_seen(self.weights, self.shape, self.net)
-
-    def names(self, layer: int) -> list[str]:
-        """Return what stands behind the letters of the heads of a layer."""
-        return [self.shape.head_name(layer, h) for h in range(1, self.shape.heads + 1)]
 
     def proved_by(self, finder: Finder) -> Proved | str:
         """Return what a theorem proves, or why it does not apply."""

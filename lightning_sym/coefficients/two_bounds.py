@@ -52,7 +52,7 @@ def _bounds_of_zero_blocks(question: AtWeights) -> Iterator[Fraction]:
     shape, matrices = question.shape, question.weights.matrices
     power, letters = (3, "QKVO") if shape.normalization is None else (1, "VO")
     layers = () if shape.skip else range(1, shape.depth + 1)
-    blocks = [({letter + name for name in question.names(i)}, i) for i in layers for letter in letters]
+    blocks = [({letter + name for name in question.shape.head_names(i)}, i) for i in layers for letter in letters]
     for names, i in [({"E"}, shape.depth if shape.skip else 0), ({"U"}, shape.depth), *blocks]:
         block = [matrix for name, matrix in matrices.items() if name in names]
         if block and not any(matrix.any() for matrix in block):
@@ -92,8 +92,7 @@ def _factors(question: AtWeights) -> LocalPair:
     if (seen := question.seen) is not None:
         return seen.pair()[0].without(orbit_of_bases(question.net, seen))
     layers = enumerate(question.net.layers, start=1)
-    heads = ([*zip(question.names(i), layer, strict=True)] for i, layer in layers)
+    heads = ([*zip(question.shape.head_names(i), layer, strict=True)] for i, layer in layers)
     groups = tuple(tuple(HeadGroup((name,), (head,)) for name, head in layer) for layer in heads)
-    both = {"E": question.net.embed, "U": question.net.unembed}
-    ends = {name: end for name, end in both.items() if name in question.weights.matrices}
+    ends = {name: end for name, end in question.net.ends.items() if name in question.weights.matrices}
     return SeenCircuits(groups, ends).pair()[0]

@@ -21,6 +21,8 @@ from lightning_sym.coefficients.seen_circuits import AtWeights
 from lightning_sym.errors import TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
+from lightning_sym.network.pieces import layer_names
+from lightning_sym.network.stream_pieces import pieces_at_streams
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import random_residues
 from lightning_sym.rings.rationals import RationalMatrix
@@ -33,14 +35,14 @@ Part = Callable[[AtWeights, Weights], LearningCoefficient]
 
 def without_ends(question: AtWeights, part: Part) -> Proved | str:
     """Return the bounds of a network without skips by one whose layers have taken up an end of full rank."""
-    weights, shape = question.weights, question.shape
-    matrices, last = dict(weights.matrices), shape.depth
-    if "E" in matrices and question.net.embed.rank() == shape.embed:
-        embed = matrices.pop("E")
-        matrices |= {letter + name: matrices[letter + name] @ embed for name in question.names(1) for letter in "QKV"}
-    if "U" in matrices and question.net.unembed.rank() == shape.unembed:
-        unembed, letter = matrices.pop("U"), "V" if shape.value_ranks is None else "O"
-        matrices |= {letter + name: unembed @ matrices[letter + name] for name in question.names(last)}
+    weights, net, matrices = question.weights, question.net, dict(question.weights.matrices)
+    first, *_, last = pieces_at_streams(question.shape)
+    if net.embed.rank() == question.shape.embed:
+        end = matrices.pop(first.writers[0].name)
+        matrices |= {piece.name: matrices[piece.name] @ end for piece in first.readers}
+    if net.unembed.rank() == question.shape.unembed:
+        end = matrices.pop(last.readers[0].name)
+        matrices |= {piece.name: end @ matrices[piece.name] for piece in last.writers}
     if len(matrices) == len(weights.matrices):
         return "no end is injective, or onto"
     return _of_part(question, part(question, Weights.of(matrices, weights.form)), "Proposition 15")
@@ -92,9 +94,10 @@ def _at_least(shape: Architecture, layer: int) -> Fraction:
 
 def _up_to(question: AtWeights, layers: int) -> Weights:
     """Return the first layers, with `E` and without `U`."""
-    heads = {letter + name for i in range(1, layers + 1) for name in question.names(i) for letter in "QKVO"}
-    kept = {name: matrix for name, matrix in question.weights.matrices.items() if name in heads | {"E"}}
-    return Weights.of(kept, question.weights.form)
+    matrices = question.weights.matrices
+    left_out = {name for i in range(layers, question.shape.depth) for name in layer_names(question.shape, i + 1)}
+    left_out |= {piece.name for piece in pieces_at_streams(question.shape)[-1].readers}
+    return Weights.of({name: matrices[name] for name in matrices if name not in left_out}, question.weights.form)
 
 
 def _is_seen(question: AtWeights, layers: int) -> bool:

@@ -12,9 +12,10 @@ space of changes, of any size; spaces of several layers add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator
 from itertools import chain, permutations, product
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,16 +26,40 @@ from lightning_sym.fibers.frames import WHAT, Frame, M, frames, kernel, numbers
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.stream_pieces import pieces_at_streams
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price, Sizes
-from lightning_sym.system.circuits import HeadOver
+from lightning_sym.system.circuits import HeadOver, layer_heads
 from lightning_sym.system.reach import pattern_is_constant
 
 MOST_COEFFICIENTS = 4_000_000
 """Of the equations of a layer; beyond so many its changes are left out."""
+
+_SCORES, _VALUES = ("query", "key"), ("inner_value", "output")
+"""The factors of the two products of a head."""
+
+
+class Unknown(NamedTuple):
+    """A factor of a head that is to move.
+
+    Attributes:
+        head: the head, from 0.
+        factor: which of its factors.
+        shape: rows and columns.
+    """
+
+    head: int
+    factor: str
+    shape: tuple[int, int]
+
+    @property
+    def entries(self) -> int:
+        """How many it has."""
+        return prod(self.shape)
+
 
 Directions = npt.NDArray[np.int64]
 """A change of all weights a row, modulo a prime that divides no denominator: their rank is at most that over Q."""
@@ -74,8 +99,8 @@ def _places(
     for i in range(1, shape.depth + 1):
         price = Price("rationals")
         space, forms = (Sizes(m.shape, price, bits=m.bits) for m in (frame.spaces[i - 1], frame.forms[i]))
-        held = partial(_size, price, shapes, lengths)
-        for matrix in chain.from_iterable(_seen_of_heads(shape, i, held, space, forms)):
+        heads = layer_heads(shape, i, lambda name: Sizes(shapes[name], price, bits=lengths[name]))  # noqa: B023
+        for matrix in chain.from_iterable(_seen_of_heads(heads, space, forms)):
             matrix.read()
         if budget.begins(price.seconds, WHAT):
             yield _LayerOnFrame(weights, shape, frame, i, p).families(budget)
@@ -83,16 +108,13 @@ def _places(
         yield iter([end])
 
 
-def _size(price: Price, shapes: Mapping[str, tuple[int, int]], lengths: Mapping[str, int], name: str) -> Sizes:
-    """Return the size of a weight."""
-    return Sizes(shapes[name], price, bits=lengths[name])
-
-
-def _seen_of_heads(shape: Architecture, i: int, held: Callable[[str], M], space: M, forms: M) -> list[list[M]]:
+def _seen_of_heads(heads: Iterable[HeadOver[M]], space: M, forms: M) -> list[list[M]]:
     """Return `Q B`, `V B`, `K B` and `Phi O` of each head of a layer, over the rationals or over sizes."""
-    names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
-    read = [[held(letter + name) @ space for name in names] for letter in "QVK"]
-    return [*read, [forms if shape.value_ranks is None else forms @ held("O" + name) for name in names]]
+    seen = [
+        [*(m @ space for m in factors), forms if output is None else forms @ output]
+        for *factors, output in (head.factors for head in heads)
+    ]
+    return list(map(list, zip(*seen, strict=True)))
 
 
 def _eye(n: int) -> ObjectArray:
@@ -124,10 +146,13 @@ def _products(left: ObjectArray, right: ObjectArray) -> ObjectArray:
 
 def _changes_of_ends(shape: Architecture, frame: Frame, p: int) -> Iterator[Directions]:
     """Yield the changes of embeddings into $Z_0$, and of unembeddings that vanish on $B_l$."""
-    if shape.embed is not None and len(free := kernel(frame.forms[0])):
-        yield _placed(shape, {"E": _products(free, _eye(shape.embed))}, p)
-    if shape.unembed is not None and len(free := kernel(frame.spaces[-1].mT)):
-        yield _placed(shape, {"U": _products(_eye(shape.unembed), free)}, p)
+    before, *_, behind = pieces_at_streams(shape)
+    for piece in before.writers:
+        if len(free := kernel(frame.forms[0])):
+            yield _placed(shape, {piece.name: _products(free, _eye(piece.shape[1]))}, p)
+    for piece in behind.readers:
+        if len(free := kernel(frame.spaces[-1].mT)):
+            yield _placed(shape, {piece.name: _products(_eye(piece.shape[0]), free)}, p)
 
 
 def _together(matrices: list[RationalMatrix]) -> list[RationalMatrix]:
@@ -146,51 +171,51 @@ class _LayerOnFrame:
         space, forms = frame.spaces[i - 1], frame.forms[i]
         self.shape, self.space, self.forms, self.prime = shape, numbers(space), numbers(forms), p
         self.sizes, self.named = dict(shape.weight_shapes()), weights.all_held
-        self.names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
-        seen = _seen_of_heads(shape, i, lambda name: RationalMatrix.of(self.named[name]), space, forms)
+        self.names = list(layer_heads(shape, i, str))
+        held = layer_heads(shape, i, lambda name: RationalMatrix.of(self.named[name]))
+        seen = _seen_of_heads(held, space, forms)
         factors = [_together(matrices) for matrices in seen]
         self.bits = max(matrix.bits for matrices in (*factors[:3], seen[3], [space]) for matrix in matrices)
         self.heads = [HeadOver(*map(numbers, each)) for each in zip(*factors, strict=True)]
         self.constant = pattern_is_constant(shape)
         self.idle = [not head.value.any() for head in self.heads]
         self.blind = [shape.normalization is None and not head.attention.any() for head in self.heads]
+        self.values = _VALUES[: 1 + (shape.value_ranks is not None)]
 
     def families(self, budget: Work) -> Iterator[Directions]:
-        """Yield for each letter what moves where all heads move it, or all but some.
+        """Yield for each factor what moves where all heads move it, or all but some.
 
         Heads that are left out have a side that is zero, so that their other side does not count.
         """
-        letters = "QKV" if self.shape.value_ranks is None else "QKVO"
-        for letter in letters:
-            yield from self._family(letter, dict[int, str](), budget)
+        for moved in (*_SCORES, *self.values):
+            yield from self._family(moved, dict[int, str](), budget)
             chosen: list[dict[int, str]] = []
-            for score, value in product("QK", letters[2:]):
+            for score, value in product(_SCORES, self.values):
                 idle = {h: value for h in range(len(self.heads)) if self.idle[h]}
                 blind = {h: score for h in range(len(self.heads)) if self.blind[h]}
-                apart = idle | blind if letter in "QK" else blind | idle
+                apart = idle | blind if moved in _SCORES else blind | idle
                 if apart and apart not in chosen:
                     chosen.append(apart)
             for apart in chosen:
-                yield from self._family(letter, apart, budget)
+                yield from self._family(moved, apart, budget)
 
-    def _family(self, letter: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
-        """Yield changes: heads `apart` move one side as they like, and of the other this letter while it stays 0."""
-        free, unknown = list[str](), list[tuple[int, str]]()
-        for h, name in enumerate(self.names):
-            moved = apart.get(h, letter)
-            values = [kind + name for kind in ("V" if self.shape.value_ranks is None else "VO")]
-            scores = ["Q" + name, "K" + name]
+    def _family(self, moved: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
+        """Yield changes: heads `apart` move one side as they like, and of the other their factor while it stays 0."""
+        free, unknown = list[str](), list[Unknown]()
+        for h, names in enumerate(self.names):
+            own = apart.get(h, moved)
+            scores, values = ([getattr(names, factor) for factor in side] for side in (_SCORES, self.values))
             if h in apart:
-                free += values if moved in "QK" else scores
-            elif self.constant and moved in "VO":
+                free += values if own in _SCORES else scores
+            elif self.constant and own in _VALUES:
                 free += scores
-            if moved in "QK" and (self.constant or (self.idle[h] and h not in apart)):
+            if own in _SCORES and (self.constant or (self.idle[h] and h not in apart)):
                 free += scores
-            elif moved in "VO" and self.blind[h] and h not in apart:
+            elif own in _VALUES and self.blind[h] and h not in apart:
                 free += values
             else:
-                unknown.append((h, moved + name))
-        sizes = [self.sizes[name] for name in (*free, *(name for _, name in unknown))]
+                unknown.append(Unknown(h, own, self.sizes[getattr(names, own)]))
+        sizes = [*(self.sizes[name] for name in free), *(each.shape for each in unknown)]
         price = Price("rationals")
         for rows, columns in sizes:
             Sizes((rows, 0), price).spanned(Sizes((rows, columns), price, bits=self.bits))
@@ -201,57 +226,57 @@ class _LayerOnFrame:
         if unknown:
             if (kernel := self._kernel(unknown, set(apart), budget)) is None:
                 return
-            blocks, start = {}, 0
-            for _, name in unknown:
-                rows, columns = self.sizes[name]
-                blocks[name] = kernel[:, start : start + rows * columns].reshape(len(kernel), rows, columns)
-                start += rows * columns
-            found += [_placed(self.shape, blocks, self.prime), *self._as_one(letter, apart, budget)]
+            parts = np.split(kernel, np.cumsum([each.entries for each in unknown])[:-1], axis=1)
+            blocks = {
+                getattr(self.names[each.head], each.factor): part.reshape(len(kernel), *each.shape)
+                for each, part in zip(unknown, parts, strict=True)
+            }
+            found += [_placed(self.shape, blocks, self.prime), *self._as_one(moved, apart, budget)]
         if sum(map(len, found)):
             yield np.concatenate(found)
 
-    def _as_one(self, letter: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
+    def _as_one(self, moved: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
         """Yield changes of heads with equal scores as one with wider values; likewise of heads that write the same."""
-        if letter in "QK" and (self.shape.normalization is not None or self.constant):
+        of_scores = moved in _SCORES
+        if of_scores and (self.shape.normalization is not None or self.constant):
             return
-        if letter in "VO" and self.shape.value_ranks is None:
+        if not of_scores and self.shape.value_ranks is None:
             return
-        left, right = "KQ" if letter in "QK" else "OV"
-        named, groups = self.named, dict[tuple[int, ...], list[str]]()
-        for h, head in enumerate(self.heads):
+        groups = dict[tuple[int, ...], list[tuple[str, str]]]()
+        for h, (head, names) in enumerate(zip(self.heads, self.names, strict=True)):
             if h not in apart:
-                same = head.value if letter in "QK" else head.attention
-                key = () if self.constant and letter in "VO" else tuple(same.ravel())
-                groups.setdefault(key, []).append(self.names[h])
+                same = head.value if of_scores else head.attention
+                key = () if self.constant and not of_scores else tuple(same.ravel())
+                factors = (names.key, names.query) if of_scores else (names.output, names.inner_value)
+                groups.setdefault(key, []).append(factors)
         pairs = [pair for names in groups.values() for pair in permutations(names, 2)]
         price = Price("rationals")
-        for one, two in pairs:
-            for letter, name in ((right, two), (left, one)):
-                rows, columns = self.sizes[letter + name]
-                Sizes((len(named[right + one]) ** 2, rows * columns), price).read()
+        for (left, right), (_, taking) in pairs:
+            for name in (taking, left):
+                Sizes((len(self.named[right]) ** 2, prod(self.sizes[name])), price).read()
         if not pairs or not budget.begins(price.seconds, WHAT):
             return
-        for one, two in pairs:
+        for (left, right), (giving, taking) in pairs:
             # the right factor of one head gets a part of that of the other, whose left factor gives it back
-            units, other = _units(len(named[right + one])), named[left + one]
-            given = np.array([-other @ u if left == "O" else -u.T @ other for u in units], dtype=object)
-            taken = np.array([u @ named[right + two] for u in units], dtype=object)
-            yield _placed(self.shape, {right + one: taken, left + two: given}, self.prime)
+            units, other = _units(len(self.named[right])), self.named[left]
+            given = np.array([-u.T @ other if of_scores else -other @ u for u in units], dtype=object)
+            taken = np.array([u @ self.named[taking] for u in units], dtype=object)
+            yield _placed(self.shape, {right: taken, giving: given}, self.prime)
 
-    def _kernel(self, unknown: list[tuple[int, str]], apart: set[int], budget: Work) -> ObjectArray | None:
+    def _kernel(self, unknown: list[Unknown], apart: set[int], budget: Work) -> ObjectArray | None:
         """Return the changes of these matrices, one behind the other, that keep what the layer does on the frame."""
         lightning = self.shape.normalization is None
-        starts = np.cumsum([0, *(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)]).tolist()
+        starts = np.cumsum([0, *(each.entries for each in unknown)]).tolist()
         size, groups = starts[-1], dict[tuple[int | str, ...], list[int]]()
-        for place, (h, name) in enumerate(unknown):
-            alone = h in apart or (not lightning and name[0] in "QK")
+        for place, (h, factor, _) in enumerate(unknown):
+            alone = h in apart or (not lightning and factor in _SCORES)
             together = lightning or self.constant
             key = ("head", h) if alone else () if together else tuple(self.heads[h].attention.ravel())
             groups.setdefault(key, []).append(place)
         found = list[ObjectArray]()
         for places in groups.values():
             if len(places) == 1:  # of lightning heads a product is zero only if a factor is, and the other one is not
-                kernels = self._kernel_of_one(*unknown[places[0]])
+                kernels = self._kernel_of_one(unknown[places[0]])
             elif (several := self._kernel_of_sum([unknown[place] for place in places], budget)) is not None:
                 kernels = several
             else:
@@ -265,15 +290,11 @@ class _LayerOnFrame:
             found.append(moved)
         return np.concatenate(found)
 
-    def _kernel_of_one(self, h: int, name: str) -> ObjectArray:
+    def _kernel_of_one(self, unknown: Unknown) -> ObjectArray:
         """Return all `M` with `left M right = 0`: columns in the kernel of `left`, or rows that vanish on `right`."""
-        head = self.heads[h]
-        left, right = {
-            "Q": (head.key.T, self.space), "K": (head.query.T, self.space), "V": (head.output, self.space),
-            "O": (self.forms, head.inner_value),
-        }[name[0]]  # fmt: skip
+        left, right = self._beside(unknown)
         columns, rows = kernel(RationalMatrix.of(left)), kernel(RationalMatrix.of(right.T))
-        width, length = self.sizes[name]
+        width, length = unknown.shape
         # units that span a complement of the kernel of `left`
         others = _eye(width)[list(independent_columns(RationalMatrix.of(left)))]
         if len(columns) + len(others) < width:  # an unlucky prime
@@ -281,33 +302,36 @@ class _LayerOnFrame:
         whole = np.concatenate([_products(columns, _eye(length)), _products(others, rows)])
         return whole.reshape(len(whole), width * length)
 
-    def _kernel_of_sum(self, unknown: list[tuple[int, str]], budget: Work) -> ObjectArray | None:
+    def _beside(self, unknown: Unknown) -> tuple[ObjectArray, ObjectArray]:
+        """Return what stands to the left and to the right of a factor in its product; of keys the product is turned."""
+        head = self.heads[unknown.head]
+        if unknown.factor == "output":
+            return self.forms, head.inner_value
+        left = {"query": head.key.T, "key": head.query.T, "inner_value": head.output}[unknown.factor]
+        return left, self.space
+
+    def _kernel_of_sum(self, unknown: list[Unknown], budget: Work) -> ObjectArray | None:
         """Return the changes of several heads that keep a sum."""
         f, forms = self.space.shape[1], len(self.forms)
-        size = sum(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)
+        size = sum(each.entries for each in unknown)
         equations = forms * f**3 if self.shape.normalization is None else f * max(f, forms)
         price = Price("rationals")
         Sizes((equations, size), price, bits=2 * self.bits).read()
         Sizes((equations, size), price).rank()  # most often of full rank, which residues show; what is left is short
         if size * equations > MOST_COEFFICIENTS or not budget.begins(price.seconds, WHAT):
             return None
-        moved = np.concatenate([self._effects(h, name) for h, name in unknown])
+        moved = np.concatenate(list(map(self._effects, unknown)))
         return kernel(RationalMatrix.of(moved.T))
 
-    def _effects(self, h: int, name: str) -> ObjectArray:
+    def _effects(self, unknown: Unknown) -> ObjectArray:
         """Return what each entry changes: what is written, for lightning heads in the products with the scores."""
-        head, scores = self.heads[h], name[0] in "QK"
-        if name[0] == "Q":
-            moved = _products(head.key, self.space)
-        elif name[0] == "K":
-            moved = _products(head.query, self.space).swapaxes(1, 2)
-        elif name[0] == "V":
-            moved = _products(head.output.T, self.space)
-        else:
-            moved = _products(self.forms.T, head.inner_value)
+        head, (left, right) = self.heads[unknown.head], self._beside(unknown)
+        moved = _products(left.T, right)
+        if unknown.factor == "key":
+            moved = moved.swapaxes(1, 2)
         if self.shape.normalization is None:
             # (x_p of what is written) (x_q of the key) (y_s of the query), the same x
-            written, form = (head.value[None], moved) if scores else (moved, head.attention[None])
+            written, form = (head.value[None], moved) if unknown.factor in _SCORES else (moved, head.attention[None])
             tensor = written[:, :, :, None, None] * form[:, None, None, :, :]
             first, second = np.triu_indices(self.space.shape[1])
             moved = (tensor + tensor.swapaxes(2, 3))[:, :, first, second]

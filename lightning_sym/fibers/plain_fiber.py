@@ -59,6 +59,7 @@ from lightning_sym.limits import Work
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
+from lightning_sym.network.pieces import FORM, LIGHTNING
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights, recursive_form
 from lightning_sym.network.weights import Weights
@@ -290,7 +291,7 @@ def described(asked: AskedFiber, found: Fiber) -> Fiber:
     """
     weights, shape = asked.weights, asked.shape
     weights.require_numbers("the fiber")
-    shape.require("a fiber of families of weights", {"skip", "causal"})
+    shape.require("a fiber of families of weights", FORM & LIGHTNING)
     components = tuple(replace(component, origin=weights) for component in found.components)
     near = asked.near()
     for find in _more_bounds(weights, shape, found, components, asked.budget):

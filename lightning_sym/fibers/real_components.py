@@ -23,12 +23,13 @@ from lightning_sym.fibers.factorizations import Reader, Space, tight_widths
 from lightning_sym.fibers.points import Component
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SCORES, SIZED
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.rings.rationals import RationalMatrix
 
 PAGE = "docs/real-fibers.md"
 
-_COUNTED = frozenset({"causal", "value_ranks", "embed", "unembed"})
+_COUNTED = SIZED | {"causal"}
 """What is in a chain of spaces, or does not change it."""
 
 
@@ -71,7 +72,7 @@ def chain_of(shape: Architecture, forms: Sequence[RationalMatrix | None], value:
     Raises:
         BadInput: the network has an option that is not counted here.
     """
-    shape.require("the spaces of a chain", frozenset({"normalization", *_COUNTED}))
+    shape.require("the spaces of a chain", _COUNTED | SCORES)
     contained, space = [], Subspace.spanned(value.mT)
     end = space.dimension
     for form in reversed(forms):  # what the row space in front of a layer must contain, the last layer first
@@ -133,7 +134,7 @@ def of_lightning(
     shape.require("connected components of a fiber", _COUNTED | {"skip"})
     if virtual is None or complete_over != "R":
         return unknown("more weights than are described may have this function")
-    ends = bool(shape.options & {"embed", "unembed", "value_ranks"})
+    ends = bool(shape.options & SIZED)
     if shape.skip and ends:
         return unknown("the skip connection is read through E and U, which no proposition counts")
     if is_zero_function(virtual, shape.tokens):

@@ -17,9 +17,6 @@ from lightning_sym.network.weights import Weights  # noqa: F401 - for the exampl
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.system.circuits import NetworkCircuits
 
-PROVED = (frozenset({"normalization"}), frozenset({"normalization", "causal"}))
-"""The options that Theorems 1 and 4 are about; and of all normalizations they are about softmax."""
-
 
 def circuit_virtual_weights(circuits: NetworkCircuits) -> VirtualWeights:
     """Return scores and output of a network with one head a layer and no skip, in terms of the input.

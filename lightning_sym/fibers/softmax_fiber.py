@@ -7,7 +7,6 @@ that they allow says what the fiber is; if that is not Corollary 5, another netw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -24,8 +23,8 @@ from lightning_sym.fibers.one_head import linear_map_cost, with_one_head
 from lightning_sym.fibers.real_components import chain_of
 from lightning_sym.fibers.second_networks import second_network
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.stream_pieces import free_streams
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import NetworkCircuits
 
@@ -120,33 +119,20 @@ def _orbit_dimension(weights: Weights, tests: NetworkAtPoints) -> int:
 
     Bases of the stream act without fixed points, and factors vary for themselves.
     """
-    shape = tests.shape
-    widths, ends = shape.widths, (shape.embed is not None, shape.unembed is not None)
-    if shape.skip:
-        total = widths[0] ** 2 if all(ends) else 0
-    else:
-        total = sum(d * d for d in widths[1:-1]) + ends[0] * widths[0] ** 2 + ends[1] * widths[-1] ** 2
-    for i, a in enumerate(shape.attention_ranks, start=1):
-        before, behind = widths[i - 1], widths[i]
-        for h, head in enumerate(tests.net.layers[i - 1], start=1):
-            name = shape.head_name(i, h)
-            known = _product_rank(weights, tests.prime, {f"K{name}": head.key, f"Q{name}": head.query})
-            total += product_fiber_dimension(before, before, a, known)
-            if shape.value_ranks is not None and head.output is not None:
-                known = _product_rank(weights, tests.prime, {f"O{name}": head.output, f"V{name}": head.inner_value})
-                total += product_fiber_dimension(behind, before, shape.value_ranks[i - 1], known)
+    total, exact = free_streams(tests.shape), NetworkCircuits.of(weights)
+    for heads, same in zip(tests.net.layers, exact.layers, strict=True):
+        for h, head in enumerate(heads):
+            for i, (left, right) in enumerate(head.products):
+                inner, known = right.shape[0], right.shape[0]
+                if any(rank_mod_p(matrix.entries, tests.prime) < inner for matrix in (left, right)):
+                    known = _product_rank(*same[h].products[i])
+                total += product_fiber_dimension(left.shape[0], right.shape[1], inner, known)
     return total
 
 
-def _product_rank(weights: Weights, prime: int, residues: Mapping[str, PrimeFieldMatrix]) -> int:
-    """Return the rank of `K^T Q`, or of `O V`: residues may show that it is the inner width, else exactly."""
-    (left, _), (right, last) = residues.items()
-    inner = last.shape[0]
-    if all(rank_mod_p(matrix.entries, prime) == inner for matrix in residues.values()):
-        return inner
-    a, b = RationalMatrix.of(weights[left]), RationalMatrix.of(weights[right])
-    if left[0] == "K":
-        a = a.mT
-    if inner < min(a.shape[0], b.shape[1]):  # over the reals a matrix maps onto the same space as with its transpose
-        a, b = a.mT @ a, b @ b.mT
-    return (a @ b).rank()
+def _product_rank(left: RationalMatrix, right: RationalMatrix) -> int:
+    """Return the rank of a product."""
+    inner, width = right.shape
+    if inner < min(left.shape[0], width):  # over the reals a matrix maps onto the same space as with its transpose
+        left, right = left.mT @ left, right @ right.mT
+    return (left @ right).rank()

@@ -20,7 +20,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.circuits import NetworkCircuits
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import FIXED, CommonStreams
 
 Members = tuple[tuple[str, Fraction], ...]
@@ -129,8 +129,6 @@ def head_classes(
 class _ElementSearch:
     """A group element that grows layer by layer."""
 
-    first: Weights
-    second: Weights
     shape: Architecture
     between: dict[int, RationalMatrix]
     query_key: dict[Any, ObjectArray] = field(default_factory=dict)
@@ -142,29 +140,19 @@ class _ElementSearch:
         """Return how `transform` calls a head."""
         return layer if self.shape.heads == 1 else f"{layer}.{head}"
 
-    def inside(self, layer: int, old: int, new: int, scale: Fraction) -> bool:
-        """Return whether basis changes inside of a head were found, which are kept then."""
-        names = [self.shape.head_name(layer, h) for h in (old, new)]
-        back = self.between[layer - 1]
-
-        def pair(letter: str) -> tuple[RationalMatrix, RationalMatrix]:
-            one, other = (
-                RationalMatrix.of(w.held(letter + n)) for w, n in zip((self.first, self.second), names, strict=True)
-            )
-            return one, other
-
-        (key, key_after), (query, query_after) = pair("K"), pair("Q")
-        if (change := intertwiner(key, key_after @ back, query_after @ back, query.scaled(scale))) is None:
+    def inside(self, layer: int, h: int, old: HeadCircuits, new: HeadCircuits, scale: Fraction) -> bool:
+        """Return whether basis changes inside of head `h` were found, which are kept then."""
+        name, back = self.name_of_head(layer, h), self.between[layer - 1]
+        if (change := intertwiner(old.key, new.key @ back, new.query @ back, old.query.scaled(scale))) is None:
             return False
-        self.query_key[self.name_of_head(layer, old)] = change.fractions()
+        self.query_key[name] = change.fractions()
         if scale != 1:
-            self.scales[self.name_of_head(layer, old)] = scale
-        if self.shape.value_ranks is not None:
-            (value, value_after), (output, output_after) = pair("V"), pair("O")
-            seen = (self.between[layer] @ output).mT
-            if (change := intertwiner(value.scaled(1 / scale), value_after @ back, output_after.mT, seen)) is None:
+            self.scales[name] = scale
+        if old.output is not None:
+            value, seen = old.inner_value.scaled(1 / scale), (self.between[layer] @ old.output).mT
+            if (change := intertwiner(value, new.inner_value @ back, new.output.mT, seen)) is None:
                 return False
-            self.value_output[self.name_of_head(layer, old)] = change.fractions()
+            self.value_output[name] = change.fractions()
         return True
 
 
@@ -181,7 +169,7 @@ def group_element(first: Weights, second: Weights, streams: CommonStreams) -> di
         return None
     if shape != second.architecture(1) or (between := _stream_matrices(shape, streams)) is None:
         return None
-    search = _ElementSearch(first, second, shape, between)
+    search = _ElementSearch(shape, between)
     circuits = NetworkCircuits.of(first), NetworkCircuits.of(second)
     for i, common in enumerate(streams.layers, start=1):
         if not _paired(search, i, [list(c.layers[i - 1]) for c in circuits], common.spelled):
@@ -214,18 +202,18 @@ def _stream_matrices(shape: Architecture, streams: CommonStreams) -> dict[int, R
 
 
 def _paired(
-    search: _ElementSearch, layer: int, heads: Sequence[Sequence[Any]], spelled: Sequence[Sequence[Any]]
+    search: _ElementSearch, layer: int, heads: Sequence[Sequence[HeadCircuits]], spelled: Sequence[Sequence[Any]]
 ) -> bool:
     """Return whether the heads of a layer could be paired one by one, by equal letters and equal circuits."""
     before, after = search.between[layer - 1], search.between[layer]
     lightning = search.shape.normalization is None
     free = list(range(len(heads[0])))
     order = []
-    for new, target in enumerate(heads[1]):
+    for target, spelling in zip(heads[1], spelled[1], strict=True):
         if lightning:
-            scales = {old: _scale(spelled[0][old], spelled[1][new]) for old in free}
+            scales = {old: _scale(spelled[0][old], spelling) for old in free}
         else:  # equal circuits are written in the same letters
-            scales = {old: Fraction(1) for old in free if spelled[0][old] == spelled[1][new]}
+            scales = {old: Fraction(1) for old in free if spelled[0][old] == spelling}
         possible = {old: scale for old, scale in scales.items() if scale}
         if len(possible) > 1:  # one alone is tried at once: what is found is applied and compared in the end
             attention, value = before.mT @ target.attention @ before, target.value @ before
@@ -236,7 +224,7 @@ def _paired(
                 and after @ heads[0][old].value == value.scaled(scale)
             }
         for old, scale in possible.items():
-            if search.inside(layer, old + 1, new + 1, scale):
+            if search.inside(layer, old + 1, heads[0][old], target, scale):
                 order.append(old + 1)
                 free.remove(old)
                 break

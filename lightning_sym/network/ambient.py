@@ -10,7 +10,8 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import DECLARED
+from lightning_sym.network.pieces import DECLARED, pieces
+from lightning_sym.network.weight_names import split
 from lightning_sym.rings.arrays import ObjectArray
 
 KNOWN = DECLARED - {"normalization"}
@@ -122,20 +123,21 @@ def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) ->
     size = 1 if architecture.embed is None else architecture.embed  # every entry of the stream, at all ones
     if architecture.embed is not None:
         monomials *= monomials_of(architecture.embed * architecture.widths[0], architecture.degree)
-    biases, turned = architecture.biases, 1 + (architecture.rotary is not None)
+    words = {split(piece.name)[0] for piece in pieces(architecture, heads=1)}
+    turned = 1 + (architecture.rotary is not None)
     for i, a in enumerate(architecture.attention_ranks):
         d, d_out = architecture.widths[i : i + 2]
         degree = 3 ** (architecture.depth - 1 - i)
         monomials *= monomials_of(h * a * d, degree) ** 2
-        value = d * size + ("V" in biases)
+        value = d * size + ("bV" in words)
         if architecture.value_ranks is None:
             monomials *= monomials_of(h * d * d_out, degree)
         else:
             b = architecture.value_ranks[i]
             value *= b
             monomials *= monomials_of(h * b * d, degree) * monomials_of(h * b * d_out, degree)
-        scores = a * turned**2 * (d * size + ("Q" in biases)) * (d * size + ("K" in biases))
-        size = architecture.skip * size + h * t * value * scores + ("O" in biases)
+        scores = a * turned**2 * (d * size + ("bQ" in words)) * (d * size + ("bK" in words))
+        size = architecture.skip * size + h * t * value * scores + ("bO" in words)
         if architecture.neurons is not None:
             gate = sum((d_out * size) ** k for k, c in enumerate(architecture.gate or ()) if c)
             size = architecture.skip * size + architecture.neurons[i] * gate * d_out * size

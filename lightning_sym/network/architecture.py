@@ -244,6 +244,15 @@ class Architecture(Variant):
         """
         return f"{layer}" if self.heads == 1 else f"{layer}.{head}"
 
+    def head_names(self, layer: int) -> list[str]:
+        """Return the same of all heads of a layer.
+
+        Example:
+            >>> Architecture((2, 1), (3,), 2, heads=2).head_names(1)
+            ['1.1', '1.2']
+        """
+        return [self.head_name(layer, h) for h in range(1, self.heads + 1)]
+
     def weight_shapes(self) -> Iterator[tuple[str, tuple[int, int]]]:
         """Yield names and shapes of the weights in their canonical order `Q1, K1, V1, Q2, ...`.
 

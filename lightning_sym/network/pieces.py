@@ -26,6 +26,10 @@ another one as well says so where it is proved."""
 DECLARED = SHAPED | ADDED
 """The options whose weights are listed here, and that the forward pass carries out."""
 
+HEAD_FACTORS, ENDS = ("Q", "V", "K", "O"), ("E", "U")
+"""The letters of the factors of a head, with projections or without, as circuits have them; and of what stands at ends.
+"""
+
 HEAD_WORDS = ("Q", "bQ", "K", "bK", "V", "bV", "O")
 """What names of weights begin with that every head has, or every group of heads; `b` is a bias."""
 
@@ -192,12 +196,12 @@ def _pieces(network: Shaped, heads: int) -> Iterator[WeightPiece]:
     """Yield the weights of a network in their order."""
     if network.embed is not None:
         read = Axis(WeightSpace("input", (), network.embed, free=False), up=False)
-        yield WeightPiece("E", Axis(stream(network, 0), up=True), read, by_head=False)
+        yield WeightPiece(ENDS[0], Axis(stream(network, 0), up=True), read, by_head=False)
     for layer in range(1, network.depth + 1):
         yield from _layer(network, layer, heads)
     if network.unembed is not None:
         written = Axis(WeightSpace("output", (), network.unembed, free=False), up=True)
-        yield WeightPiece("U", written, Axis(stream(network, network.depth), up=False), by_head=False)
+        yield WeightPiece(ENDS[1], written, Axis(stream(network, network.depth), up=False), by_head=False)
 
 
 def _layer(network: Shaped, layer: int, heads: int) -> Iterator[WeightPiece]:

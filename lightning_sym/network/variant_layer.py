@@ -14,7 +14,7 @@ import numpy as np
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.layer import Form
-from lightning_sym.network.pieces import DECLARED
+from lightning_sym.network.pieces import DECLARED, HEAD_FACTORS
 from lightning_sym.network.rotary import Rotary
 from lightning_sym.rings import protocol
 from lightning_sym.rings.arrays import ObjectArray
@@ -169,8 +169,8 @@ def layer_of_variant(
     named = [name for name in given if name[0] in "QKV"]
     seen = dict(zip(named, products([given[name] for name in named], x), strict=True))
     for name in named:
-        if name[0] in network.biases:
-            seen[name] = biased(seen[name], given["b" + name], t)
+        if (bias := given.get("b" + name)) is not None:
+            seen[name] = biased(seen[name], bias, t)
         if name[0] == "V":
             continue
         if network.epsilon is not None:
@@ -184,11 +184,13 @@ def layer_of_variant(
     for h in range(1, network.heads + 1):
         group = h if network.key_heads is None else (h - 1) // (network.heads // network.key_heads) + 1
         own, shared = network.head_name(i, h), network.head_name(i, group)
-        value = seen["V" + shared] if network.value_ranks is None else given["O" + own] @ seen["V" + shared]
-        heads.append((seen["Q" + own], seen["K" + shared], value))
+        places = zip(HEAD_FACTORS, (own, shared, shared, own), strict=True)
+        query, value, key, output = (letter + place for letter, place in places)
+        carried = given[output] @ seen[value] if output in given else seen[value]
+        heads.append((seen[query], seen[key], carried))
     x = attended(x, heads, form)
-    if "O" in network.biases:
-        x = biased(x, given[f"bO{i}"], t)
+    if (bias := given.get(f"bO{i}")) is not None:
+        x = biased(x, bias, t)
     if network.gate is None or network.neurons is None:
         return x
     gates = activated(given[f"gate{i}"] @ x, network.gate, network.neurons[i - 1], t)

@@ -38,6 +38,7 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.factored import FreeMatrix, Product, SymmetricProduct
 from lightning_sym.symmetries.point import Point
+from lightning_sym.system.circuits import HeadOver, layer_heads
 
 Residues = npt.NDArray[np.int64]
 
@@ -248,25 +249,31 @@ def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
 
 def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Yield motions of all heads of a layer together that leave their sum alone, layer after layer."""
-    architecture, weights = point.architecture, point.weights
+    architecture, symmetric = point.architecture, sees_one_direction(point.architecture)
     for i in range(architecture.depth):
-        names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]
+        names = architecture.head_names(i + 1)
         heads = [
             head_motion(
-                weights["Q" + name], weights["K" + name], weights["V" + name], weights.get("O" + name),
-                written=point.written[i], read=point.read[i + 1], p=point.prime,
-                symmetric=sees_one_direction(architecture),
+                head.query,
+                head.key,
+                head.inner_value,
+                head.output,
+                written=point.written[i],
+                read=point.read[i + 1],
+                p=point.prime,
+                symmetric=symmetric,
             )
-            for name in names
-        ]  # fmt: skip
+            for head in layer_heads(architecture, i + 1, point.weights.__getitem__)
+        ]
         for motions in mixing_directions(heads, point.prime):
             blocks = dict[str, Residues]()
             for name, head, attention, value in zip(names, heads, motions[::2], motions[1::2], strict=True):
-                blocks["Q" + name], blocks["K" + name] = head.attention.factors(attention)
+                query, key = head.attention.factors(attention)
                 if architecture.value_ranks is None:
-                    blocks["V" + name] = head.value.moved(value)
+                    moved = HeadOver(query, head.value.moved(value), key)
                 else:
-                    blocks["V" + name], before = head.value.factors(value)
-                    blocks["O" + name] = before.mT
+                    inner, before = head.value.factors(value)
+                    moved = HeadOver(query, inner, key, before.mT)
+                blocks |= moved.named(name)
             if len(motions[0]):
                 yield point.moving(**blocks)

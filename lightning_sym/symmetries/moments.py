@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +22,14 @@ import numpy.typing as npt
 from lightning_sym.display import notebook
 from lightning_sym.errors import no_truth_value
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.pieces import SHAPED, WeightSpace, stream
 from lightning_sym.network.prices import weights_over_sizes
+from lightning_sym.network.stream_pieces import pieces_at_streams
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.symmetries.attention_motions import counts_symmetrically
+from lightning_sym.system.circuits import HeadOver, layer_heads
 from lightning_sym.system.reach import most_reached, pattern_is_constant
 
 MOST_TERMS = 8
@@ -200,8 +202,8 @@ def moments_of(architecture: Architecture) -> Iterator[Quantity]:
     architecture.require("the table of conserved quantities", SHAPED)
     symmetric = sees_symmetric_parts(architecture)
     for i in range(architecture.depth):
-        for h in range(architecture.heads):
-            yield from _of_a_head(architecture, i, h, symmetric=symmetric[i])
+        for head in layer_heads(architecture, i + 1, str):
+            yield from _of_a_head(architecture, i, head, symmetric=symmetric[i])
         if pattern_is_constant(architecture):
             yield from _between_heads(architecture, i)
     yield from _of_the_stream(architecture)
@@ -213,9 +215,9 @@ def proved_by(quantities: Iterable[Quantity], *more: int) -> set[int]:
     return both | {1, 4, *more}
 
 
-def _of_a_head(architecture: Architecture, i: int, h: int, *, symmetric: bool) -> Iterator[Quantity]:
-    name, a, d = architecture.head_name(i + 1, h + 1), architecture.attention_ranks[i], architecture.widths[i]
-    q, k, v, o = (letter + name for letter in "QKVO")
+def _of_a_head(architecture: Architecture, i: int, head: HeadOver[str], *, symmetric: bool) -> Iterator[Quantity]:
+    a, d = architecture.attention_ranks[i], architecture.widths[i]
+    q, k, v, o = head.query, head.key, head.inner_value, head.output
     if pattern_is_constant(architecture):
         reason = "one normalized token attends to itself, whatever queries and keys are"
         for matrix in (q, k):
@@ -238,44 +240,32 @@ def _of_a_head(architecture: Architecture, i: int, h: int, *, symmetric: bool) -
 
 def _between_heads(architecture: Architecture, i: int) -> Iterator[Quantity]:
     """Yield what is kept between heads with constant patterns: a layer sees the sum of what they do."""
-    names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]
+    heads = list(layer_heads(architecture, i + 1, str))
     if architecture.value_ranks is None:
         shape = (architecture.widths[i + 1], architecture.widths[i])
-        for first, second in pairwise(names):
-            terms = (Term(1, "plain", f"V{first}", f"V{first}"), Term(-1, "plain", f"V{second}", f"V{second}"))
+        for first, second in pairwise(head.inner_value for head in heads):
+            terms = (Term(1, "plain", first, first), Term(-1, "plain", second, second))
             yield Quantity(MatrixKind.FULL, shape, terms, "only the sum of the heads counts")
     else:
         b = architecture.value_ranks[i]
-        for h, first in enumerate(names):
-            for second in names[h + 1 :]:
-                terms = (Term(1, "outer", f"V{first}", f"V{second}"), Term(-1, "inner", f"O{first}", f"O{second}"))
-                yield Quantity(MatrixKind.FULL, (b, b), terms, "basis changes of all heads together")
+        for one, two in combinations(heads, 2):
+            values = Term(1, "outer", one.inner_value, two.inner_value)
+            terms = (values, Term(-1, "inner", one.output, two.output))
+            yield Quantity(MatrixKind.FULL, (b, b), terms, "basis changes of all heads together")
 
 
 def _of_the_stream(architecture: Architecture) -> Iterator[Quantity]:
     """Yield what basis changes between layers keep: what is written there against what is read there."""
-    depth, heads = architecture.depth, range(architecture.heads)
-    writer = "V" if architecture.value_ranks is None else "O"
-
-    def at(i: int) -> list[Term]:
-        written = ["E"] * (architecture.embed is not None)
-        read = ["U"] * (architecture.unembed is not None)
-        if i > 0:
-            written = [writer + architecture.head_name(i, h + 1) for h in heads]
-        if i < depth:
-            letters = "V" if pattern_is_constant(architecture) else "QKV"
-            read = [letter + architecture.head_name(i + 1, h + 1) for h in heads for letter in letters]
-        return [Term(1, "outer", n, n) for n in written] + [Term(-1, "inner", n, n) for n in read]
-
-    first, last = (0 if architecture.embed is not None else 1), depth - (architecture.unembed is None)
-    places = [[i] for i in range(first, last + 1)]
-    if architecture.skip:
-        places = [list(range(depth + 1))] if (first, last) == (0, depth) else []
-    for group in places:
-        d = architecture.widths[group[0]]
-        terms = tuple(term for i in group for term in at(i))
-        where = "the stream" if architecture.skip else f"the stream of width {d} behind layer {group[0]}"
-        yield Quantity(MatrixKind.SYMMETRIC, (d, d), terms, f"basis changes of {where}")
+    constant, by_space = pattern_is_constant(architecture), dict[WeightSpace, list[Term]]()
+    for i, (writers, readers) in enumerate(pieces_at_streams(architecture)):
+        read = [piece.name for piece in readers if not (constant and piece.rows.space.kind == "query-key")]
+        terms = by_space.setdefault(stream(architecture, i), [])
+        terms += [Term(1, "outer", piece.name, piece.name) for piece in writers]
+        terms += [Term(-1, "inner", name, name) for name in read]
+    for space, terms in by_space.items():
+        if space.free:
+            where = "the stream" + "".join(f" of width {space.size} behind layer {i}" for i in space.place)
+            yield Quantity(MatrixKind.SYMMETRIC, (space.size,) * 2, tuple(terms), f"basis changes of {where}")
 
 
 def _swept(quantity: Quantity, weights: dict[str, Recorded], functional: Callable[[Any, int], Any]) -> list[Any]:

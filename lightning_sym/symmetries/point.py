@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import SHAPED, pieces
+from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.stream_pieces import places_on_stream
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.system.circuits import NetworkOver, circuits_over
 from lightning_sym.system.fields import prime_field
@@ -74,13 +75,7 @@ class Point:
     @cached_property
     def places(self) -> dict[str, tuple[int | None, int | None]]:
         """By weight, the layer behind which it writes to the stream, and that behind which it reads it, if it does."""
-        found = {}
-        for piece in pieces(self.architecture):
-            ends = {"E": 0, "U": self.architecture.depth + 1}
-            own = ends[piece.name] if piece.name in ends else int(piece.name[1:].split(".")[0])
-            on_stream = [axis.space.kind == "stream" for axis in (piece.rows, piece.columns)]
-            found[piece.name] = (own if on_stream[0] else None, own - 1 if on_stream[1] else None)
-        return found
+        return {piece.name: (behind, before) for piece, behind, before in places_on_stream(self.architecture)}
 
     def moving(self, **blocks: Residues) -> PrimeFieldMatrix:
         """Return directions in which some matrices move, one a row.

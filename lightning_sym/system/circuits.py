@@ -21,7 +21,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.pieces import ENDS, HEAD_FACTORS, SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
@@ -91,10 +91,24 @@ class HeadOver(Generic[M]):
         """The forms, as columns, by which keys and queries read the stream."""
         return (self.query if self.key is None else self.key.mT), self.query.mT
 
+    @property
+    def factors(self) -> tuple[M, M, M | None, M | None]:
+        """All of them, in the order of the letters of their names."""
+        return self.query, self.inner_value, self.key, self.output
+
+    @property
+    def products(self) -> list[tuple[M, M]]:
+        """The products that the function sees, each by its two factors: of scores, and of values if it is one."""
+        scores = [] if self.key is None else [(self.key.mT, self.query)]
+        return scores if self.output is None else [*scores, (self.output, self.inner_value)]
+
     def each(self, function: Callable[[M], Any]) -> HeadOver[Any]:
         """Return the head with a function applied to every factor."""
-        factors = (self.query, self.inner_value, self.key, self.output)
-        return HeadOver(*(None if factor is None else function(factor) for factor in factors))
+        return HeadOver(*(None if factor is None else function(factor) for factor in self.factors))
+
+    def named(self, where: str) -> dict[str, M]:
+        """Return the factors by their names; `where` is what stands behind the letters, such as `1.2`."""
+        return {c + where: m for c, m in zip(HEAD_FACTORS, self.factors, strict=True) if m is not None}
 
 
 @dataclass(frozen=True)
@@ -109,9 +123,8 @@ class _LayerHeads(Sequence[HeadOver[M]]):
         return len(self.names)
 
     def __getitem__(self, head: Any) -> Any:
-        name = self.names[head]
-        query, key, value = (self.held(letter + name) for letter in "QKV")
-        return HeadOver(query, value, key, self.held("O" + name) if self.with_output else None)
+        letters = HEAD_FACTORS if self.with_output else HEAD_FACTORS[:-1]
+        return HeadOver(*(self.held(letter + self.names[head]) for letter in letters))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +170,11 @@ class NetworkOver(Generic[M]):
     def skip(self) -> bool:
         """Whether layers add their input."""
         return self.form.skip
+
+    @property
+    def ends(self) -> dict[str, M]:
+        """Embedding and unembedding by their names."""
+        return dict(zip(ENDS, (self.embed, self.unembed), strict=True))
 
     def in_memory(self) -> NetworkOver[M]:
         """Return the same network with all heads made once and kept."""
@@ -227,7 +245,9 @@ def circuits_over(
     layers = [layer_heads(shape, i, held, idle) for i in range(1, shape.depth + 1)]
     embed, unembed = (
         field.identity(width) if option is None else held(name)
-        for name, option, width in (("E", shape.embed, shape.widths[0]), ("U", shape.unembed, shape.widths[-1]))
+        for name, option, width in zip(
+            ENDS, (shape.embed, shape.unembed), (shape.widths[0], shape.widths[-1]), strict=True
+        )
     )
     return NetworkOver(embed, layers, shape.widths, unembed, NetworkForm.of(shape))
 
@@ -241,9 +261,23 @@ def layer_heads(
         BadInput: an option whose weights are not known.
     """
     shape.require("the heads of a layer", SHAPED)
-    names = [shape.head_name(layer, h) for h in range(1, shape.heads + 1)]
+    names = shape.head_names(layer)
     kept = [name for name in names if idle is None or not idle("V" + name)]
     return _LayerHeads(kept, shape.value_ranks is not None, held)
+
+
+def factor_names(shape: Architecture) -> dict[str, HeadOver[str]]:
+    """Return by what stands behind letters, such as `1.2`, the names of the factors of each head.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> factor_names(Architecture((2, 1), (3,), 2, heads=2))["1.2"].key
+        'K1.2'
+    """
+    layers = range(1, shape.depth + 1)
+    return {name: h for i in layers for name, h in zip(shape.head_names(i), layer_heads(shape, i, str), strict=True)}
 
 
 def residue_network(
@@ -279,6 +313,16 @@ def _factors(matrices: list[RationalMatrix], least: int) -> list[tuple[ObjectArr
     return result
 
 
+def circuits_as_weights(circuits: NetworkCircuits) -> dict[str, RationalMatrix]:
+    """Return the ends of a network, and of each head `A` in place of queries, keys 1, and `V` or `O V` as values."""
+    named = circuits.ends
+    for i, heads in enumerate(circuits.layers, start=1):
+        unit = RationalMatrix.identity(circuits.widths[i - 1])
+        for h, head in enumerate(heads, start=1):
+            named |= HeadOver(head.attention, head.value, unit).named(f"{i}.{h}")
+    return named
+
+
 def weights_of(circuits: NetworkCircuits, tokens: int) -> Weights:
     """Return weights with these circuits: embeddings only where not 1, projections only where values are added.
 
@@ -290,7 +334,7 @@ def weights_of(circuits: NetworkCircuits, tokens: int) -> Weights:
     layers = [list(heads) for heads in circuits.layers]
     most = max(1, *map(len, layers))
     projected = most > 1 or circuits.form.skip
-    for name, matrix in (("E", circuits.embed), ("U", circuits.unembed)):
+    for name, matrix in circuits.ends.items():
         if matrix.shape[0] != matrix.shape[1] or matrix != RationalMatrix.identity(matrix.shape[0]):
             named[name] = matrix.fractions()
     for i, heads in enumerate(layers, start=1):
@@ -302,12 +346,8 @@ def weights_of(circuits: NetworkCircuits, tokens: int) -> Weights:
         for h, head in enumerate(padded, start=1):
             where = f"{i}" if most == 1 else f"{i}.{h}"
             key, query = scores[h - 1]
-            named |= {f"Q{where}": query, f"K{where}": key.T}
-            if projected:
-                output, value = values[h - 1]
-                named |= {f"V{where}": value, f"O{where}": output}
-            else:
-                named[f"V{where}"] = head.value.fractions()
+            output, value = values[h - 1] if projected else (None, head.value.fractions())
+            named |= HeadOver(query, value, key.T, output).named(where)
     found = Weights.of(named, circuits.form)
     found.architecture(tokens)
     return found

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import LIGHTNING
+from lightning_sym.network.pieces import LIGHTNING, pieces
 from lightning_sym.rings.arrays import ObjectArray
 
 
@@ -65,29 +65,23 @@ def normal_weights(architecture: Architecture) -> Iterator[tuple[str, ObjectArra
         V1 [[1, 'u3']]
     """
     architecture.require("normal weights", LIGHTNING)
-    embedded, unembedded = architecture.embed is not None, architecture.unembed is not None
     letters = 0
-    for name, shape in architecture.weight_shapes():
-        letter, _, place = name[0], name[1:], name[1:].partition(".")
-        layer, first = int(place[0] or 0), place[2] in ("", "1")
-        matrix = np.empty(shape, dtype=object)
-        last = first and letter == ("V" if architecture.value_ranks is None else "O")
-        behind = layer < architecture.depth or unembedded  # the stream behind it has a basis of its own
-        within_head = letter == "K" or (letter == "V" and architecture.value_ranks is not None)
-        of_stream = (letter == "E" and (not architecture.skip or unembedded)) or (
-            last and behind and not architecture.skip
-        )
-        if within_head or of_stream:
+    for piece in pieces(architecture):
+        rows, matrix = piece.rows, np.empty(piece.shape, dtype=object)
+        # of all heads that write to one place the first; with skip connections heads share it with the embedding
+        writes = rows.space.kind == "stream" and piece.name.partition(".")[2] in ("", "1")
+        writes = writes and not (architecture.skip and piece.by_head)
+        if rows.space.free and rows.up and (rows.space.by_head or writes):
             _begin_with_one(matrix)
-        elif letter == "Q" and layer == 1 and first and not embedded:
+        elif rows.space.place == (1, 1) and not rows.up and architecture.embed is None:  # the first queries
             matrix[0, :] = 1
-        elif letter == "U" or (last and not behind and not architecture.skip):
+        elif rows.space.kind == "output" or writes:
             matrix[:, 0] = 1
-        for index in np.ndindex(shape):
+        for index in np.ndindex(piece.shape):
             if matrix[index] is None:
                 letters += 1
                 matrix[index] = f"u{letters}"
-        yield name, matrix
+        yield piece.name, matrix
 
 
 def _begin_with_one(matrix: ObjectArray) -> None:
