@@ -26,9 +26,10 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import arranged, heads_in_levels, padded
-from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, circuits_as_weights
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import common_streams
 from lightning_sym.system.tensor_streams import tensor_streams
+from lightning_sym.system.weights_of_circuits import circuits_as_weights
 
 PRECISIONS = (64, 256, 1024)
 """Bits of balls that are tried."""

@@ -34,8 +34,9 @@ from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price
 from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
-from lightning_sym.system.circuits import NetworkCircuits, added, circuits_as_weights, factor_names, layer_heads
+from lightning_sym.system.circuits import NetworkCircuits, added, factor_names, layer_heads
 from lightning_sym.system.fields import weights_modulo_a_prime
+from lightning_sym.system.weights_of_circuits import circuits_as_weights
 
 Residues = npt.NDArray[np.int64]
 

@@ -36,8 +36,9 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import arranged
-from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, weights_of
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.normal_circuits import normal_layer, normal_stream, without_uniform_heads
+from lightning_sym.system.weights_of_circuits import weights_of
 
 LONGEST = 2**16
 """Bits of a number of a canonical form: rescalings of lightning networks are taken to powers of three."""

@@ -26,8 +26,9 @@ from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import padded
-from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, weights_of
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import common_streams
+from lightning_sym.system.weights_of_circuits import weights_of
 
 POINTS = 3
 """Values that tell the scores of heads apart, of each."""

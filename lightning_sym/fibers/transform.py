@@ -14,8 +14,9 @@ from lightning_sym.display import equal
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import rank, solution
 from lightning_sym.limits import require_integer
+from lightning_sym.network.action import act
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import SHAPED, WeightSpace, act, pieces, spaces, stream
+from lightning_sym.network.pieces import SHAPED, WeightSpace, pieces, spaces, stream
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix

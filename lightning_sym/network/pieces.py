@@ -8,7 +8,7 @@ whatever is written in a basis is read in the same one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from lightning_sym.network.variant import ADDED
@@ -296,39 +296,6 @@ def _once_a_layer(network: Shaped, layer: int) -> Iterator[WeightPiece]:
             yield WeightPiece(f"{word}{layer}", Axis(neurons, up=True), write._replace(up=False), by_head=False)
         behind = Axis(stream(network, layer), up=True)
         yield WeightPiece(f"down{layer}", behind, Axis(neurons, up=False), by_head=False)
-
-
-def act(
-    weights: Mapping[str, Any], element: Mapping[WeightSpace, tuple[Any, Any]], moved: Iterator[WeightPiece]
-) -> dict[str, Any]:
-    """Return the weights after an element of the group, over any ring: those of `moved`, by name.
-
-    Args:
-        weights: matrices over a ring, by name.
-        element: by space a matrix and its inverse; a space that is left out stays.
-        moved: pieces that are wanted.
-
-    Example:
-        >>> import numpy as np
-        >>> from lightning_sym import Architecture
-        >>> network, one = Architecture((1, 1), (1,), 1), np.array([[1]])
-        >>> scale = WeightSpace("scale", (1, 1), 1)
-        >>> act(dict.fromkeys(("Q1", "K1", "V1"), one), {scale: (2 * one, one / 2)}, pieces(network))["V1"].tolist()
-        [[0.5]]
-    """
-    result = {}
-    for piece in moved:
-        matrix = weights[piece.name]
-        if piece.rows.space in element:
-            g, inverse = element[piece.rows.space]
-            matrix = (g if piece.rows.up else inverse.mT) @ matrix
-        if piece.columns.space in element:
-            g, inverse = element[piece.columns.space]
-            matrix = matrix @ (g.mT if piece.columns.up else inverse)
-        if piece.scale is not None and piece.scale[0] in element:
-            matrix = element[piece.scale[0]][piece.scale[1] < 0] @ matrix
-        result[piece.name] = matrix
-    return result
 
 
 def spaces(network: Shaped, kind: str | None = None, heads: int | None = None) -> dict[WeightSpace, list[WeightPiece]]:

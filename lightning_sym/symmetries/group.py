@@ -24,9 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import ProgramError
+from lightning_sym.network.action import act
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, run
-from lightning_sym.network.pieces import SHAPED, WeightSpace, act, pieces, spaces, stream
+from lightning_sym.network.pieces import SHAPED, WeightSpace, pieces, spaces, stream
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX

@@ -14,9 +14,10 @@ from shapes import architectures, integer_input
 import lightning_sym.symmetries.group as symmetries
 from lightning_sym import Architecture, Layer, Weights
 from lightning_sym.errors import ProgramError
+from lightning_sym.network.action import act
 from lightning_sym.network.attention import attention_layer, network_output
 from lightning_sym.network.jacobian import random_layers, random_weights, weight_gradients
-from lightning_sym.network.pieces import WeightPiece, act, pieces, spaces, stream
+from lightning_sym.network.pieces import WeightPiece, pieces, spaces, stream
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
 from lightning_sym.symmetries.families import orbit_dimension_at, symmetry_count, tangent_directions_mod_p
