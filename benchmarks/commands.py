@@ -31,7 +31,7 @@ from measuring import HERE, Ended, checkouts, environment, parser, run
 
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, transform
 
-Matrices = dict[str, object]
+Matrices = dict[str, Any]
 
 
 class Case(NamedTuple):
@@ -46,7 +46,7 @@ class Kind(NamedTuple):
 
     name: str
     entries: str = "integers"
-    shape: Mapping[str, object] = {}
+    shape: Mapping[str, Any] = {}
     special: str = ""
 
 
@@ -66,7 +66,7 @@ KINDS = (
 )
 
 
-def architecture(d: int, layers: int, shape: Mapping[str, object]) -> Architecture:
+def architecture(d: int, layers: int, shape: Mapping[str, Any]) -> Architecture:
     """Return the network of a kind."""
     widths = [d] + [max(1, int(d * shape.get("inner", 1)))] * (layers - 1) + [shape.get("last", d)]
     inner = [max(1, int(w * shape.get("a", 1))) for w in widths[:-1]]
@@ -81,7 +81,7 @@ def drawn(kind: Kind, shape: Architecture, seed: int = 0) -> Matrices:
     """Return the matrices of a network."""
     source = np.random.default_rng(seed)
     if kind.entries == "integers":
-        ranks: dict[str, object] = {}
+        ranks: dict[str, Any] = {}
         if kind.special == "low ranks":
             ranks["attention_matrix_ranks"] = [a // 2 for a in shape.attention_ranks]
             ranks["value_ranks"] = [min(shape.widths[i : i + 2]) // 2 for i in range(shape.depth)]

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from measuring import HERE, Figures, dgemm_rate, environment, parser
@@ -61,7 +62,7 @@ class Drawn:
     def coded(self, layer: int | None) -> Ends | Block:
         return self.ends() if layer is None else self.block(layer)
 
-    def _drawn(self, pieces: object, seed: int, kind: object) -> dict[str, object]:
+    def _drawn(self, pieces: Any, seed: int, kind: Any) -> dict[str, Any]:
         random = np.random.default_rng(seed)
         found = dict.fromkeys(kind.__dataclass_fields__)
         for name, piece in pieces.items():

@@ -42,10 +42,10 @@ class Drawn:
         self.name, self.form, family = name, form, FAMILIES[form.family]
         self.parts = family.parts(form, family.biases)
 
-    def _pieces(self, kind: type[object], parts: frozenset[str], seed: int) -> Any:
+    def _pieces(self, kind: type[Any], parts: frozenset[str], seed: int) -> Any:
         source = np.random.default_rng(seed)
 
-        def drawn(piece: str) -> object:
+        def drawn(piece: str) -> Any:
             shape = table(self.form)[piece].shape
             size = 0.1 if len(shape) == 1 or piece.endswith("bias") else shape[-1] ** -0.5
             near = np.float32(piece.endswith("gain"))

@@ -23,6 +23,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import drawn
 from measuring import Figures, Worker, checkouts, parser
@@ -32,7 +33,7 @@ from lightning_sym import SOFTMAX, Architecture, certified_dimension
 SLOWEST = 8
 PROFILED = 25
 
-COMPARED: dict[str, dict[str, object]] = {
+COMPARED: dict[str, dict[str, Any]] = {
     "P = 20": {"widths": (2, 2, 2), "attention_ranks": (2, 1)},
     "P = 40": {"widths": (4, 4), "attention_ranks": (3,)},
     "P = 64": {"widths": (4, 4, 4), "attention_ranks": (2, 2)},
@@ -50,7 +51,7 @@ COMPARED: dict[str, dict[str, object]] = {
 }  # fmt: skip
 """What `--against` asks for, all of three tokens; `normalization` stands for softmax."""
 
-HEADS: dict[str, dict[str, object]] = {
+HEADS: dict[str, dict[str, Any]] = {
     "6, no projections": {"widths": (6, 6), "attention_ranks": (3,)},
     "8 to 1": {"widths": (8, 1), "attention_ranks": (5,)},
     "8": {"widths": (8, 8), "attention_ranks": (4,), "value_ranks": (4,)},

@@ -189,14 +189,14 @@ class Worker:
             env=environment(checkout),
         )  # fmt: skip
 
-    def ask(self, question: str) -> list[object]:
+    def ask(self, question: str) -> list[Any]:
         """Return one answer."""
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("the process has no pipes")
         print(question, file=self._process.stdin, flush=True)
         if not (line := self._process.stdout.readline()):
             raise RuntimeError(f"the process ended with code {self._process.wait()}")
-        found: list[object] = json.loads(line)
+        found: list[Any] = json.loads(line)
         return found
 
     def end(self) -> None:

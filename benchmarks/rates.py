@@ -276,7 +276,7 @@ def fitted(ring: str, seconds: dict[int, float]) -> tuple[float, Rates]:
     for _ in range(20):  # what is estimated too high counts less, as a logarithm would say
         weights = 1 / np.sqrt(np.maximum(relative @ found, 0.05))
         found, _ = nnls(relative * weights[:, None], weights)
-    rates: dict[str, object] = {kind: float(f"{x:.2g}") for kind, x in zip(kinds, found, strict=True)}
+    rates: dict[str, Any] = {kind: float(f"{x:.2g}") for kind, x in zip(kinds, found, strict=True)}
     return float((np.log(relative @ found) ** 2).sum()), RATES[ring]._replace(**rates)
 
 

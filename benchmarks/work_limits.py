@@ -60,7 +60,7 @@ class Question(NamedTuple):
     """Of which shapes something is asked, what is made of a shape first, which is not counted, and the question."""
 
     only_plain: bool
-    made: Callable[[Architecture], object]
+    made: Callable[[Architecture], Any]
     asked: Callable[[Any, float, int], object]
 
 
@@ -90,7 +90,7 @@ QUESTIONS = {
 }
 
 
-def ask(name: str, shape: Architecture, work: float, degree: int, space: float, answers: object) -> None:
+def ask(name: str, shape: Architecture, work: float, degree: int, space: float, answers: Any) -> None:
     """Put seconds of the processor, the peak of memory in MiB, and how it ended, into the queue."""
     resource.setrlimit(resource.RLIMIT_AS, (int(space * 2**30), int(space * 2**30)))
     question, start, ended = QUESTIONS[name], time.process_time(), "answered"

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from compared_checkpoints import IDS, KEPT, TOKENS, small_checkpoints, spelled
@@ -37,7 +38,7 @@ _EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size":
 _WINDOW = {"sliding_window": 5}
 
 
-def _scaled(kind: str, factor: float, **more: object) -> dict[str, object]:
+def _scaled(kind: str, factor: float, **more: Any) -> dict[str, Any]:
     """Return the sizes, with scaled rotary frequencies."""
     return _SMALL | {"rope_parameters": {"rope_theta": 12345.5, "rope_type": kind, "factor": factor, **more}}
 
@@ -56,7 +57,7 @@ _LOCAL = {
     "sliding_attention": {"rope_type": "default", "rope_theta": 500.0},
 }
 
-CONFIGS: dict[str, tuple[str, dict[str, object]]] = {
+CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "GPT-2": ("GPT2", _OLD),
     "GPT-2, gelu, untied": ("GPT2", _OLD | {"activation_function": "gelu", "n_inner": 100, **_UNTIED}),
     "Llama": ("Llama", _SMALL),
@@ -123,7 +124,7 @@ def _double_throughout() -> Iterator[None]:
         torch.Tensor.float = method
 
 
-def _theirs(folder: Path) -> object:
+def _theirs(folder: Path) -> Any:
     """Return the library's logits for a folder, all of whose tensors it must have taken."""
     import torch
     from transformers import AutoModelForCausalLM
@@ -139,7 +140,7 @@ def _theirs(folder: Path) -> object:
         return model.eval()(torch.tensor(IDS)[None]).logits[0].numpy()
 
 
-def _tell(what: str, first: object, second: object) -> None:
+def _tell(what: str, first: Any, second: Any) -> None:
     sys.stdout.write(f"{what:45}  {np.abs(first - second).max():.1e} of {np.abs(first).max():.1f}\n")
 
 

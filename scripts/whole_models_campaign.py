@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ KINDS = (
 )  # fmt: skip
 
 
-def drawn(source: np.random.Generator, kinds: Sequence[str], *, wide: bool = False) -> tuple[str, dict[str, object]]:
+def drawn(source: np.random.Generator, kinds: Sequence[str], *, wide: bool = False) -> tuple[str, dict[str, Any]]:
     """Return a kind and sizes for `small_checkpoint`, small ones.
 
     Args:
@@ -52,7 +53,7 @@ def drawn(source: np.random.Generator, kinds: Sequence[str], *, wide: bool = Fal
         stream = int(source.integers(4, 9))
     elif stream < 4:
         width, stream = 4, heads * 4
-    sizes: dict[str, object] = {
+    sizes: dict[str, Any] = {
         "layers": int(source.integers(1, 4 if wide else 3)), "heads": heads, "groups": groups, "head_width": width,
         "inner": int(source.integers(1, 9 if wide else 5)), "context": int(source.integers(3, 5)),
         "vocabulary": stream + int(source.integers(0, 3 if wide else 2)),
@@ -65,7 +66,7 @@ def drawn(source: np.random.Generator, kinds: Sequence[str], *, wide: bool = Fal
     return kind, sizes
 
 
-def made(kind: str, sizes: dict[str, object], seed: int) -> MadeCheckpoint:
+def made(kind: str, sizes: dict[str, Any], seed: int) -> MadeCheckpoint:
     family, _, more = kind.partition(" ")
     said = {"activation_function" if family == "gpt2" else "hidden_act": more} if more == "gelu" else {}
     return small_checkpoint(
@@ -124,7 +125,7 @@ def against_jacobian(one: MadeCheckpoint, decoder: Decoder) -> str:
     return f"{'smaller' if rank < found.functions else 'WRONG'}: {rank}, not {found.functions}"
 
 
-def with_block(one: MadeCheckpoint, layer: int, **parts: object) -> MadeCheckpoint:
+def with_block(one: MadeCheckpoint, layer: int, **parts: Any) -> MadeCheckpoint:
     blocks: list[Block] = list(one.blocks)
     blocks[layer] = replace(blocks[layer], **parts)
     return replace(one, blocks=tuple(blocks))

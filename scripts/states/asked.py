@@ -58,24 +58,24 @@ class Network:
         self.form = library.NetworkForm(normal, shape["causal"], shape["skip"])
         self.documents = [item.get(name, {}) for name in ("first", "second")]
 
-    def weights(self, which: int) -> object:
+    def weights(self, which: int) -> Any:
         """Return the weights, or those they are compared with."""
         matrices = self.documents[which]["weights"]
         exact = {name: [[Fraction(x) for x in row] for row in rows] for name, rows in matrices.items()}
         return self.library.Weights.of(exact, self.form)
 
-    def ask(self, question: str) -> object:
+    def ask(self, question: str) -> Any:
         """Return the answer to a question that the corpus names."""
         name, _, options = question.partition(" ")
         return result_of(ASKED[name](self, **json.loads(options or "{}")))
 
 
-def _input(n: Network) -> object:
+def _input(n: Network) -> Any:
     rows, columns = n.shape.input_width, n.tokens
     return [[Fraction((3 * i + 5 * j) % 7 - 3) for j in range(columns)] for i in range(rows)]
 
 
-def _same_certificate(n: Network) -> object:
+def _same_certificate(n: Network) -> Any:
     first, second = n.weights(0), n.weights(1)
     answer = n.library.same_function(first, second, n.tokens)
     return n.library.same_certificate(answer, first, second, n.tokens)
@@ -128,7 +128,7 @@ class Session:
             (folder / name).write_text(text, encoding="utf-8")
         for target in (*corpus.iterdir(), checkout / "proofs_check"):
             (folder / target.name).symlink_to(target)
-        self.names: dict[str, object] = {"__name__": "__main__"}
+        self.names: dict[str, Any] = {"__name__": "__main__"}
         self.seen = self._files()
 
     def run(self, kind: str, source: str) -> Answer:
@@ -191,7 +191,7 @@ class Session:
         return path.suffix if path.suffix == ".sqlite" else hashlib.sha256(data).hexdigest()  # which has times in it
 
 
-def program() -> tuple[Callable[[], object], object]:
+def program() -> tuple[Callable[[], object], Any]:
     """Return what `lightning-sym` calls in this state, and its group of commands."""
     from lightning_cli.__main__ import main
     from lightning_cli.main import cli
@@ -215,18 +215,18 @@ def names(module: str) -> Answer:
     return {name: _described(getattr(library, name)) for name in sorted(library.__all__)}
 
 
-def _described(value: object) -> object:
+def _described(value: Any) -> Any:
     if inspect.isclass(value):
         members = {key: each for key, each in inspect.getmembers(value) if not key.startswith("_") or key == "__init__"}
         return {"class": _signature(value), **{key: _member(each) for key, each in members.items()}}
     return _member(value)
 
 
-def _member(value: object) -> object:
+def _member(value: Any) -> Any:
     return _signature(value) if callable(value) else type(value).__name__
 
 
-def _signature(value: object) -> str:
+def _signature(value: Any) -> str:
     try:
         return re.sub(r" at 0x\w+", "", str(inspect.signature(value)))
     except (TypeError, ValueError):
@@ -256,7 +256,7 @@ LONGEST = {"network": 40_000, "session": 1_000_000, "names": 10_000_000}
 """Characters of a part of an answer that is kept whole: networks are many."""
 
 
-def questions(item: Answer, corpus: Path, checkout: Path) -> Iterator[tuple[str, Callable[[], object]]]:
+def questions(item: Answer, corpus: Path, checkout: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield each question of an item, and what answers it."""
     import lightning_sym
 

@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-Answer = dict[str, object]
+Answer = dict[str, Any]
 
 
-def plain(value: object) -> object:
+def plain(value: Any) -> Any:
     """Return the value as JSON; numbers other than integers as text."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -39,7 +39,7 @@ def plain(value: object) -> object:
     return type(value).__name__ if callable(value) or " at 0x" in repr(value) else str(value)
 
 
-def result_of(value: object) -> object:
+def result_of(value: Any) -> Any:
     """Return an answer of the library as JSON: what it prints, shows in a notebook, and holds."""
     if not dataclasses.is_dataclass(value):
         return plain(value)
@@ -54,7 +54,7 @@ def result_of(value: object) -> object:
     return found | {"fields": plain(value), "properties": {name: attempt(getattr, value, name) for name in properties}}
 
 
-def attempt(ask: Callable[..., object], *given: object) -> object:
+def attempt(ask: Callable[..., Any], *given: Any) -> Any:
     """Return what a question is answered with, or how it is refused."""
     try:
         value = ask(*given)
@@ -63,7 +63,7 @@ def attempt(ask: Callable[..., object], *given: object) -> object:
         return {"raised": type(error).__name__, "message": str(error)}
 
 
-def shortened(value: object, longest: int) -> Any:
+def shortened(value: Any, longest: int) -> Any:
     """Return the value; of one with more characters how it begins, and a digest of it."""
     text = value if isinstance(value, str) else json.dumps(value)
     if len(text) <= longest:
