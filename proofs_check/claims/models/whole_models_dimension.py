@@ -22,15 +22,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lightning_sym import symmetries_of
-from lightning_sym.checkpoints.config import Config
-from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.model import Block, Ends, MadeCheckpoint
+from lightning_sym.lazy import lazy_imports
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import Claim, Part, Scope, Undecided, WalkThrough, expect
 from proofs_check.claims.models.decoders import Decoder, DecoderWeights, jacobian_rank
 from proofs_check.samples import Dice, distinct, listed
 from proofs_check.series_ranks import P
+
+with lazy_imports(__name__):
+    from lightning_sym.checkpoints import config as configs
+    from lightning_sym.checkpoints import families, model
+    from lightning_sym.whole_models import model_symmetries
 
 GPT_2 = frozenset({"norm", "query", "key", "value", "output", "up", "down", "positions"})
 Count = Callable[[Decoder], int]
@@ -145,7 +147,7 @@ class AtGiven(NamedTuple):
     seed: int
 
 
-def as_checkpoint(one: Decoder, family: str, weights: DecoderWeights) -> MadeCheckpoint:
+def as_checkpoint(one: Decoder, family: str, weights: DecoderWeights) -> model.MadeCheckpoint:
     """Return one layer of a decoder with norms behind halves as a checkpoint."""
     config = {
         "hidden_size": one.d, "num_attention_heads": one.heads, "num_key_value_heads": one.groups, "head_dim": one.a,
@@ -156,9 +158,10 @@ def as_checkpoint(one: Decoder, family: str, weights: DecoderWeights) -> MadeChe
     named |= {f"0.behind{k}_gain": named[f"0.behind{k}"] for k in (1, 2)}
     named |= {f"0.{name}_norm_gain": named[f"0.{name}_gain"] for name in ("query", "key") if one.head_norms}
     named |= {name: array.ravel() for name, array in named.items() if name.endswith("gain")}
-    pieces: dict[str, Any] = {piece.name: named.get(f"0.{piece.name}") for piece in fields(Block)}
-    form, _ = FAMILIES[family].read(Config(config))
-    return MadeCheckpoint(form, Ends(named["E"].T, None, named["gain"], None, named["U"]), (Block(**pieces),))
+    pieces: dict[str, Any] = {piece.name: named.get(f"0.{piece.name}") for piece in fields(model.Block)}
+    form, _ = families.FAMILIES[family].read(configs.Config(config))
+    ends = model.Ends(named["E"].T, None, named["gain"], None, named["U"])
+    return model.MadeCheckpoint(form, ends, (model.Block(**pieces),))
 
 
 def at_given_weights(given: AtGiven, less: Count = lambda one: 0) -> None:
@@ -172,8 +175,8 @@ def at_given_weights(given: AtGiven, less: Count = lambda one: 0) -> None:
     weights = {
         name: random.integers(1, 98, shape) * random.choice([-1, 1], shape) for name, shape in one.shapes().items()
     }
-    found = symmetries_of(as_checkpoint(one, given.family, weights))
-    expect(found.complete, f"{given}: {', '.join(c.name for c in found.conditions if not c.holds)}", Undecided)
+    found = model_symmetries.symmetries_of(as_checkpoint(one, given.family, weights))
+    expect(found.complete, f"{given}: {found.proof}", Undecided)
     check(one, lambda one: stated(one) - less(one), {name: array % P for name, array in weights.items()})
 
 
