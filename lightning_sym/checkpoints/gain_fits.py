@@ -10,7 +10,7 @@ import numpy as np
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.folding import Folded
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
-from lightning_sym.checkpoints.units import unit_at
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, unit_at
 
 
 def gain_factors(old: Folded, new: Folded, stored: Callable[[str], str]) -> dict[str, Ratio]:
@@ -70,7 +70,7 @@ def _factors(pairs: list[tuple[Floats, Floats]], kinds: list[str]) -> Ratio | No
 
 
 def _size(old: Floats, new: Floats, doubts: Floats) -> Fraction:
-    """Return the power of two that all gains tell up to roundings, else the ratio of two that are known well.
+    """Return the power of two that all gains tell up to some units, else the ratio of two that are known well.
 
     Gains near 1 that are stored less one are known better than others, so that no ratio of others is good enough. Of
     gains that do not tell what the first do nothing is asked, as they may be wrong.
@@ -79,6 +79,7 @@ def _size(old: Floats, new: Floats, doubts: Floats) -> Fraction:
     best = int(np.where(np.abs(said / said[0] - 1) <= 2 * (doubts + doubts[0]), doubts, np.inf).argmin())
     best = best if 2 * doubts[best] < doubts[0] else 0  # the first, where it is known as well
     near = float(2.0 ** np.round(np.log2(said[best])))
-    if (np.abs(said / near - 1) <= doubts).all():
+    off, rest = (float((np.abs(said / size - 1) / doubts).max()) for size in (near, said[best]))
+    if off <= max(1, min(rest, DEFAULT_UNITS)):  # gains some units off may tell no ratio as well as this one
         return Fraction(near)
     return Fraction(float(new[best])) / Fraction(float(old[best]))

@@ -17,6 +17,7 @@ from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.units import unit_at
 from lightning_sym.checkpoints.writing import save_checkpoint
 from lightning_sym.testing import small_checkpoint
 
@@ -102,3 +103,17 @@ def test_factors_of_gains_are_told_by_those_that_are_known_best(factor: Fraction
     block = replace(spoiled.blocks[0], key_norm_gain=wrong)
     save_checkpoint(replace(spoiled, blocks=(block, *spoiled.blocks[1:])), tmp_path / "bad", stored, rounded=True)
     assert answer(tmp_path / "one", tmp_path / "bad") is CheckpointAnswer.DIFFERENT
+
+
+@pytest.mark.parametrize("stored", ["BF16", "F16", "F32"])
+def test_a_power_of_two_is_told_by_gains_that_are_some_units_off(stored: str, tmp_path: Path) -> None:
+    """The first and another one are off to opposite sides, so that the ratio of the first doubles what the other is."""
+    one = small_checkpoint("qwen3", 3)
+    gain = np.array([1.25, 1.25, 1.5, 1.5])
+    one = replace(one, blocks=(replace(one.blocks[0], query_norm_gain=gain, key_norm_gain=gain), *one.blocks[1:]))
+    save_checkpoint(one, tmp_path / "one", stored, rounded=True)
+    moved = 2 * gain + np.array([3, 3, -3, -3]) * unit_at(2 * gain, stored)
+    block = replace(one.blocks[0], query_norm_gain=moved, key_norm_gain=gain / 2)
+    save_checkpoint(replace(one, blocks=(block, *one.blocks[1:])), tmp_path / "two", stored, rounded=True)
+    found = same_checkpoints(open_checkpoint(tmp_path / "one"), open_checkpoint(tmp_path / "two"))
+    assert (found.answer, found.units) == (CheckpointAnswer.ROUNDING, 3)
