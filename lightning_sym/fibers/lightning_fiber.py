@@ -17,7 +17,7 @@ from lightning_sym.fibers.plain_fiber import described, virtual_fiber
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
-from lightning_sym.network.pieces import FORM
+from lightning_sym.network.pieces import FORM, LIGHTNING
 from lightning_sym.network.weights import Weights
 from lightning_sym.system.circuits import NetworkCircuits
 
@@ -30,7 +30,7 @@ def one_layer_fiber(asked: AskedFiber) -> Fiber:
     If the layer is skipped, `U E` is determined too.
     """
     weights, shape, budget = asked.weights, asked.shape, asked.budget
-    if shape.options <= FORM:
+    if shape.options <= FORM & LIGHTNING:
         found = virtual_fiber(weights.with_form(NetworkForm()), shape.tokens, budget)
         return described(asked, _with_reason(found, shape))
     weights.require_numbers("the fiber")

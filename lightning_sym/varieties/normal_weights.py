@@ -75,7 +75,7 @@ def normal_weights(architecture: Architecture) -> Iterator[tuple[str, ObjectArra
             _begin_with_one(matrix)
         elif rows.space.place == (1, 1) and not rows.up and architecture.embed is None:  # the first queries
             matrix[0, :] = 1
-        elif rows.space.kind == "output" or writes:
+        elif rows.space.kind == "output" or (writes and piece.by_head):
             matrix[:, 0] = 1
         for index in np.ndindex(piece.shape):
             if matrix[index] is None:
