@@ -7,7 +7,6 @@ import gc
 import io
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -15,6 +14,10 @@ from typing import Any, NoReturn
 import click
 
 from lightning_cli import exit_codes
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    import difflib
 
 DOORS = {
     "I have weights, or a checkpoint": {
@@ -80,7 +83,8 @@ class LazyGroup(click.Group):
         Raises:
             click.UsageError: there is no such command.
         """
-        if args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS)) and not ctx.resilient_parsing:
+        known = args[0] in COMMANDS or ctx.resilient_parsing
+        if not known and (near := difflib.get_close_matches(args[0], COMMANDS)):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
         return super().resolve_command(ctx, args)
 
@@ -153,7 +157,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the program and turn whatever happens into one of the documented exit codes."""
-    gc.set_threshold(20_000)  # what a start makes are modules, which are never garbage
+    gc.set_threshold(50_000)  # what a start makes are modules, which are never garbage
     atexit.register(gc.freeze)  # and when the process ends nothing need be searched for circles any more
     stdout = _ready_streams()
     code = _run(stdout)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from lightning_sym.limits import Work
@@ -19,8 +18,7 @@ class TheoremNeed(Protocol):
         """Return what is wrong where it is not known to hold, with its evidence."""
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(NamedTuple):
     """A hypothesis that a question answers by itself.
 
     Attributes:
@@ -50,8 +48,7 @@ def failing(question: object, needs: Iterable[TheoremNeed]) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class OneOf:
+class OneOf(NamedTuple):
     """Several lists of hypotheses, one of which is enough.
 
     Attributes:
@@ -101,8 +98,7 @@ class FellShort(NamedTuple):
         return f"{self.citation}: {self.why}"
 
 
-@dataclass(frozen=True)
-class TheoremRow(Generic[Q, E]):
+class TheoremRow(NamedTuple, Generic[Q, E]):
     """A theorem and how it is applied.
 
     Attributes:
@@ -122,8 +118,7 @@ class TheoremRow(Generic[Q, E]):
     needs: tuple[TheoremNeed, ...] = ()
 
 
-@dataclass(frozen=True)
-class LaterRows(Generic[Q, E]):
+class LaterRows(NamedTuple, Generic[Q, E]):
     """Rows in a file that only the questions that they are about load.
 
     Attributes:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.weights import Weights
 from proofs_check import claims
 from proofs_check.blackboard.own_weights import require_readable
 from proofs_check.blackboard.step import Step
 from proofs_check.claim import Claim
+
+with lazy_imports(__name__):
+    import difflib
 
 _LONGEST_SHOWN = 40
 
@@ -56,7 +59,7 @@ def claim_by_id(claim_id: str) -> Claim:
     known = {claim.id: claim for claim in all_claims()}
     if claim_id not in known:
         alike = [name for name in known if name.startswith(claim_id.lower())][:3]
-        alike = alike or get_close_matches(claim_id.lower(), known, n=3)
+        alike = alike or difflib.get_close_matches(claim_id.lower(), known, n=3)
         hint = f"did you mean {', or '.join(alike)}?" if alike else "`lightning-sym check --list` names them"
         shown = claim_id if len(claim_id) <= _LONGEST_SHOWN else claim_id[:_LONGEST_SHOWN] + "..."
         raise BadInput(f"the claim id must be one of {len(known)}, got {shown!r}: {hint}")

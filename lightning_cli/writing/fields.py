@@ -7,10 +7,9 @@ that an answer stands on are read off its own lines: what was tried in vain is n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import isfinite
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from lightning_sym.citations import proof_in
 
@@ -26,8 +25,7 @@ def _as_it_is(value: object) -> object:
     return value
 
 
-@dataclass(frozen=True)
-class JsonKind:
+class JsonKind(NamedTuple):
     """What a value may be, as JSON Schema says it, and how such a value is written."""
 
     schema: Schema
@@ -131,8 +129,7 @@ def itself(result: object) -> object:
     return result
 
 
-@dataclass(frozen=True)
-class JsonField:
+class JsonField(NamedTuple):
     """A word, what it means, what it may be, and where it stands in the result: the attribute of that name.
 
     Attributes:
@@ -190,8 +187,7 @@ def common_schema() -> Schema:
     return own | text | {"$defs": dict(SHARED)}
 
 
-@dataclass(frozen=True)
-class JsonAnswer:
+class JsonAnswer(NamedTuple):
     """A kind of answer in JSON: its fields, and from them its schema.
 
     Attributes:

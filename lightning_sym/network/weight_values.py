@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from math import comb
 from typing import Any
 
 from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import exact_matrix
 from lightning_sym.rings.expressions import entry, is_expression
 from lightning_sym.rings.polynomials import entry_names
+
+with lazy_imports(__name__):
+    import difflib
 
 _WEIGHT = re.compile(r"([QKVOEU])([0-9]*)((?:_[0-9]+)+)")
 
@@ -56,7 +59,7 @@ class SymbolsByName(frozenset[Any]):
             BadInput: there is none; the message has the nearest names.
         """
         if name not in self._places:
-            near = get_close_matches(str(name), self._places, n=3, cutoff=0.4) or sorted(self._places)[:3]
+            near = difflib.get_close_matches(str(name), self._places, n=3, cutoff=0.4) or sorted(self._places)[:3]
             shown = f"near {str(name)[:40]} are {', '.join(near)}" if near else "and there is none"
             raise BadInput(f"a symbol must have one of the names that occur, {shown}")
         return self._places[name]

@@ -21,12 +21,10 @@ from lightning_sym.rings.float_products import LARGEST, Digits, product
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.rotary import RotaryScaling, rotary_tables
+from lightning_sym.rings.sizes import LARGE
 
 LONGEST_EXPONENT = 2**20
 """Bits before the point of an exponent of a ball: larger balls are not made decimal."""
-
-LARGE = 2**12
-"""Entries of a matrix of floats from which on BLAS is faster than flint."""
 
 ENTRIES_AT_ONCE = 2**20
 """Entries of large matrices that are balls at one time."""

@@ -22,6 +22,9 @@ from lightning_sym.rings.rates import RATES
 LARGEST = 10**100
 """More operations and longer numbers than this are not told apart: floats end at 10^308."""
 
+LARGE = 2**12
+"""Entries of a matrix of floats from which on products by BLAS are faster than those by flint."""
+
 
 class Price:
     """What was done over sizes, and the seconds that it takes at the rates of a ring.

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.stream_pieces import places_on_stream
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from lightning_sym.system.circuits import NetworkOver, circuits_over
-from lightning_sym.system.fields import prime_field
-from lightning_sym.system.reach import most_observed, most_reached, observed, pattern_is_constant, reached
+
+with lazy_imports(__name__):  # plain layers have no stream between them that is less than all
+    from lightning_sym.system import circuits, fields, reach
+
+if TYPE_CHECKING:
+    from lightning_sym.system.circuits import NetworkOver
 
 Residues = npt.NDArray[np.int64]
 
@@ -53,24 +58,27 @@ class Point:
     @cached_property
     def circuits(self) -> NetworkOver[PrimeFieldMatrix]:
         """The network."""
-        return circuits_over(prime_field(self.prime), self.architecture, self.matrix).in_memory()
+        return circuits.circuits_over(fields.prime_field(self.prime), self.architecture, self.matrix).in_memory()
 
     @cached_property
     def written(self) -> tuple[Residues, ...]:
         """Reduced bases of the $F_i$, one vector a row; lightning layers that are given one vector write one."""
-        return tuple(space.rows for space in reached(self.circuits, prime_field(self.prime), together=True))
+        return tuple(
+            space.rows for space in reach.reached(self.circuits, fields.prime_field(self.prime), together=True)
+        )
 
     @cached_property
     def read(self) -> tuple[Residues, ...]:
         """Reduced bases of the $R_i$, one linear form a row."""
-        scores = not pattern_is_constant(self.architecture)
-        return tuple(space.rows for space in observed(self.circuits, prime_field(self.prime), scores=scores))[::-1]
+        scores = not reach.pattern_is_constant(self.architecture)
+        spaces = reach.observed(self.circuits, fields.prime_field(self.prime), scores=scores)
+        return tuple(space.rows for space in spaces)[::-1]
 
     @cached_property
     def is_generic(self) -> bool:
         """Whether the dimensions of what is written and read are the largest possible ones."""
-        reach = list(map(len, self.written)) == most_reached(self.architecture)
-        return reach and list(map(len, self.read)) == most_observed(self.architecture)
+        written = list(map(len, self.written)) == reach.most_reached(self.architecture)
+        return written and list(map(len, self.read)) == reach.most_observed(self.architecture)
 
     @cached_property
     def places(self) -> dict[str, tuple[int | None, int | None]]:

@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.sizes import Price, Sizes
-from lightning_sym.system.circuits import NetworkOver, added, circuits_over
-from lightning_sym.system.fields import Field, sizes_field
+
+with lazy_imports(__name__):  # a shape alone says what can be written and read
+    from lightning_sym.system import circuits, fields
+
+if TYPE_CHECKING:
+    from lightning_sym.system.circuits import NetworkOver
+    from lightning_sym.system.fields import Field
 
 M = TypeVar("M", bound=Any)
 S = TypeVar("S", bound=Any)
@@ -59,7 +65,7 @@ def written_behind(i: int, network: NetworkOver[M], field: Field[M, S], space: S
     images = [head.carried(space.basis) for head in heads]
     if together and space.dimension == 1 and network.form.normalization is None and not network.skip:
         scored = zip(images, heads, strict=True)
-        images = [added([image @ head.scores(space.basis, space.basis) for image, head in scored])]
+        images = [circuits.added([image @ head.scores(space.basis, space.basis) for image, head in scored])]
     found: S = (space if network.skip else field.no_columns(network.widths[i])).extended(*images)
     return found
 
@@ -119,8 +125,8 @@ def _few_heads(architecture: Architecture) -> Architecture:
 def _largest(architecture: Architecture) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return both, by following a network of which only the sizes are known, so that products have the largest rank."""
     price, shapes = Price("residues"), dict(architecture.weight_shapes())
-    field = sizes_field(price)
-    network = circuits_over(field, architecture, lambda name: Sizes(shapes[name], price))
+    field = fields.sizes_field(price)
+    network = circuits.circuits_over(field, architecture, lambda name: Sizes(shapes[name], price))
     written = reached(network, field, together=True)
     read = observed(network, field, scores=not pattern_is_constant(architecture))
     return tuple(space.dimension for space in written), tuple(space.dimension for space in read)[::-1]

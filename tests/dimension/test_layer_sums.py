@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,7 +78,7 @@ def test_a_transformer_of_real_size_takes_no_jacobian() -> None:
 def test_layers_that_are_not_counted_are_certified_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = Architecture((3, 3, 3, 3), (2, 1, 2), 2, heads=2, value_ranks=(2, 2, 2), skip=True, embed=3, unembed=3)
     whole = certified_dimension(shape)
-    row = replace(BY_LAYERS[0], about=lambda asked: asked.shape.depth > 1)
+    row = BY_LAYERS[0]._replace(about=lambda asked: asked.shape.depth > 1)
     monkeypatch.setattr("lightning_sym.dimension.certify.BY_LAYERS", (row,))
     found = certified_dimension(shape)
     assert (found.layers, found.value) == (3, whole.value)

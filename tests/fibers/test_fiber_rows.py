@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,7 +75,7 @@ def test_a_row_that_loses_a_hypothesis_says_what_is_false(name: str, monkeypatch
     def less(row: TheoremRow[Any, Any] | LaterRows[Any, Any]) -> TheoremRow[Any, Any] | LaterRows[Any, Any]:
         if isinstance(row, LaterRows):
             return row
-        return replace(row, needs=tuple(need for need in row.needs if getattr(need, "must", "") != must))
+        return row._replace(needs=tuple(need for need in row.needs if getattr(need, "must", "") != must))
 
     changed = tuple(map(less, getattr(file, rows)))
     assert changed != getattr(file, rows)

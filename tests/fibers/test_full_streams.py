@@ -48,7 +48,7 @@ def test_small_factors_keep_another_network_out_without_skip(monkeypatch: pytest
     assert not found.complete
     assert "(F') to layer 2, layer 1 is not known to hold" in str(found)
     row = tensor_fiber.TENSOR_FIBERS[-2]
-    monkeypatch.setattr(tensor_fiber, "TENSOR_FIBERS", (replace(row, needs=row.needs[:-1]),))
+    monkeypatch.setattr(tensor_fiber, "TENSOR_FIBERS", (row._replace(needs=row.needs[:-1]),))
     assert fiber(FACTORED, 3).complete
 
 

@@ -63,7 +63,7 @@ def test_each_hypothesis_keeps_twins_out(must: str, monkeypatch: pytest.MonkeyPa
 
     row = tensor_fiber.TENSOR_FIBERS[1]
     needs = tuple(need for need in row.needs if name(need) != must)
-    less = replace(row, needs=needs, price=lambda asked: TheoremPrice((), ""))
+    less = row._replace(needs=needs, price=lambda asked: TheoremPrice((), ""))
     monkeypatch.setattr(tensor_fiber, "TENSOR_FIBERS", (less,))
     assert fiber(one, 2).complete
 

@@ -92,7 +92,7 @@ class Followed:
 
     def row(self, row: Any) -> Any:
         if isinstance(row, LaterRows):
-            return replace(row, rows=lambda: list(map(self.row, row.rows())))
+            return row._replace(rows=lambda: list(map(self.row, row.rows())))
 
         def prove(question: Any) -> Any:
             found = row.prove(question)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,7 +43,7 @@ def test_a_row_that_loses_a_hypothesis_gives_what_is_not_proved(
 ) -> None:
     """Numbers that are false where the degree is known, else numbers where it is open."""
     row: TheoremRow[Any, Any] = degree.DEGREES[number]
-    less = replace(row, needs=tuple(each for each in row.needs if each is not need))
+    less = row._replace(needs=tuple(each for each in row.needs if each is not need))
     right = {name: variety_degree(network).degree for name, network in NETWORKS.items()}
     assert {name: found for name, found in right.items() if found is not None} == KNOWN
     monkeypatch.setattr(degree, "DEGREES", (*degree.DEGREES[:number], less, *degree.DEGREES[number + 1 :]))
@@ -103,7 +102,7 @@ def test_more_is_kept_only_where_all_functions_are_multiples_of_one(
         numbers = [5, 9][: 1 + (network.normalization is not None)]
         assert [each.citation for each in found.tried] == [f"Proposition {k} of docs/conserved.md" for k in numbers]
         assert "tried" not in str(found)
-    less = replace(ONE_FUNCTION, needs=tuple(each for each in ONE_FUNCTION.needs if each is not need))
+    less = ONE_FUNCTION._replace(needs=tuple(each for each in ONE_FUNCTION.needs if each is not need))
     monkeypatch.setattr(conserved, "MORE_THAN_MOMENTS", (less,))
     with pytest.raises(ProgramError, match="exceeds upper bound"):
         list(map(conserved_quantities, networks))
@@ -135,6 +134,6 @@ def test_width_one_keeps_more_than_moments(form: tuple[Any, int], skip: bool, mo
     assert (found.count > found.listed) == more
     assert found.source.endswith("and 9") == more
     outside = Architecture((1, 1, 1), (1, 1), 2, SOFTMAX, heads=2, skip=skip)
-    monkeypatch.setattr(conserved, "MORE_THAN_MOMENTS", (replace(MORE_THAN_MOMENTS[1], needs=()),))
+    monkeypatch.setattr(conserved, "MORE_THAN_MOMENTS", (MORE_THAN_MOMENTS[1]._replace(needs=()),))
     with pytest.raises(ProgramError, match="exceeds upper bound"):
         conserved_quantities(outside)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -214,7 +213,7 @@ NEEDED = {
 def test_a_row_that_loses_a_hypothesis_is_noticed(must: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it says then is false, or it cannot be applied."""
     assert {need.must for row in membership.RECOVERY for need in row.needs} == set(NEEDED)  # type: ignore[attr-defined]
-    less = [replace(row, needs=tuple(n for n in row.needs if n.must != must)) for row in membership.RECOVERY]  # type: ignore[attr-defined]
+    less = [row._replace(needs=tuple(n for n in row.needs if n.must != must)) for row in membership.RECOVERY]  # type: ignore[attr-defined]
     right = recover(NEEDED[must]).answer
     assert right is not Membership.NONE
     monkeypatch.setattr(membership, "RECOVERY", less)
