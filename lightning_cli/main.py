@@ -7,6 +7,7 @@ import gc
 import io
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -14,10 +15,6 @@ from typing import Any, NoReturn
 import click
 
 from lightning_cli import exit_codes
-from lightning_sym.lazy import lazy_imports
-
-with lazy_imports(__name__):
-    import difflib
 
 DOORS = {
     "I have weights, or a checkpoint": {
@@ -84,7 +81,7 @@ class LazyGroup(click.Group):
             click.UsageError: there is no such command.
         """
         known = args[0] in COMMANDS or ctx.resilient_parsing
-        if not known and (near := difflib.get_close_matches(args[0], COMMANDS)):
+        if not known and (near := get_close_matches(args[0], COMMANDS)):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
         return super().resolve_command(ctx, args)
 

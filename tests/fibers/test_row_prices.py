@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 from unittest.mock import patch
@@ -99,7 +98,7 @@ class Followed:
             self.ends.append((row, self.paid, self.counted.seconds))
             return found
 
-        return replace(row, prove=prove)
+        return row._replace(prove=prove)
 
     def unpaid(self) -> list[tuple[Any, float, float]]:
         """Rows at whose end more was done than paid for."""
@@ -136,7 +135,7 @@ FREE = {
 def test_a_row_that_costs_nothing_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     file, rows, place = FREE[name]
     every = list(getattr(file, rows))
-    every[place] = replace(every[place], price=paid_by_steps)
+    every[place] = every[place]._replace(price=paid_by_steps)
     monkeypatch.setattr(file, rows, tuple(every))
     followed = Followed()
     followed.ask(lambda: QUESTIONS[name](0))
