@@ -34,7 +34,10 @@ def _raise_later(lost: "sys.UnraisableHookArgs") -> None:
     import signal
     import threading
 
-    threading.Timer(0.01, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    try:
+        threading.Timer(0.01, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    except KeyboardInterrupt:  # on a busy machine it comes while its thread starts, and here too it would be lost
+        _raise_later(lost)
 
 
 if __name__ == "__main__":

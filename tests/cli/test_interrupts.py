@@ -22,6 +22,10 @@ INTERRUPTS = {  # what stands in for a package that is imported
     "hidden": "class A:\n    def __set_name__(self, owner, name): raise KeyboardInterrupt\nclass B:\n    a = A()\n",
     "lost": "class A:\n    def __del__(self): raise KeyboardInterrupt\nA()\nimport time\ntime.sleep(60)\n",
 }
+INTERRUPTS["lost twice"] = (  # a thread that is slow to start
+    "import threading, time\nstart = threading.Thread.start\ndef slow(self):\n    threading.Thread.start = start\n"
+    "    start(self)\n    time.sleep(60)\nthreading.Thread.start = slow\n" + INTERRUPTS["lost"]
+)
 
 
 def started(program: str, folder: Path) -> tuple[int, str, str]:

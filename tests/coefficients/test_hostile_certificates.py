@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from proofs_check.checker import verify
+from proofs_check.checker.kinds.coefficient.newton import tight_at
 
 Terms = list[list[Any]]
 
@@ -59,3 +60,30 @@ def test_many_coordinates_with_long_numbers_are_seen_to_be_some() -> None:
     rows[-1] = rows[0]
     with pytest.raises(verify.Rejected, match="coordinates must have an invertible differential"):
         verify.check(certificate(1, rows))
+
+
+class Compared(int):
+    """A weight that counts how often it is compared."""
+
+    times = 0
+
+    def __mul__(self, other: int) -> Compared:
+        return Compared(int(self) * other)
+
+    def __add__(self, other: int) -> Compared:
+        return Compared(int(self) + int(other))
+
+    __radd__ = __add__
+
+    def __lt__(self, other: int) -> bool:
+        Compared.times += 1
+        return int(self) < int(other)
+
+
+def test_the_smallest_weight_is_sought_once() -> None:
+    """A polynomial may have a hundred thousand terms: not once for each."""
+    verify.BUDGET.set(verify.Budget())
+    exponents: list[tuple[int, ...]] = [(i, j) for i in range(20) for j in range(20) if i + j > 3]
+    ray: list[int] = [Compared(1), Compared(1)]
+    assert tight_at(ray, exponents) == {(i, 4 - i) for i in range(5)}
+    assert 0 < Compared.times < len(exponents)

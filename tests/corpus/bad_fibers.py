@@ -212,6 +212,17 @@ FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
         (("conditions", _instead("c", 2, relation=[1, -1])),),
         "the relation must show that c of layer 2 fails",
     ),
+    "fiber_skew_scores_that_words_see": (
+        "fiber_words",
+        (
+            ("weights", lambda w: w | {"Q1.1": SKEW_AND_NOTHING, "K1.1": EYE_AND_NOTHING}),
+            ("theorem", None),
+            ("dimension", None),
+            ("minimal", False),
+            ("conditions", lambda _: _also("a words", 1, relation=[1, 0])([])),
+        ),
+        "the relation must show that a words of layer 1 fails",
+    ),
     "fiber_opposite_heads_that_are_not": (
         "fiber_narrow",
         (("conditions", _instead("o", 1, relation=[1, 1])),),

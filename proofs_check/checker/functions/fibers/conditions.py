@@ -14,6 +14,7 @@ from proofs_check.checker.functions.fibers.exact import Spaces
 from proofs_check.checker.functions.fibers.points import Points
 from proofs_check.checker.functions.matrices import Span, combined, integral, zero
 from proofs_check.checker.functions.network import Form
+from proofs_check.checker.functions.rings import symmetric
 from proofs_check.checker.verify import COUNT, Matrix, keep, need, rational, scratch, spend, take
 
 SUBSETS = 16
@@ -170,10 +171,9 @@ def _may_relate(relations: tuple[str, ...], c: list[Fraction]) -> bool:
 
 def _vanishes(spaces: Spaces, name: str, i: int, about: Asked, c: list[int]) -> bool:
     """Return whether everything that the condition is about is zero for the relation."""
-    one = spaces.at[about.one][i - 1 if about.scores else i]
-    other = one if about.one == about.other else spaces.at[about.other][i - 1]
+    one, other = spaces.at[about.one][i - 1 if about.scores else i], spaces.at[about.other][i - 1]
     if name == "a'" and spaces.t > 2 and spaces.form.skip:  # no other form may help this head
         one = other = Span(one, spaces.at["N"][0]).vectors()
-    forms = spaces.rows(i, one, other, scores=about.scores)
-    good = zero(combined(*zip(c, forms, strict=True)))
+    m = combined(*zip(c, spaces.rows(i, one, other, scores=about.scores), strict=True))
+    good = zero(symmetric(m) if about.one == about.other else m)  # on one batch alone symmetric parts are what counts
     return good and (not flips(spaces, name, i) or spaces.flips_are_unread(i, c))

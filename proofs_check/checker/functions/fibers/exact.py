@@ -57,11 +57,9 @@ class Spaces:
         return combined(*skipped, *((1, way(head, batch)) for head in self.layers[i]))
 
     def rows(self, i: int, one: Matrix, other: Matrix, *, scores: bool) -> list[Matrix]:
-        """Return scores, twice symmetric parts on one batch alone, or values, of all heads of layer i on batches."""
-        if not scores:
-            return [dots(head.writes(other), one) for head in self.layers[i - 1]]
-        forms = [head.scores(one, other) for head in self.layers[i - 1]]
-        return list(map(symmetric, forms)) if one is other else forms
+        """Return scores, or values, of all heads of layer i on batches."""
+        heads = self.layers[i - 1]
+        return [head.scores(one, other) if scores else dots(head.writes(other), one) for head in heads]
 
     def flips_are_unread(self, i: int, c: list[int]) -> bool:
         """Return whether what these heads write, and what is left, are not read together by the next layer."""

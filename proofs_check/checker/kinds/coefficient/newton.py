@@ -20,7 +20,8 @@ def tight_at(ray: list[int], exponents: list[tuple[int, ...]]) -> frozenset[tupl
     """Return the exponents of smallest weight."""
     spend(len(ray) * len(exponents))
     weights = [sum(a * b for a, b in zip(ray, e, strict=True)) for e in exponents]
-    return frozenset(e for e, w in zip(exponents, weights, strict=True) if w == min(weights))
+    least = min(weights)
+    return frozenset(e for e, w in zip(exponents, weights, strict=True) if w == least)
 
 
 def covering(rays: list[list[int]], cones: list[Cone]) -> None:
