@@ -20,7 +20,7 @@ import numpy as np
 
 from lightning_sym.certificates.coefficients import terms_document
 from lightning_sym.certificates.document import Document
-from lightning_sym.certificates.numbers import number_document
+from lightning_sym.certificates.files import number_document
 from lightning_sym.coefficients.composition import StepBudget, StepPrice
 from lightning_sym.coefficients.fans import Fan, fan_of
 from lightning_sym.coefficients.ideal_elements import Terms

@@ -18,7 +18,7 @@ from lightning_sym.network.weights import Weights
 
 # each kind of network has files of its own, which the others need not load
 with lazy_imports(__name__):
-    from lightning_sym.fibers import lightning_fiber, plain_fiber, softmax_fiber, tensor_fiber
+    from lightning_sym.fibers import lightning_fiber, plain_fiber, softmax_fiber
 
 _ONE_HEAD = Need("one head", lambda asked: asked.shape.heads == 1, lambda asked: str(asked.shape.heads))
 _ONE_LAYER = Need("one layer", lambda asked: asked.shape.depth == 1, lambda asked: str(asked.shape.depth))
@@ -46,7 +46,7 @@ FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
         "without the mask no theorem describes all of the fiber, or the function is zero",
         needs=(_MASK_ALONE,),
     ),
-    LaterRows(any_question, lambda: tensor_fiber.TENSOR_FIBERS),
+    LaterRows(any_question, lambda: lightning_fiber.TENSOR_FIBERS),
     TheoremRow("", any_question, paid_by_steps, _symmetries),
 )  # fmt: skip
 """In the order of asking. What each costs is paid where it is known how large its matrices are."""

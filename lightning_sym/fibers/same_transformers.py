@@ -10,8 +10,7 @@ from typing import Any
 from lightning_sym.ask import TheoremPrice, TheoremRow, paid_by_steps
 from lightning_sym.fibers.ball_pair import FIRST_BITS, INPUT_SCALES, MOST_BITS, READABLE, PairInBalls
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.determined import apart_by_theorem
-from lightning_sym.fibers.determined_tensors import TensorPair, apart_by_tensors
+from lightning_sym.fibers.determined import TensorPair, apart_by_tensors, apart_by_theorem
 from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, ONE_HEAD_PAGE, one_head_theorem
 from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.softmax import circuit_virtual_weights, first_difference

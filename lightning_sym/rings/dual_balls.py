@@ -15,8 +15,7 @@ from flint import arb, arb_series
 
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import as_ball
-from lightning_sym.rings.elementary import ELEMENTARY, Elementary
+from lightning_sym.rings.balls import ELEMENTARY, Elementary, as_ball
 from lightning_sym.rings.normalization import Normalization
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightning_sym.coefficients.gram import GramRanks, isotropic_pair
+from lightning_sym.coefficients.lightning_layer import GramRanks, isotropic_pair
 from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
 from lightning_sym.coefficients.reduced_rank import FactorRanks, minimal_regression
 from lightning_sym.errors import ProgramError, ShapeError
