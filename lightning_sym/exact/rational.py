@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from flint import fmpq_mat, fmpz_mat
 
-from lightning_sym.errors import ShapeError
+from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.exact.modular import null_space_mod_p
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
-from lightning_sym.rings.rationals import RationalMatrix, as_fraction
+from lightning_sym.rings.rationals import RationalMatrix
 
 _SMALL_PRIMES = (2, 3, 5, 7)
 
@@ -64,6 +65,24 @@ def rank(matrix: Rows | RationalMatrix, most: int | None = None) -> int:
     return RationalMatrix.of(matrix).rank(most)
 
 
+def rank_one_factors(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
+    r"""Return $(p, q)$ with $M = p q^\top$, for a matrix of rank one.
+
+    Raises:
+        BadInput: the rank is not one.
+
+    Example:
+        >>> p, q = rank_one_factors(np.array([[0, 0], [2, 4]], dtype=object))
+        >>> [int(x) for x in p], [int(x) for x in q]
+        ([0, 2], [1, 2])
+    """
+    if (found := rank(matrix)) != 1:
+        raise BadInput(f"the matrix must have rank 1, got rank {found}")
+    i, j = next(index for index, entry in np.ndenumerate(matrix) if entry != 0)
+    pivot: Any = matrix[i, j]
+    return matrix[:, j], matrix[i, :] / Fraction(pivot)  # a Fraction: integers would divide to floats  # a Fraction: integers would divide to floats
+
+
 def null_space(matrix: Rows | RationalMatrix) -> list[list[Fraction]]:
     """Return a basis of `{v : matrix v = 0}` over the rationals, from the reduced row echelon form.
 
@@ -71,15 +90,7 @@ def null_space(matrix: Rows | RationalMatrix) -> list[list[Fraction]]:
         >>> null_space([[1, 2, 3]])
         [[Fraction(-2, 1), Fraction(1, 1), Fraction(0, 1)], [Fraction(-3, 1), Fraction(0, 1), Fraction(1, 1)]]
     """
-    echelon, pivots = row_echelon(RationalMatrix.of(matrix))
-    rows, columns = echelon.flint, echelon.shape[1]
-    basis = []
-    for free in (j for j in range(columns) if j not in set(pivots)):
-        vector = [Fraction(0)] * columns
-        vector[free] = Fraction(1)
-        for row, pivot in enumerate(pivots):
-            vector[pivot] = -as_fraction(rows[row, free])
-        basis.append(vector)
+    basis: list[list[Fraction]] = null_columns(RationalMatrix.of(matrix)).mT.fractions().tolist()
     return basis
 
 

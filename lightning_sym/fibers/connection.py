@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -160,7 +159,7 @@ def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | Non
 def with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
     """Return weights with other virtual weights, and the same value matrices in all layers but the last, if any."""
     matrices = weights.numbers()
-    before = _eye(weights.layers[0].query.shape[1])
+    before = RationalMatrix.identity(weights.layers[0].query.shape[1]).fractions()
     for i, (layer, attention) in enumerate(zip(weights.layers, target.attention, strict=True), start=1):
         a = layer.query.shape[0]
         if not np.array_equal(rational_product(before.T, layer.key.T, layer.query, before), attention):
@@ -227,7 +226,8 @@ def _query_key_matrix(old: Layer, new: Layer, before: RationalMatrix, scale: Fra
     if a > LARGEST_JOINT_SYSTEM:
         return None
     # for the entries of C row by row
-    system = np.concatenate([np.kron(_eye(a), old.key.mT.fractions()), np.kron(query.mT.fractions(), _eye(a))])
+    one = RationalMatrix.identity(a).fractions()
+    system = np.concatenate([np.kron(one, old.key.mT.fractions()), np.kron(query.mT.fractions(), one)])
     right = np.concatenate([key.fractions().ravel(), turned.mT.fractions().ravel()])
     return _invertible_solution(RationalMatrix.of(system), RationalMatrix.of(right[:, None]), shape=(a, a))
 
@@ -244,7 +244,7 @@ def _invertible_solution(
         if only is not None:
             return only.mT.fractions() if only.shape[0] == only.shape[1] == only.rank() else None
     columns = matrix.shape[1]
-    one = _eye(columns) if shape is None else _eye(shape[0]).reshape(-1, 1)
+    one = RationalMatrix.identity(columns if shape is None else shape[0]).fractions().reshape(columns, -1)
     if one.shape[1] != right.shape[1]:
         return None
     known = matrix.fractions()
@@ -260,7 +260,3 @@ def _invertible_solution(
         if rank(result) == result.shape[0]:
             return result
     return None
-
-
-def _eye(n: int) -> Any:
-    return np.array([[Fraction(int(i == j)) for j in range(n)] for i in range(n)], dtype=object)

@@ -9,15 +9,10 @@ import numpy as np
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.rational import null_space, rank, solution
 from lightning_sym.fibers.connection import with_virtual_weights
+from lightning_sym.fibers.virtual_moves import ratio
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
-from lightning_sym.rings.rationals import RationalMatrix
-
-
-def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction:
-    """Return the number `c` with `new = c old`; 1 where there is none."""
-    return RationalMatrix.of(old).ratio(RationalMatrix.of(new)) or Fraction(1)
 
 
 def realized(origin: Weights, target: VirtualWeights) -> Weights:
@@ -25,9 +20,9 @@ def realized(origin: Weights, target: VirtualWeights) -> Weights:
     before = exact_virtual_weights(origin)
     matrices = origin.numbers()
     for i, (old, new) in enumerate(zip(before.attention, target.attention, strict=True), start=1):
-        matrices[f"Q{i}"] = _ratio(old, new) * matrices[f"Q{i}"]
+        matrices[f"Q{i}"] = (ratio(old, new) or Fraction(1)) * matrices[f"Q{i}"]
     last = f"V{len(before.attention)}"
-    matrices[last] = _ratio(before.value, target.value) * matrices[last]
+    matrices[last] = (ratio(before.value, target.value) or Fraction(1)) * matrices[last]
     scaled = Weights.of(matrices)
     if exact_virtual_weights(scaled) == target:
         return scaled
