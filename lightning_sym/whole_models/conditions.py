@@ -15,10 +15,11 @@ from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import Progress, Work, unheard
 from lightning_sym.rings.prime_field import reduce_mod
+from lightning_sym.rings.turned_forms import Ball, all_differ
 from lightning_sym.whole_models.behind import all_apart, behind_conditions
 from lightning_sym.whole_models.condition import MUST, ModelCondition, shown, unknown
 from lightning_sym.whole_models.covered import frequencies, has_algebraic_frequencies, seen_width
-from lightning_sym.whole_models.forms_in_balls import Ball, all_differ, first_forms
+from lightning_sym.whole_models.forms_in_balls import first_forms
 from lightning_sym.whole_models.groups import fixed_biases
 from lightning_sym.whole_models.images import (
     GATES,

@@ -12,7 +12,7 @@ from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.understood import FEATURES, Walker, require_form
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.rotary import BITS, Multiple, as_ball, rotary_frequency
-from lightning_sym.whole_models.forms_in_balls import Ball
+from lightning_sym.rings.turned_forms import Ball
 
 
 def seen_width(form: CheckpointForm) -> int:
