@@ -20,13 +20,13 @@ from lightning_sym.ask import FellShort, TheoremRow, ask, failing, paid_by_steps
 from lightning_sym.coefficients.any_depth import seen_by_conditions, seen_by_ranks
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.lightning_layer import PAGE, SQUARE, Proved, one_token, square, two_tokens
-from lightning_sym.coefficients.local_pairs import LocalPair
+from lightning_sym.coefficients.reduced_rank import LocalPair
 from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.coefficients.zero_functions import from_layer_to_layer, of_constant_strings, without_ends
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AskedFiber
 from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.tensor_hypotheses import THEOREM_1, WIDEST
 from lightning_sym.lazy import lazy_imports

@@ -13,10 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lightning_sym.coefficients.local_pairs import LocalPair
-from lightning_sym.coefficients.reduced_rank import FactorRanks, R
-from lightning_sym.exact.inertia import Inertia, inertia
-from lightning_sym.exact.rational import null_columns
+from lightning_sym.coefficients.reduced_rank import FactorRanks, LocalPair, R
+from lightning_sym.exact.rational import Inertia, inertia, null_columns
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, HeadOver
 

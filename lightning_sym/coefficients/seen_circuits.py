@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from lightning_sym.coefficients.head_groups import HeadGroup, lightning_groups, softmax_groups
 from lightning_sym.coefficients.lightning_layer import Proved
-from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
-from lightning_sym.exact.inertia import inertia_cost
+from lightning_sym.coefficients.reduced_rank import NOTHING, LocalPair
 from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.rational import inertia_cost
 from lightning_sym.fibers.cost import entry_bits, number_bits
 from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.architecture import Architecture

@@ -19,13 +19,12 @@ from lightning_sym.coefficients.any_depth import orbit_of_bases, rank_by_conditi
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.head_groups import HeadGroup
 from lightning_sym.coefficients.lightning_layer import PAGE
-from lightning_sym.coefficients.local_pairs import LocalPair
-from lightning_sym.coefficients.reduced_rank import FactorRanks
+from lightning_sym.coefficients.reduced_rank import FactorRanks, LocalPair
 from lightning_sym.coefficients.seen_circuits import AtWeights, SeenCircuits
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AskedFiber
 from lightning_sym.fibers.fiber import fiber_within
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.plain_differential import differential_rank

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.exact.elimination import echelon_mod_p
-from lightning_sym.exact.rational import null_space
+from lightning_sym.exact.rational import null_space, row_echelon
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction, clear_denominators

@@ -19,7 +19,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, labelled, latex_lines, latex_words, spelled_rows
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AskedFiber
 from lightning_sym.fibers.canonical_tensors import tensors_in_normal_form
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import SoftmaxConditions

@@ -8,8 +8,7 @@ from typing import Any
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import LaterRows, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import ProgramError
-from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AT_LEAST, AskedFiber, Fiber, symmetry_generators
 from lightning_sym.fibers.real_components import RealComponents, counting_cost, of_lightning, unknown
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer

@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lightning_sym.ask import TheoremPrice, TheoremRow, paid_by_steps
-from lightning_sym.fibers.answer import Fiber, symmetry_generators
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AskedFiber, Fiber, symmetry_generators
 from lightning_sym.fibers.cost import entry_bits, product_cost
 from lightning_sym.fibers.head_tensors import KnownHeads, heads_of_tensor
 from lightning_sym.fibers.layer_tensors import lines_price

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from lightning_sym.ask import FellShort, TheoremPrice
 from lightning_sym.errors import ProgramError, TooLarge
-from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.exact.rational import columns_of, row_echelon
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.cost import entries_cost
 from lightning_sym.lazy import lazy_imports

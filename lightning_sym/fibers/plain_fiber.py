@@ -37,8 +37,7 @@ from lightning_sym.ask import Need, TheoremPrice, TheoremRow, any_question, ask,
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.answer import Fiber
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AskedFiber, Fiber
 from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension

@@ -18,8 +18,7 @@ from typing import Any
 
 from lightning_sym.ask import TheoremRow, any_question, paid_by_steps
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AT_LEAST, AskedFiber, Fiber, symmetry_generators
 from lightning_sym.fibers.conditions import SoftmaxConditions, require_softmax
 from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
 from lightning_sym.fibers.factorizations import Space, chain_fiber_dimension, product_fiber_dimension

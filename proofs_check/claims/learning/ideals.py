@@ -9,7 +9,7 @@ from typing import Any
 
 from lightning_sym import polynomial_coefficient
 from lightning_sym.coefficients.coefficient import LearningCoefficient
-from lightning_sym.coefficients.rational_programs import maximize
+from lightning_sym.coefficients.newton import maximize
 from proofs_check.claim import ProvedBounds, expect_value
 from proofs_check.ring_matrices import letters_of
 
