@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.ask import FellShort, TheoremRow, ask, failing, paid_by_steps
+from lightning_sym.ask import TheoremRow, ask, failing, paid_by_steps
 from lightning_sym.coefficients.any_depth import seen_by_conditions, seen_by_ranks
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.lightning_layer import PAGE, SQUARE, Proved, one_token, square, two_tokens
@@ -288,14 +288,7 @@ def coefficient_within(
     question = AtWeights(weights, shape, budget, seed, memory)
     found, tried = ask(question, THEOREMS, budget)
     if found is None:
-        return _with_reasons(two_bounds(question), shape, tried)
+        return replace(two_bounds(question), about=about(shape), tried=tried)
     pair = found.pair
     value, ranks = pair.value, found.ranks
     return LearningCoefficient(value, value, pair.multiplicity, found.proof, about(shape), ranks, tried=tried)
-
-
-def _with_reasons(
-    bounds: LearningCoefficient, shape: Architecture, tried: tuple[FellShort, ...]
-) -> LearningCoefficient:
-    """Return bounds with what they are of, and why no theorem says more."""
-    return replace(bounds, about=about(shape), tried=tried)

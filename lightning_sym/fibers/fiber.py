@@ -33,7 +33,12 @@ def _symmetries(asked: AskedFiber) -> Fiber:
 
 
 FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
-    TheoremRow("", lambda asked: asked.shape.is_plain, paid_by_steps, lambda asked: plain_fiber.of_plain(asked)),
+    TheoremRow(
+        "", lambda asked: asked.shape.is_plain, paid_by_steps,
+        lambda asked: plain_fiber.described(
+            asked, plain_fiber.virtual_fiber(asked.weights, asked.shape.tokens, asked.budget)
+        ),
+    ),
     LaterRows(lambda asked: asked.shape.normalization is not None, lambda: softmax_fiber.SOFTMAX_FIBERS),
     TheoremRow(
         f"Proposition 3 of {_NEAR}", any_question, paid_by_steps,

@@ -231,11 +231,6 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
     return replace(found, tried=tried)
 
 
-def of_plain(asked: AskedFiber) -> Fiber:
-    """Return the fiber of a plain network: all that is known of it in virtual weights."""
-    return described(asked, virtual_fiber(asked.weights, asked.shape.tokens, asked.budget))
-
-
 def _rational_solutions(shape: Architecture, visible: VirtualWeights, budget: Work) -> list[Solution] | None:
     r"""Return all rational points of the fiber, one for each orbit, for two small layers; else `None`.
 

@@ -14,7 +14,6 @@ from lightning_sym.display import equal
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import rank, rank_one_factors, solution
 from lightning_sym.limits import require_integer
-from lightning_sym.network.action import act
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED, WeightSpace, pieces, spaces, stream
 from lightning_sym.network.virtual_weights import exact_virtual_weights
@@ -22,7 +21,7 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
 from lightning_sym.rings.expressions import ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.group import Pair
+from lightning_sym.symmetries.group import Pair, act
 
 Heads = Mapping[int, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 """Matrices by head: by layer, from 1, where there is one head a layer, else by names such as `1.2`."""

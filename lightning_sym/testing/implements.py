@@ -290,7 +290,13 @@ def assert_implements(
     chance = None if known is None else min(Fraction(1), Fraction(known, 2 * truth.bound + 1)) ** trials
     found = Agreement(architecture, floats.name, len(tried), trials, truth.bound, truth.step, known, chance, ulps or 0)
     if chance == 1:
-        raise NotDecided(_too_small(found))
+        rows = [
+            ("network", str(found.architecture)),
+            ("inputs", f"integers up to {found.bound}: larger ones may be rounded in {found.dtype}"),
+            ("needed", f"more than {found.degree} values an entry for polynomials of degree {found.degree}"),
+            ("remedy", "smaller weights, fewer layers or tokens, or wider floats"),
+        ]
+        raise NotDecided(failure(f"agreement at {found.inputs} inputs shows nothing here", rows))
     return found
 
 
@@ -323,15 +329,3 @@ def _complaint(
     if other := recognized(truth, weights, caller, [small, *tried]):
         lines.append(("is it", f"{other}? they agree at all inputs tried"))
     return failure("the function is not the map of this network", lines)
-
-
-def _too_small(found: Agreement) -> str:
-    return failure(
-        f"agreement at {found.inputs} inputs shows nothing here",
-        [
-            ("network", str(found.architecture)),
-            ("inputs", f"integers up to {found.bound}: larger ones may be rounded in {found.dtype}"),
-            ("needed", f"more than {found.degree} values an entry for polynomials of degree {found.degree}"),
-            ("remedy", "smaller weights, fewer layers or tokens, or wider floats"),
-        ],
-    )

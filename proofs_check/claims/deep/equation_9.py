@@ -15,9 +15,9 @@ import numpy as np
 
 from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, virtual_weights
 from lightning_sym.exact.rational import unique_solution
-from lightning_sym.network.action import act
 from lightning_sym.network.pieces import pieces, stream
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.symmetries.group import act
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import Shown, Step, function_of, identity, layer_of, must, rational, show
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
