@@ -16,7 +16,7 @@ from typing import Any
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.pieces import FORM, SHAPED
 
 LARGEST = 10**1000
 """Numbers in a formula stay below this."""
@@ -63,10 +63,9 @@ def names_of(network: Architecture) -> dict[str, Any]:
     values = network.value_ranks or tuple(min(pair) for pair in pairwise(widths))
     known = {
         "l": network.depth, "t": network.tokens, "h": network.heads, "P": network.parameter_count,
-        "n": network.input_width, "m": network.output_width, "skip": int(network.skip), "causal": int(network.causal),
-        "softmax": int(network.normalization is not None),
-        "widths": widths, "ranks": ranks, "value_ranks": values,
+        "n": network.input_width, "m": network.output_width, "widths": widths, "ranks": ranks, "value_ranks": values,
     }  # fmt: skip
+    known |= {"softmax" if name == "normalization" else name: int(name in network.options) for name in FORM}
     for name, sizes in (("d", widths), ("a", ranks), ("b", values)):
         if len(set(sizes)) == 1:
             known[name] = sizes[0]

@@ -103,10 +103,6 @@ def _without_ends(shape: Architecture) -> bool:
     return shape.depth == 1 and shape.embed is None and shape.unembed is None
 
 
-def _is_softmax_layer(question: AtWeights) -> bool:
-    return _without_ends(question.shape) and question.shape.normalization is not None
-
-
 def _is_deep_softmax(question: AtWeights) -> bool:
     shape = question.shape
     return shape.normalization is not None and shape.tokens > 1 and not _without_ends(shape)
@@ -127,19 +123,11 @@ def _ends(question: AtWeights) -> int:
     return sum(end is not None for end in (question.shape.embed, question.shape.unembed))
 
 
-def _has_ends_alone(question: AtWeights) -> bool:
-    return not question.shape.skip and bool(_ends(question))
-
-
 def _sees_a_product(question: AtWeights) -> bool:
     shape, ends = question.shape, _ends(question)
     if shape.normalization is not None and not (shape.skip and shape.value_ranks is not None):
         return True
     return shape.skip and ends != 1 and (shape.normalization is not None or bool(ends))
-
-
-def _is_cubed(question: AtWeights) -> bool:
-    return not question.shape.skip or (question.shape.normalization is None and not _ends(question))
 
 
 def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> TheoremRow[AtWeights, Proved]:
@@ -153,12 +141,24 @@ def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> The
 THEOREMS = (
     _row("Theorem 6", lambda question: _is_lightning_layer(question) and question.shape.tokens > 1, _lightning_layer),
     _row("Theorem 8", lambda question: _is_lightning_layer(question) and question.shape.tokens == 1, _lightning_layer),
-    _row("Theorem 9", _is_softmax_layer, _softmax_layer),
+    _row(
+        "Theorem 9",
+        lambda question: _without_ends(question.shape) and question.shape.normalization is not None,
+        _softmax_layer,
+    ),
     _row("Theorem 14", _is_deep_lightning, _by_layers),
     _row("Theorem 13", _is_deep_softmax, seen_by_conditions),
     _row("Theorem 5", lambda question: True, seen_by_ranks),
-    _row("Proposition 15", _has_ends_alone, partial(without_ends, part=_part)),
-    _row("Proposition 16", _is_cubed, partial(from_layer_to_layer, part=_part)),
+    _row(
+        "Proposition 15",
+        lambda question: not question.shape.skip and bool(_ends(question)),
+        partial(without_ends, part=_part),
+    ),
+    _row(
+        "Proposition 16",
+        lambda question: not question.shape.skip or (question.shape.normalization is None and not _ends(question)),
+        partial(from_layer_to_layer, part=_part),
+    ),
     _row("Proposition 17", _sees_a_product, of_constant_strings),
 )
 """In the order in which they are asked."""

@@ -26,7 +26,7 @@ from lightning_sym.fibers.tensor_hypotheses import NEAR, NEAR_3, PAGE, THEOREM_1
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
-from lightning_sym.network.pieces import FORM, LIGHTNING
+from lightning_sym.network.pieces import ENDS, FORM, LIGHTNING
 from lightning_sym.network.weights import Weights
 from lightning_sym.system.circuits import NetworkCircuits
 
@@ -99,7 +99,7 @@ def _determined(asked: AskedFiber) -> tuple[str, int | None]:
     known = not alone and inside
     layers = heads_of_tensor(weights, shape) if known else [KnownHeads(i, "", None) for i in range(1, shape.depth + 1)]
     sizes = [each.dimension for each in layers]
-    ends = [name for name, held in (("E", shape.embed), ("U", shape.unembed)) if held is not None]
+    ends = [name for name, held in zip(ENDS, (shape.embed, shape.unembed), strict=True) if held is not None]
     streams = [shape.widths[0]] * (len(ends) > 1) if shape.skip else shape.widths[1:-1]
     total = None
     if all(size is not None for size in sizes) and (shape.skip or not ends):
@@ -109,7 +109,8 @@ def _determined(asked: AskedFiber) -> tuple[str, int | None]:
         basis, names = ", up to one change of basis of the stream", " and ".join([*ends, names])
     else:
         basis = ", up to a change of basis of each stream between layers"
-        names += "".join({"E": ", the first read behind E", "U": ", the last in front of U"}[end] for end in ends)
+        said = dict(zip(ENDS, (", the first read behind E", ", the last in front of U"), strict=True))
+        names += "".join(said[end] for end in ends)
     sums = f"V y times the score of y for {'itself' if alone else 'z'}"
     what = f"{names}, sums over the heads of {sums}, are determined{basis * bool(streams)}"
     return f"{what}; {_heads_in_words(layers, shape.heads, alone)}", total

@@ -98,10 +98,6 @@ class PlainPair(Pair):
         return sum(solving_cost(w, bits) for w, (bits, _) in zip(self.weights, self._bits, strict=True))
 
 
-def _both_zero(pair: PlainPair) -> Comparison | None:
-    return Comparison(Answer.SAME, Reason.ZERO) if all(pair.zero) else None
-
-
 def _by_symmetry(pair: PlainPair) -> Comparison | None:
     if (found := connect(*pair.virtual, pair.tokens)) is None:
         return None
@@ -120,18 +116,20 @@ def _by_kind(pair: PlainPair) -> Comparison | None:
     return pair.witness() if pair.has_polynomials else Comparison(Answer.DIFFERENT, reason)
 
 
-def _depths(pair: PlainPair) -> str:
-    return " and ".join(str(shape.depth) for shape in pair.shapes)
-
-
 SAME: tuple[TheoremRow[Any, Comparison] | LaterRows[Any, Comparison], ...] = (
-    TheoremRow("", lambda pair: pair.is_plain, PlainPair.virtual_price, _both_zero),
+    TheoremRow(
+        "", lambda pair: pair.is_plain, PlainPair.virtual_price,
+        lambda pair: Comparison(Answer.SAME, Reason.ZERO) if all(pair.zero) else None,
+    ),
     TheoremRow(
         "Theorem 3.7, Eq. 13", lambda pair: pair.is_plain, paid_by_steps, _by_symmetry,
         "no moves and no rescaling lead from the virtual weights of one network to those of the other",
         (
             Need("functions that are not zero", lambda pair: not any(pair.zero)),
-            Need("as many layers in both", lambda pair: pair.of_one_depth, _depths),
+            Need(
+                "as many layers in both", lambda pair: pair.of_one_depth,
+                lambda pair: " and ".join(str(shape.depth) for shape in pair.shapes),
+            ),
         ),
     ),
     LaterRows(lambda pair: not pair.is_plain, lambda: same_transformers.TRANSFORMERS),

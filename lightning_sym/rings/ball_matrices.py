@@ -115,7 +115,7 @@ class BallMatrix:
         return BallMatrix(arb_mat(*self.shape, [1 / x for x in self.flint.entries()]))
 
     def elementary(self, name: Elementary) -> BallMatrix:
-        """Return a function of `rings.elementary`, of every entry.
+        """Return a function of `rings.balls`, of every entry.
 
         Example:
             >>> BallMatrix.of([[4]]).elementary("rsqrt").flint

@@ -18,24 +18,16 @@ from lightning_sym.rings.rationals import as_fmpq
 Elementary = Literal["rsqrt", "gelu", "gelu_new", "silu", "relu", "tanh"]
 
 
-def _gelu(x: arb) -> arb:
-    return x * (1 + (x * (arb(1) / 2).sqrt()).erf()) / 2
-
-
 def _gelu_new(x: arb) -> arb:
     inside = (2 / arb.pi()).sqrt() * (x + arb(fmpq(44715, 10**6)) * x * x * x)
     return x / (1 + (-2 * inside).exp())
 
 
-def _silu(x: arb) -> arb:
-    return x / (1 + (-x).exp())
-
-
 ELEMENTARY: dict[str, Callable[[arb], arb]] = {
     "rsqrt": lambda x: x.rsqrt(),
-    "gelu": _gelu,
+    "gelu": lambda x: x * (1 + (x * (arb(1) / 2).sqrt()).erf()) / 2,
     "gelu_new": _gelu_new,
-    "silu": _silu,
+    "silu": lambda x: x / (1 + (-x).exp()),
     "relu": lambda x: x.max(arb(0)),
     "tanh": lambda x: x.tanh(),
 }

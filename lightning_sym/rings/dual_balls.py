@@ -96,7 +96,7 @@ class DualBalls:
         return self._function(function)
 
     def elementary(self, name: Elementary) -> DualBalls:
-        """Return a function of `rings.elementary`, of every entry.
+        """Return a function of `rings.balls`, of every entry.
 
         Raises:
             BadInput: entries move, and the derivative of this function is not known here.

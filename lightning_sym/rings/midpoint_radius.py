@@ -143,7 +143,7 @@ class MidpointRadius:
         return self._each(function)
 
     def elementary(self, name: Elementary) -> MidpointRadius:
-        """Return a function of `rings.elementary`, of every entry."""
+        """Return a function of `rings.balls`, of every entry."""
         return self._each(ELEMENTARY[name])
 
     def reciprocal(self, _inverse_constants: Rows) -> MidpointRadius:

@@ -76,11 +76,6 @@ Floats = npt.NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 
-def _opaque(scores: Words) -> Words:
-    """Return a pattern of which nothing is known but the scores that it is made of."""
-    return Words.letter(f"pattern({scores})")
-
-
 @cache
 def verify_identity() -> str:
     r"""Prove that the action leaves every network alone, for matrices of every size.
@@ -112,7 +107,7 @@ def _layer_identity(value_ranks: tuple[int] | None, heads: int, *, skip: bool, n
     element = {space: (letter, letter.inverse) for space, letter in letters.items()}
     moved = act(weights, element, pieces(shape))
     x, before, after = Words.letter("X"), letters[stream(shape, 0)], letters[stream(shape, 1)]
-    form = Form(_opaque, skip=skip) if normalized else Form(skip=skip)
+    form = Form(lambda scores: Words.letter(f"pattern({scores})"), skip=skip) if normalized else Form(skip=skip)
     found, kept = (
         run(y, bare, [some[piece.name] for piece in pieces(bare)], form)
         for y, some in ((before @ x, moved), (x, weights))

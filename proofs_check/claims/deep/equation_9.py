@@ -42,11 +42,6 @@ def not_inverted(layer: Layer, before: Pair, after: Pair) -> Layer:
     return change_basis(layer, before, after)._replace(query=layer.query @ before[0], key=layer.key @ before[0])
 
 
-def value_forgotten(layer: Layer, before: Pair, after: Pair) -> Layer:
-    """Return the mutant: V -> C V."""
-    return change_basis(layer, before, after)._replace(value=after[0] @ layer.value)
-
-
 def changed_network(layers: Sequence[Layer], pairs: Sequence[Pair], change: Change) -> list[Layer]:
     return [change(layer, pairs[i], pairs[i + 1]) for i, layer in enumerate(layers)]
 
@@ -117,7 +112,12 @@ def at_exact_weights(instance: tuple[Architecture, int], change: Change = change
 def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
     return {
         "C^T A C in place of C^-T A C^-1": partial(check, change=not_inverted),
-        "C V in place of C_i V C_(i-1)^-1": partial(check, change=value_forgotten),
+        "C V in place of C_i V C_(i-1)^-1": partial(
+            check,
+            change=lambda layer, before, after: change_basis(layer, before, after)._replace(
+                value=after[0] @ layer.value
+            ),
+        ),
     }
 
 

@@ -58,11 +58,7 @@ PRIME = PRIMES[0]
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
-def _one_plus_y(k: int) -> Fraction:
-    return ONE if k <= 1 else ZERO
-
-
-ONE_PLUS_Y = Normalization("1 + y", _one_plus_y)
+ONE_PLUS_Y = Normalization("1 + y", lambda k: ONE if k <= 1 else ZERO)
 
 
 def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
