@@ -14,12 +14,11 @@ from lightning_sym.certificates.limits import require_heads, require_lines
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.hypotheses import HYPOTHESES, RANKS, stream
-from lightning_sym.fibers.layer_tensors import Residues
 from lightning_sym.fibers.observed_network import NetworkAtPoints, NetworkSpaces
 from lightning_sym.fibers.tensor_hypotheses import PAGE, TensorQuestion
 from lightning_sym.network.pieces import spaces
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.rings.prime_field import PRIMES, Residues
 
 
 def tensor_certificate(found: Fiber, weights: Weights) -> Document:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.stream_pieces import places_on_stream
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 from lightning_sym.system.circuits import NetworkOver, circuits_over
 from lightning_sym.system.fields import prime_field
 from lightning_sym.system.reach import most_observed, most_reached, observed, pattern_is_constant, reached
-
-Residues = npt.NDArray[np.int64]
 
 
 class Point:
@@ -44,6 +41,11 @@ class Point:
     def matrix(self, name: str) -> PrimeFieldMatrix:
         """Return the weight of this name."""
         return self.matrices[self._places[name]]
+
+    def heads(self, first: int = 0) -> Iterator[tuple[int, int, str]]:
+        """Yield layer and place of each head, both from 0, and how the names of its weights end; from a layer on."""
+        for i in range(first, self.architecture.depth):
+            yield from ((i, h, name) for h, name in enumerate(self.architecture.head_names(i + 1)))
 
     @cached_property
     def weights(self) -> dict[str, Residues]:

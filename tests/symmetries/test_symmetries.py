@@ -19,7 +19,7 @@ from lightning_sym.network.jacobian import random_layers, random_weights, weight
 from lightning_sym.network.pieces import WeightPiece, pieces, spaces, stream
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
-from lightning_sym.symmetries.families import orbit_dimension_at, symmetry_count, tangent_directions_mod_p
+from lightning_sym.symmetries.families import directions_mod_p, orbit_dimension_at, symmetry_count
 from lightning_sym.symmetries.group import act, verify_identity
 
 
@@ -95,7 +95,7 @@ def test_tangent_directions_are_in_the_kernel_of_the_jacobian(shape: Architectur
     generator = np.random.default_rng(seed)
     layers = random_layers(shape, generator, p)
     tangents = [
-        block.residues() for block in tangent_directions_mod_p(shape, [w for layer in layers for w in layer], p)
+        block.residues() for block in directions_mod_p(shape, [w for layer in layers for w in layer], p, symmetry=True)
     ]
     directions = np.concatenate(tangents)
     assert directions.shape == (symmetry_count(shape), shape.parameter_count)
