@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.checkpoint_options import OF_CHECKPOINTS
-from lightning_cli.given_path import is_checkpoint
+from lightning_cli.checkpoint_options import OF_CHECKPOINTS, is_checkpoint
 from lightning_cli.writing.checkpoint_answer import CHECKPOINTS, HOLDS
 from lightning_cli.writing.fields import (
     SPELLED,

@@ -97,6 +97,8 @@ def cancelling_equations(architecture: Architecture) -> CountedParts | None:
 
 
 class HeadMotions:
+    """Queries and keys of a head on the stream, and their motions that no score shows, each kind by itself."""
+
     def __init__(self, point: Point, i: int, h: int) -> None:
         self.architecture, self.heads, self.prime = point.architecture, point.circuits.layers, point.prime
         self.layer, self.written, self.pivots = i, point.written, pivots_of(point.written[i])
