@@ -12,7 +12,7 @@ from lightning_sym.certificates.limits import MOST_LAYERS, require_size
 from lightning_sym.errors import BadInput
 from lightning_sym.network.weight_files import LONGEST_NUMBER
 from lightning_sym.network.weights import Weights
-from lightning_sym.whole_files import cannot_write, replacing
+from lightning_sym.whole_files import in_words, replacing
 
 
 def number_document(number: Any) -> int | str:
@@ -73,8 +73,5 @@ def write_certificate(path: str | os.PathLike[str], document: Document) -> None:
     """
     require_arguments(write_certificate, locals())
     text = certificate_text(document)
-    try:
-        with replacing(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise cannot_write("a certificate", path, error) from error
+    with in_words("a certificate", path), replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
