@@ -1,11 +1,31 @@
-"""The options of `lightning-sym same` for two checkpoints."""
+"""What a path on the command line names, exact weights or a checkpoint; and the options of `same` for checkpoints."""
 
 from __future__ import annotations
+
+import os
 
 import click
 
 from lightning_cli import options
 from lightning_cli.numbers import Amount, TokenIds
+from lightning_sym.errors import BadInput
+
+
+def names_checkpoint(path: str) -> bool:
+    """Return whether this is a folder, or ends in .gguf; everything else is a file of exact weights."""
+    return os.path.isdir(path) or path.lower().endswith(".gguf")
+
+
+def is_checkpoint(path: str) -> bool:
+    """Return the same of what is there.
+
+    Raises:
+        BadInput: there is nothing of this name.
+    """
+    if not os.path.exists(path):
+        raise BadInput(f"{path}: there is no such file or folder")
+    return names_checkpoint(path)
+
 
 OF_CHECKPOINTS: options.Option = options.together(
     click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),

@@ -79,10 +79,8 @@ def require_output_file(what: str, path: str) -> None:
     Raises:
         BadInput: with the reason.
     """
-    try:
+    with whole_files.in_words(what, path):
         whole_files.require_writable(path)
-    except OSError as error:
-        raise whole_files.cannot_write(what, path, error) from error
 
 
 def write_file(what: str, path: str | Path, content: str | bytes) -> None:
@@ -91,11 +89,8 @@ def write_file(what: str, path: str | Path, content: str | bytes) -> None:
     Raises:
         BadInput: it cannot be written; the message calls it `what`.
     """
-    try:
-        with whole_files.replacing(path) as file:
-            file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    except OSError as error:
-        raise whole_files.cannot_write(what, path, error) from error
+    with whole_files.in_words(what, path), whole_files.replacing(path) as file:
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def require_directory(what: str, directory: str) -> Path:

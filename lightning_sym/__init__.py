@@ -28,9 +28,9 @@ from lightning_sym.lazy import lazy_imports, public_names
 from lightning_sym.version import __version__ as __version__
 
 with lazy_imports(__name__) as _places:  # `as` says that a name is public
-    from lightning_sym.atlas.conjectures import Trial as Trial
-    from lightning_sym.atlas.conjectures import try_formula as try_formula
     from lightning_sym.atlas.families import Family as Family
+    from lightning_sym.atlas.formulas import Trial as Trial
+    from lightning_sym.atlas.formulas import try_formula as try_formula
     from lightning_sym.atlas.store import Atlas as Atlas
     from lightning_sym.atlas.sweep import Sweep as Sweep
     from lightning_sym.atlas.sweep import sweep as sweep

@@ -78,13 +78,10 @@ def _kinds(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
     for name, hint in get_type_hints(function).items():
         parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
         kinds = tuple(get_origin(part) or part for part in parts)
-        if name != "return" and all(isinstance(kind, type) and _can_be_asked(kind) for kind in kinds):
+        asked = (isinstance(kind, type) and kind not in (Any, int, object) for kind in kinds)
+        if name != "return" and all(asked) and not any(getattr(kind, "_is_protocol", False) for kind in kinds):
             found[name] = kinds
     return found
-
-
-def _can_be_asked(kind: type) -> bool:
-    return kind not in (Any, int, object) and not getattr(kind, "_is_protocol", False)
 
 
 def _is_of(value: object, kind: type) -> bool:

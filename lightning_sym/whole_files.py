@@ -80,26 +80,34 @@ def require_writable(target: str | os.PathLike[str]) -> None:
         _beside(goal).unlink()
 
 
-def cannot_write(what: str, target: str | os.PathLike[str], error: OSError) -> BadInput:
-    """Return what is raised where a file cannot be written: one line with the reason.
+@contextmanager
+def in_words(what: str, target: str | os.PathLike[str]) -> Iterator[None]:
+    """Refuse in one line, with the reason, where `replacing` or `require_writable` fails inside.
 
     Args:
         what: the file, in words.
-        target: where it was to go.
-        error: what `replacing` or `require_writable` raised.
+        target: where it is to go.
+
+    Raises:
+        BadInput: it cannot be written.
 
     Example:
-        >>> print(cannot_write("a picture", "", OSError(errno.ENOENT, "No such file or directory")))
-        a picture must be a file that can be written, got '': the name is empty
+        >>> with in_words("a picture", ""):
+        ...     require_writable("")
+        Traceback (most recent call last):
+        lightning_sym.errors.BadInput: a picture must be a file that can be written, got '': the name is empty
     """
-    path = os.fspath(target)
-    reason = error.strerror or error
-    if not path:
-        reason = "the name is empty"
-    elif isinstance(error, FileNotFoundError) and not os.path.isdir(os.path.dirname(path) or "."):
-        reason = "there is no such folder"
-    shown = repr(path if len(path) <= _LONGEST_SHOWN else path[:_LONGEST_SHOWN] + "...")
-    return BadInput(f"{what} must be a file that can be written, got {shown}: {reason}")
+    try:
+        yield
+    except OSError as error:
+        path = os.fspath(target)
+        reason = error.strerror or error
+        if not path:
+            reason = "the name is empty"
+        elif isinstance(error, FileNotFoundError) and not os.path.isdir(os.path.dirname(path) or "."):
+            reason = "there is no such folder"
+        shown = repr(path if len(path) <= _LONGEST_SHOWN else path[:_LONGEST_SHOWN] + "...")
+        raise BadInput(f"{what} must be a file that can be written, got {shown}: {reason}") from error
 
 
 class _Goal(NamedTuple):

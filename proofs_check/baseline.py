@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.version import __version__
-from lightning_sym.whole_files import cannot_write, replacing
+from lightning_sym.whole_files import in_words, replacing
 from proofs_check.run import ClaimResult
 
 SCHEMA = "lightning-sym/baseline/1"
@@ -111,11 +111,8 @@ def write_baseline(path: str | os.PathLike[str], results: Mapping[str, ClaimResu
         BadInput: the file cannot be written, or a claim ended in an error.
     """
     text = json.dumps(as_baseline(results, quick=quick), indent=1, ensure_ascii=False) + "\n"
-    try:
-        with replacing(path) as file:
-            file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise cannot_write("a baseline", path, error) from error
+    with in_words("a baseline", path), replacing(path) as file:
+        file.write_text(text, encoding="utf-8")
 
 
 def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[str, object]:

@@ -36,10 +36,6 @@ def _in_power(taylor: Callable[[int], Fraction], power: int) -> Callable[[int], 
     return lambda k: Fraction(0) if k % power else taylor(k // power)
 
 
-def _two_plus_arctangent(k: int) -> Fraction:
-    return Fraction(2) if k == 0 else Fraction((-1) ** (k // 2), k) if k % 2 else Fraction(0)
-
-
 def _cosh_minus_one(k: int) -> Fraction:
     return Fraction(1, factorial(k)) if k and k % 2 == 0 else Fraction(0)
 
@@ -49,7 +45,10 @@ FALLING = Normalization(
     "2 - tanh(y)",  # S' = (2 - S)^2 - 1 = S^2 - 4 S + 3
     _by_recursion(Fraction(2), lambda s: _square(s) - 4 * s[-1] + (3 if len(s) == 1 else 0)),
 )
-ARCTANGENT = Normalization("2 + arctan(y^3)", _in_power(_two_plus_arctangent, 3))
+ARCTANGENT = Normalization(
+    "2 + arctan(y^3)",
+    _in_power(lambda k: Fraction(2) if k == 0 else Fraction((-1) ** (k // 2), k) if k % 2 else Fraction(0), 3),
+)
 CUBE = Normalization("exp(y^3)", _in_power(SOFTMAX.taylor, 3))
 FLAT = Normalization(
     "exp(sinh(y) - y)",

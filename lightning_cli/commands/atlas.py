@@ -17,7 +17,7 @@ with lazy_imports(__name__):
     from rich import table as tables
 
     from lightning_cli.pictures import atlas_page
-    from lightning_sym.atlas import conjectures, store
+    from lightning_sym.atlas import formulas, store
 
 BIT = JsonKind({"enum": [0, 1]})
 
@@ -94,7 +94,7 @@ def command(*, file: str, where: str | None, most: int, conjecture: str | None, 
     """
     with store.Atlas(file) as atlas:
         entries = list(atlas.entries(where, most))
-        trial = None if conjecture is None else conjectures.try_formula(atlas, conjecture, where)
+        trial = None if conjecture is None else formulas.try_formula(atlas, conjecture, where)
         counts = atlas.counts()
         if page is not None:
             atlas_page.write_page(page, atlas, where)

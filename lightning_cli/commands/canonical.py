@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.given_path import is_checkpoint, names_checkpoint
+from lightning_cli.checkpoint_options import is_checkpoint, names_checkpoint
 from lightning_cli.output_file import WEIGHTS, OutputFileOrFolder, require_directory
 from lightning_cli.writing.checkpoint_answer import write_written, written_checkpoint
 from lightning_cli.writing.fields import FINITE, TEXT, JsonKind, field, json_answer, kind_of, natural, optional

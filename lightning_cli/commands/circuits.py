@@ -113,11 +113,6 @@ FINGERPRINT = json_answer(
 )
 
 
-def _answer_in_a_word(found: comparisons.FingerprintComparison) -> str:
-    """Return the answer in one word."""
-    return "different" if found.different else "identical" if found.identical else "no_difference_seen"
-
-
 COMPARISON = json_answer(
     "fingerprint-comparison",
     field("first", str, "how it was called"),
@@ -127,7 +122,7 @@ COMPARISON = json_answer(
         one_of("different", "identical", "no_difference_seen"),
         "different: proved by balls, no listed symmetry takes one to the other; identical: every tensor, byte by "
         "byte; no difference seen proves nothing",
-        _answer_in_a_word,
+        lambda found: "different" if found.different else "identical" if found.identical else "no_difference_seen",
     ),
     field("apart", [str], "places that are proved different"),
     field(

@@ -17,7 +17,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.coefficients import at_weights, line, path_files
+    from lightning_sym.coefficients import at_weights, line
     from lightning_sym.coefficients import coefficient as coefficients
     from lightning_sym.coefficients import deep_linear as products
     from lightning_sym.coefficients import linear_attention as linear
@@ -25,6 +25,43 @@ with lazy_imports(__name__):
     from lightning_sym.coefficients import polynomials as ideals
     from lightning_sym.network import weight_files
     from lightning_sym.network.readers import bounds
+
+
+MOST_FILES = 10_000
+"""Files of a folder that are read."""
+
+
+def files_in_order(folder: str) -> list[Path]:
+    """Return the files of weights in a folder; `step_9` stands before `step_10`.
+
+    Args:
+        folder: folders inside it are left alone.
+
+    Raises:
+        BadInput: there are none, or more than are read, or the folder cannot be read.
+
+    Example:
+        >>> files_in_order("no such folder")
+        Traceback (most recent call last):
+        lightning_sym.errors.BadInput: a folder that can be read must be given, got no such folder
+    """
+    known = weight_files.SUFFIXES
+    try:
+        found = [path for path in Path(folder).iterdir() if path.suffix.lower() in known and path.is_file()]
+    except OSError as error:
+        raise BadInput(f"a folder that can be read must be given, got {folder}") from error
+    if not 1 <= len(found) <= MOST_FILES:
+        raise BadInput(
+            f"a folder must hold from 1 to {MOST_FILES:,} files {', '.join(known)}, got {len(found):,} in {folder}"
+        )
+    return sorted(found, key=_in_order)
+
+
+def _in_order(path: Path) -> list[tuple[int, int | str]]:
+    """Return a name with its numbers compared as numbers."""
+    parts = re.split(r"([0-9]{1,4000})", path.name)
+    return [(1, int(part)) if place % 2 else (0, part) for place, part in enumerate(parts)]
+
 
 COEFFICIENT = (
     field("lambda", optional(NUMBER), "the learning coefficient, null where the bounds differ", "value"),
@@ -204,7 +241,7 @@ def _along_line(first: str, last: str, steps: int, *, form: dict[str, Any], as_j
 
 def _along_folder(folder: str, *, form: dict[str, Any], as_json: bool, **asked: Any) -> int:
     """Answer for each weight file of a folder."""
-    named = {path.name: options.load_weights(str(path), **form) for path in path_files.weight_files(folder)}
+    named = {path.name: options.load_weights(str(path), **form) for path in files_in_order(folder)}
     with progress_bar() as progress:
         found = line.coefficients_of(named, progress=progress, **asked)
     return write(PATH, found, as_json=as_json, holds=found.certified or None)

@@ -129,10 +129,6 @@ WHOLE_MODEL = json_answer(
 )
 
 
-def _fiber_dimension(result: transformers.ModelDimension) -> int | None:
-    return None if result.value is None else result.model.parameters - result.value
-
-
 MODEL = json_answer(
     "config",
     field("config", str, "the file"),
@@ -146,7 +142,12 @@ MODEL = json_answer(
     field("dimension", optional(natural()), "null while undecided", "value"),
     field("lower", natural(), "a proved lower bound"),
     field("upper", natural(), "a proved upper bound"),
-    field("fiber_dimension", optional(natural()), "parameters less the dimension", _fiber_dimension),
+    field(
+        "fiber_dimension",
+        optional(natural()),
+        "parameters less the dimension",
+        lambda result: None if result.value is None else result.model.parameters - result.value,
+    ),
     field(
         "percent",
         TEXT.having(pattern=r"^[0-9]+\.[0-9]{2}$"),

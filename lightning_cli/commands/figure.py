@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 
 from lightning_cli import options
-from lightning_cli.pictures.answers import ANSWERS as ANSWERS
+from lightning_cli.pictures.drawing import ANSWERS as ANSWERS
 from lightning_cli.writing.output import COLOURS, console, write_json
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput

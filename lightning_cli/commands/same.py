@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.checkpoint_options import OF_CHECKPOINTS
-from lightning_cli.given_path import is_checkpoint
+from lightning_cli.checkpoint_options import OF_CHECKPOINTS, is_checkpoint
 from lightning_cli.writing.checkpoint_answer import CHECKPOINTS, HOLDS
 from lightning_cli.writing.fields import (
     SPELLED,
@@ -36,7 +35,7 @@ with lazy_imports(__name__):
     from lightning_sym.certificates import same_function as certificates
     from lightning_sym.checkpoints import distances as measuring
     from lightning_sym.checkpoints import folders, same_checkpoints, symmetry_files, tokenizers
-    from lightning_sym.fibers import comparison, connection, same_function, stream_symmetry
+    from lightning_sym.fibers import comparison, connection, same_function
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weights as known
     from lightning_sym.rings import ball_matrices
@@ -45,11 +44,6 @@ with lazy_imports(__name__):
 HEAD = in_order(field("head", str, "layer and head, such as 1.2; merged ones with + between"), field("factor", NUMBER))
 
 SIDES = in_order(field("first", [HEAD]), field("second", [HEAD]))
-
-
-def _group_element(found: stream_symmetry.StreamSymmetry) -> stream_symmetry.StreamSymmetry | None:
-    """Return what holds the group element, where one was found."""
-    return None if found.between is None else found
 
 
 def _named(name: str) -> Callable[[Any], Any]:
@@ -73,7 +67,7 @@ STREAM_ELEMENT = group(
 STREAMS = group(
     field("layers", [[SIDES]], "by layer, classes of heads with one pattern up to a factor"),
     field("arranged", bool, "whether heads were merged, left out or moved to earlier layers first"),
-    field("group_element", optional(STREAM_ELEMENT), of=_group_element),
+    field("group_element", optional(STREAM_ELEMENT), of=lambda found: None if found.between is None else found),
 )
 
 MOVE = in_order(field("name", str), field("layer", natural(1)), field("description", str))
@@ -82,11 +76,6 @@ MOVE = in_order(field("name", str), field("layer", natural(1)), field("descripti
 def _moves(found: connection.Connection) -> list[tuple[str, int, str]]:
     """Return name, layer and description of each move."""
     return [(move.name.value, move.layer, move.described(len(found.factors))) for move in found.moves]
-
-
-def _plain_element(found: connection.Connection) -> connection.Connection | None:
-    """Return what holds the group element, where one was found."""
-    return None if None in (found.query_key, found.between, found.scales) else found
 
 
 PLAIN_ELEMENT = group(field("query_key", MATRICES), field("between", MATRICES), field("scales", {str: NUMBER}))
@@ -99,7 +88,11 @@ SYMMETRY = group(
     field("symmetric_parts", bool),
     field("virtual_weights", VIRTUAL_WEIGHTS, of="virtual"),
     field("moved", optional(MATRICES), of=lambda found: None if found.moved is None else found.moved.numbers()),
-    field("group_element", optional(PLAIN_ELEMENT), of=_plain_element),
+    field(
+        "group_element",
+        optional(PLAIN_ELEMENT),
+        of=lambda found: None if None in (found.query_key, found.between, found.scales) else found,
+    ),
 )
 
 BALL = group(field("midpoint", str, "a decimal number, exact"), field("radius", str, "likewise"))
@@ -119,11 +112,6 @@ def _outputs(result: comparison.Comparison) -> list[list[list[Any]]] | None:
     if result.outputs is None or result.entry is None:
         return None if result.outputs is None else list(map(exact, result.outputs))
     return [[[_entry(x) for x in row] for row in y] for y in result.outputs]
-
-
-def _error_bound(result: comparison.Comparison) -> str | None:
-    """Return the bound of the error, spelled out, where evaluations are what shows the answer."""
-    return str(result.error_bound) if result.reason.value == "evaluations" else None
 
 
 REASONS = (
@@ -176,7 +164,7 @@ ANSWER = json_answer(
         "error_bound",
         optional(str),
         "a bound for the probability that different functions agree so often",
-        _error_bound,
+        lambda result: str(result.error_bound) if result.reason.value == "evaluations" else None,
     ),
     field("distance", optional(SPELLED), "undecided: outputs at these inputs are no farther apart"),
     field(

@@ -14,7 +14,7 @@ from lightning_cli.writing.shared_fields import COUNTS, TRIAL
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
-    from lightning_sym.atlas import conjectures, families, formulas, store
+    from lightning_sym.atlas import families, formulas, store
     from lightning_sym.atlas import sweep as sweeps
 
 ANSWER = json_answer(
@@ -126,7 +126,7 @@ def command(
     trial = None
     if conjecture is not None:
         with store.Atlas(output) as atlas:
-            trial = conjectures.try_formula(atlas, conjecture)
+            trial = formulas.try_formula(atlas, conjecture)
     write(ANSWER, result, as_json=as_json, trial=trial)
     if trial is not None and not as_json:
         write_answer(trial, smallest="red")

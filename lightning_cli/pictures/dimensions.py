@@ -11,7 +11,7 @@ from lightning_cli import exit_codes
 from lightning_cli.pictures.drawing import ORANGE, Picture, grey_bar, matplotlib, plain_axes
 from lightning_cli.writing.output import progress_bar
 from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.dimension.dimension_text import printed_formula
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
 

@@ -1,4 +1,7 @@
-"""What all pictures share: where they go, how they are saved, colours, and the numbers that stand beside them."""
+"""What all pictures share: where they go, how they are saved, colours, and the numbers that stand beside them.
+
+In JSON `lightning-sym figure` says these numbers: the table beside a picture, and Figure 3 number by number.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from lightning_cli import exit_codes
 from lightning_cli.output_file import write_file
-from lightning_cli.pictures.answers import PICTURE
-from lightning_cli.writing.fields import JsonAnswer
+from lightning_cli.writing.fields import (
+    JsonAnswer,
+    JsonField,
+    constant,
+    each,
+    field,
+    group,
+    json_answer,
+    natural,
+    one_of,
+    optional,
+)
+from lightning_cli.writing.shared_fields import ANY_MATRIX, STATUS
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import import_extra, lazy_imports
@@ -25,6 +39,49 @@ with lazy_imports(__name__):
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+PICTURE = json_answer(
+    "picture",
+    field("figure", one_of("1", "dimensions", "fiber", "roots", "singular"), "its name", "name"),
+    field("title", str, "what is shown, one line"),
+    field("caption", str, "what of it is exact"),
+    field("columns", [str], "names of the columns of the table"),
+    field("rows", ANY_MATRIX, "the table: exact numbers, matrices and words"),
+    field("output", optional(str), "the picture that was drawn, null if none was asked for"),
+    said="`lightning-sym figure NAME --json`, all but Figure 3.",
+)
+
+POINT = group(
+    field("width", natural(1)),
+    field("parameters", natural(1), of="estimated.architecture.parameter_count"),
+    field("estimated", optional(natural()), of="estimated.value"),
+    field("lower", natural(), of="estimated.lower"),
+    field("upper", natural(), of="estimated.upper"),
+    field("status", STATUS, of="estimated.status.value"),
+    field("expected", natural()),
+    field("agrees", optional(bool)),
+)
+
+
+def _fixed(word: str, value: object, meaning: str) -> JsonField:
+    """Return a field that has one value."""
+    return field(word, constant(value), meaning, lambda told: value)
+
+
+FIGURE_3 = json_answer(
+    "figure",
+    _fixed("figure", 3, "the number in the paper"),
+    _fixed("layers", 2, "l"),
+    _fixed("attention_ranks", [2, 2], "a_1, a_2"),
+    _fixed("tokens", 3, "t"),
+    _fixed("normalization", "softmax", "of the scores"),
+    field("points", each(POINT, 1), "one a width: certified, and by Eq. 16", "numbers"),
+    field("output", optional(str), "the picture that was written"),
+    said="`lightning-sym figure 3 --json`.",
+)
+
+ANSWERS = (PICTURE, FIGURE_3)
 
 
 ENDINGS = (".png", ".svg", ".pdf")

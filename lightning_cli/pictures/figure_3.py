@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lightning_cli import exit_codes
-from lightning_cli.pictures.answers import FIGURE_3
-from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, Picture, grey_legend, plain_axes
+from lightning_cli.pictures.drawing import BLUE, FIGURE_3, GREY, ORANGE, Picture, grey_legend, plain_axes
 from lightning_cli.writing.output import progress_bar
 from lightning_sym.dimension.certify import CertifiedDimension
 from proofs_check.claims.normalized import figure_3

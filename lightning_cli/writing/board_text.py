@@ -36,10 +36,6 @@ def _size(text: str) -> int:
     return sum(not combining(c) for c in text)
 
 
-def _pad(text: str, width: int) -> str:
-    return text + " " * (width - _size(text))
-
-
 def _terms(polynomial: Polynomial, *, unicode: bool) -> list[str]:
     return [plain(term, unicode=unicode) for term in terms_latex(polynomial)]
 
@@ -110,7 +106,7 @@ def side_by_side(blocks: Sequence[Block], width: int) -> list[Block]:
             above = (height - len(block)) // 2
             size = max(map(_size, block))
             lines = [""] * above + block + [""] * (height - len(block) - above)
-            padded.append([_pad(line, size) for line in lines])
+            padded.append([line + " " * (size - _size(line)) for line in lines])
         joined.append([(" " * gap).join(parts).rstrip() for parts in zip(*padded, strict=True)])
     return joined
 

@@ -124,10 +124,6 @@ def _there(model: MadeCheckpoint, layer: int, *names: str) -> list[str]:
     return [f"{layer}.{name}" for name in both if getattr(model.block(layer), name, None) is not None]
 
 
-def _everywhere(model: MadeCheckpoint, *names: str) -> list[str]:
-    return [each for layer in range(model.form.layers) for each in _there(model, layer, *names)]
-
-
 def _bias(model: MadeCheckpoint) -> Iterator[Fault]:
     for piece in _last(model, "value")[1:]:
         yield Fault(
@@ -190,7 +186,8 @@ def _reordered(model: MadeCheckpoint, name: str, rule: str, words: str, orders: 
     steps = (
         {"piece": piece, "word": "pick", "of": [piece], "order": order.tolist()}
         for each, order in orders.items()
-        for piece in _everywhere(model, each)
+        for layer in range(model.form.layers)
+        for piece in _there(model, layer, each)
     )
     return Fault(name, rule, words, tuple(steps))
 

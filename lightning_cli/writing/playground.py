@@ -207,7 +207,7 @@ def _data(model: CalledModel, *, incidents: bool) -> dict[str, object]:
         "pieces": list(_pieces(model)),
         "tensors": dict(_tensors(model)),
         "functions": _functions(model.form),
-        "prompts": _prompts(model.form),
+        "prompts": [[(start + 5 * place) % model.form.vocabulary for place in range(TOKENS)] for start in (1, 3, 4, 7)],
         "rest": at_rest(model.form),
         "faults": [{**each.data(), "printed": _printed(model, each, each.settings(model))} for each in faults.values()],
         "incidents": [_incident(model, faults[each.fault], each) for each in (INCIDENTS if incidents else ())],
@@ -301,11 +301,6 @@ def _functions(form: CheckpointForm) -> dict[str, Any]:
         "cosines": [[round(one * float(np.cos(angle))) for angle in row] for row in angles],
         "sines": [[round(one * float(np.sin(angle))) for angle in row] for row in angles],
     }
-
-
-def _prompts(form: CheckpointForm) -> list[list[int]]:
-    """Return a few prompts."""
-    return [[(start + 5 * place) % form.vocabulary for place in range(TOKENS)] for start in (1, 3, 4, 7)]
 
 
 def _printed(model: CalledModel, fault: Fault, settings: Settings) -> list[str]:

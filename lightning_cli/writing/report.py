@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from lightning_cli.output_file import require_directory, write_files
 from lightning_cli.writing.board_page import BOARD_STYLE, page, sentences, step_lines
+from lightning_cli.writing.check_text import Outcome, command, findings_by_weight, outcome, parts, summary
 from lightning_cli.writing.math_text import latex_text
 from lightning_cli.writing.mathml import converter, formula_lines, mathml, typeset
-from lightning_cli.writing.outcomes import Outcome, command, findings_by_weight, outcome, parts, summary
 from lightning_sym.errors import BadInput
 from lightning_sym.version import __version__
 from proofs_check.instances import reach

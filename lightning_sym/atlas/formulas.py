@@ -3,6 +3,8 @@
 A closed grammar, read by Python's parser and worked out here: whole numbers, the sizes of a network, `+ - * // **`,
 comparisons, `x if y else z`, `min`, `max`, `sum`, `abs`, `len`, `zip`, an index, and a sum over layers. Nothing else
 can be said in it, so a formula from somebody else's file does no harm.
+
+A formula is held against an atlas: where it holds, and the smallest network where it does not.
 """
 
 from __future__ import annotations
@@ -10,13 +12,16 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.errors import BadInput
+from lightning_sym.atlas.store import Atlas, Entry
+from lightning_sym.display import Result
+from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.pieces import FORM, SHAPED
 
 LARGEST = 10**1000
 """Numbers in a formula stay below this."""
@@ -63,10 +68,9 @@ def names_of(network: Architecture) -> dict[str, Any]:
     values = network.value_ranks or tuple(min(pair) for pair in pairwise(widths))
     known = {
         "l": network.depth, "t": network.tokens, "h": network.heads, "P": network.parameter_count,
-        "n": network.input_width, "m": network.output_width, "skip": int(network.skip), "causal": int(network.causal),
-        "softmax": int(network.normalization is not None),
-        "widths": widths, "ranks": ranks, "value_ranks": values,
+        "n": network.input_width, "m": network.output_width, "widths": widths, "ranks": ranks, "value_ranks": values,
     }  # fmt: skip
+    known |= {"softmax" if name == "normalization" else name: int(name in network.options) for name in FORM}
     for name, sizes in (("d", widths), ("a", ranks), ("b", values)):
         if len(set(sizes)) == 1:
             known[name] = sizes[0]
@@ -230,3 +234,87 @@ class _Evaluation:
                 result.append(self.value_of(each))
         self.names = before
         return tuple(result)
+
+
+@no_truth_value("trial.refuted == 0")
+@dataclass(frozen=True, eq=False, repr=False)
+class Trial(Result):
+    """What the certified networks of an atlas say about a formula.
+
+    Attributes:
+        formula: as it was typed.
+        agree: certified networks where it gives the dimension.
+        refuted: networks where it does not: certified ones, and others whose bounds exclude its value.
+        undecided: networks whose bounds leave its value open.
+        without: networks that the formula says nothing about, such as unequal widths for `d`, or that were refused.
+        counterexample: the one of `refuted` with the fewest parameters.
+        value: what the formula gives there.
+    """
+
+    formula: str
+    agree: int
+    refuted: int
+    undecided: int
+    without: int
+    counterexample: Entry | None
+    value: int | None
+
+    @property
+    def _counts(self) -> str:
+        counts = f"agrees with {self.agree:,} certified dimensions, differs from {self.refuted:,}"
+        open_ones = ((self.undecided, "undecided"), (self.without, "without a value"))
+        return "; ".join([counts, *(f"{number:,} {what}" for number, what in open_ones if number)])
+
+    def _smallest(self) -> str | None:
+        if (found := self.counterexample) is None:
+            return None
+        known = found.dimension if found.dimension is not None else f"between {found.lower} and {found.upper}"
+        return f"{found.architecture}: dimension {known}, the formula gives {self.value}"
+
+    _sentences = (
+        ("formula", lambda self: [self.formula, self._counts]),
+        ("smallest", _smallest),
+    )
+
+
+def try_formula(atlas: Atlas, formula: str, where: str | None = None) -> Trial:
+    """Compare a formula with every network of an atlas.
+
+    Args:
+        atlas: certified dimensions.
+        formula: an expression, see `Formula`.
+        where: only networks that meet this condition, SQL on the columns of the atlas.
+
+    Raises:
+        BadInput: the formula or the condition is none.
+
+    Example:
+        >>> import tempfile
+        >>> from lightning_sym.atlas.families import Family
+        >>> from lightning_sym.atlas.sweep import sweep
+        >>> family = Family.of({"depth": 1, "widths": "1..3", "ranks": "1..2", "tokens": "1..2", "uniform": True})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = sweep(family, f"{folder}/a.sqlite", workers=1)
+        ...     with Atlas(f"{folder}/a.sqlite") as atlas:
+        ...         print(try_formula(atlas, "min(a, d)*(2*d - min(a, d)) + d*d - 1"))
+        formula     min(a, d)*(2*d - min(a, d)) + d*d - 1
+                    agrees with 10 certified dimensions, differs from 2
+        smallest    widths 2,2, ranks 2, tokens 1: dimension 6, the formula gives 7
+    """
+    require_arguments(try_formula, locals())
+    wanted = Formula(formula)
+    agree = refuted = undecided = without = 0
+    smallest: tuple[Entry, int] | None = None
+    for entry in atlas.entries(where):
+        value = None if entry.lower is None else wanted.at(entry.architecture)
+        if value is None or entry.lower is None or entry.upper is None:
+            without += 1
+        elif not entry.lower <= value <= entry.upper:
+            refuted += 1
+            smallest = smallest or (entry, value)
+        elif entry.dimension is None:
+            undecided += 1
+        else:
+            agree += 1
+    found, value = smallest or (None, None)
+    return Trial(wanted.text, agree, refuted, undecided, without, found, value)

@@ -20,7 +20,7 @@ from lightning_sym.errors import BadInput, LightningError, TooLarge
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
-from lightning_sym.whole_files import cannot_write, require_writable
+from lightning_sym.whole_files import in_words, require_writable
 
 APPLICATION, VERSION = 0x4C53594D, 1
 """What SQLite files of this kind carry: who wrote them (`LSYM`), and the version of the columns."""
@@ -153,10 +153,8 @@ class Atlas:
         self._named = f"an atlas must be an SQLite file that `sweep` has written, {str(file)[:60]!r}"
         self._disk = f"an atlas must be on a disk that has room and can be read, {str(file)[:60]!r}"
         if write:
-            try:
+            with in_words("an atlas", file):
                 require_writable(file)
-            except OSError as error:
-                raise cannot_write("an atlas", file, error) from error
         new = write and not os.path.exists(file)
         if not new and not os.path.isfile(file):
             raise BadInput(f"{self._named} is {'none' if os.path.exists(file) else 'not there'}")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from lightning_sym.certificates.document import Document, opening
-from lightning_sym.certificates.numbers import number_document
+from lightning_sym.certificates.files import number_document
 
 Terms = Mapping[tuple[int, ...], Fraction]
 

@@ -101,13 +101,12 @@ def layers_certificate(shape: Architecture, dimension: int, proof: Callable[[Arc
             "proof": None if found is None else own,
         }
 
+    said = {name: getattr(shape, name) for name in ("heads", "embed", "unembed")}
     return opening("layers") | {
-        "network": {
-            "width": shape.widths[0], "heads": shape.heads, "embed": shape.embed, "unembed": shape.unembed,
-        },
+        "network": {"width": shape.widths[0], **said},
         "layers": [part(alike) for alike in layers_alike(shape)],
         "dimension": dimension,
-    }  # fmt: skip
+    }
 
 
 ROW_BYTES = 8 + 8 + 40 + 8

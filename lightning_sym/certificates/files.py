@@ -4,11 +4,43 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document
-from lightning_sym.certificates.limits import require_size
-from lightning_sym.whole_files import cannot_write, replacing
+from lightning_sym.certificates.limits import MOST_LAYERS, require_size
+from lightning_sym.errors import BadInput
+from lightning_sym.network.weight_files import LONGEST_NUMBER
+from lightning_sym.network.weights import Weights
+from lightning_sym.whole_files import in_words, replacing
+
+
+def number_document(number: Any) -> int | str:
+    """Return an exact number: an integer of at most twenty digits as it is, any other as numerator and denominator.
+
+    Raises:
+        BadInput: it has too many digits.
+    """
+    top, low = int(number.numerator), int(number.denominator)
+    if max(abs(top), low) >= 10**LONGEST_NUMBER:
+        raise BadInput(f"numbers in a certificate must have at most {LONGEST_NUMBER} digits, above and below the line")
+    return top if low == 1 and abs(top) < 10**20 else f"{top}/{low}"
+
+
+def rational_document(matrix: Any) -> list[list[int | str]]:
+    """Return a matrix of exact numbers by its rows."""
+    return [[number_document(x) for x in row] for row in matrix]
+
+
+def weights_document(weights: Weights) -> Document:
+    """Return weights by name, entries exact.
+
+    Raises:
+        BadInput: a number is too long, or there are more layers than checkers read.
+    """
+    if (depth := weights.architecture(1).depth) > MOST_LAYERS:
+        raise BadInput(f"a certificate must be of at most {MOST_LAYERS} layers, got {depth}")
+    return {name: rational_document(matrix) for name, matrix in weights.numbers().items()}
 
 
 def certificate_text(document: Document) -> str:
@@ -41,8 +73,5 @@ def write_certificate(path: str | os.PathLike[str], document: Document) -> None:
     """
     require_arguments(write_certificate, locals())
     text = certificate_text(document)
-    try:
-        with replacing(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise cannot_write("a certificate", path, error) from error
+    with in_words("a certificate", path), replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

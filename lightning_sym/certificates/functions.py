@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.certificates.document import Document, opening
+from lightning_sym.certificates.files import rational_document, weights_document
 from lightning_sym.certificates.limits import GUARD_BITS, MOST_BITS, require_heads, require_outputs
-from lightning_sym.certificates.numbers import rational_document, weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.pair import PREFIX
 from lightning_sym.fibers.same_function import Answer, Comparison

@@ -20,7 +20,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source
-from lightning_sym.symmetries.families import tangent_directions_mod_p
+from lightning_sym.symmetries.families import directions_mod_p
 
 SMALLEST_RANK = 256
 """Smaller minors are quick to check modulo any prime, and checkers of release 0.1.0 know of odd ones only."""
@@ -171,7 +171,7 @@ def orbit_modulo_2(architecture: Architecture, weights: Sequence[PrimeFieldMatri
     """
     architecture.require("orbits modulo 2", KNOWN)
     echelon = BitEchelon()
-    for block in tangent_directions_mod_p(architecture, weights, 2):
+    for block in directions_mod_p(architecture, weights, 2, symmetry=True):
         for row in bits(block.entries):
             echelon.add(row)
     return len(echelon)

@@ -9,8 +9,8 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, opening
+from lightning_sym.certificates.files import number_document, rational_document, weights_document
 from lightning_sym.certificates.functions import difference_modulo_a_prime, function_certificate
-from lightning_sym.certificates.numbers import number_document, rational_document, weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import Connection

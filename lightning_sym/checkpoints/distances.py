@@ -114,7 +114,8 @@ class Distances(Result):
     def _line_of(self, layer: int | None) -> tuple[str, str]:
         """Return what changed most in a layer, or in the ends."""
         most = sorted((x for x in self.changed if x.layer == layer), key=lambda each: -each.relative)[:SHOWN]
-        said = ", ".join(f"{each.piece} {each.relative:.2g}{_rank_in_words(each)}" for each in most)
+        ranks = ["" if each.rank is None else f" (rank {each.rank} of {each.full})" for each in most]
+        said = ", ".join(f"{each.piece} {each.relative:.2g}{rank}" for each, rank in zip(most, ranks, strict=True))
         return "ends" if layer is None else f"layer {layer}", said or "rounding at most"
 
     def _latex(self) -> str:
@@ -123,11 +124,6 @@ class Distances(Result):
 
 SHOWN = 4
 """Tensors of a layer of which the text tells; JSON has them all."""
-
-
-def _rank_in_words(each: Distance) -> str:
-    """Return the rank of a difference in words."""
-    return "" if each.rank is None else f" (rank {each.rank} of {each.full})"
 
 
 def checkpoint_distances(

@@ -18,7 +18,7 @@ from lightning_sym.checkpoints.torch_file import read_torch_file
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.network.readers.bounds import read_whole, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
-from lightning_sym.network.readers.safetensors_header import header_length, read_entries, refuse
+from lightning_sym.network.readers.safetensors_file import header_length, read_entries, refuse
 
 LARGEST_HEADER, LARGEST_CONFIG = 2**24, 2**22
 """Bytes of a header, and of an index; and of a configuration."""

@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.display import spelled
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
-from lightning_sym.whole_files import cannot_write, replacing, require_writable
+from lightning_sym.whole_files import in_words, replacing, require_writable
 
 SCHEMA = "lightning-sym/symmetry/1"
 ORDERS = {name for name, kind in KINDS.items() if kind.integers}
@@ -57,10 +57,8 @@ def require_output(path: str | os.PathLike[str], form: CheckpointForm, memory: i
         TooLarge: the numbers of the symmetry need more memory.
     """
     require_memory(symmetry_memory(form), memory, "the symmetry as numbers")
-    try:
+    with in_words("a symmetry", path):
         require_writable(path)
-    except OSError as error:
-        raise cannot_write("a symmetry", path, error) from error
 
 
 def save_symmetry(symmetry: Symmetry, path: str | os.PathLike[str]) -> None:
@@ -79,11 +77,8 @@ def save_symmetry(symmetry: Symmetry, path: str | os.PathLike[str]) -> None:
         True
     """
     require_arguments(save_symmetry, locals())
-    try:
-        with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-            stream.writelines(_document(symmetry))
-    except OSError as error:
-        raise cannot_write("a symmetry", path, error) from error
+    with in_words("a symmetry", path), replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        stream.writelines(_document(symmetry))
 
 
 def _document(symmetry: Symmetry) -> Iterator[str]:

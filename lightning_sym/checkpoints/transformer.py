@@ -3,7 +3,7 @@ r"""Transformers as checkpoints hold them: norms, positions and MLPs as pieces b
 The stream is a matrix of shape `d x t`, a column a token; several prompts stand side by side, kept apart by a mask. It
 may be over any ring that knows `@ + * mT like evaluate reciprocal` (`rings.protocol`) and, one operation each,
 
-- `elementary(name)`: the reciprocal square root of norms and the activation of MLPs, `rings.elementary`;
+- `elementary(name)`: the reciprocal square root of norms and the activation of MLPs, `rings.balls`;
 - `rotary(theta, width, positions, scaling)`: cosines and sines, where positions are rotary;
 - `after(weights)`, if it multiplies arrays of floats in a way of its own; else `like(weights) @` is done.
 

@@ -16,17 +16,17 @@ from functools import partial
 from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.ask import FellShort, TheoremRow, ask, failing, paid_by_steps
+from lightning_sym.ask import TheoremRow, ask, failing, paid_by_steps
 from lightning_sym.coefficients.any_depth import seen_by_conditions, seen_by_ranks
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.lightning_layer import PAGE, SQUARE, Proved, one_token, square, two_tokens
-from lightning_sym.coefficients.local_pairs import LocalPair
+from lightning_sym.coefficients.reduced_rank import LocalPair
 from lightning_sym.coefficients.seen_circuits import KNOWN, AtWeights, Finder
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.coefficients.zero_functions import from_layer_to_layer, of_constant_strings, without_ends
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AskedFiber
 from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.tensor_hypotheses import THEOREM_1, WIDEST
 from lightning_sym.lazy import lazy_imports
@@ -103,10 +103,6 @@ def _without_ends(shape: Architecture) -> bool:
     return shape.depth == 1 and shape.embed is None and shape.unembed is None
 
 
-def _is_softmax_layer(question: AtWeights) -> bool:
-    return _without_ends(question.shape) and question.shape.normalization is not None
-
-
 def _is_deep_softmax(question: AtWeights) -> bool:
     shape = question.shape
     return shape.normalization is not None and shape.tokens > 1 and not _without_ends(shape)
@@ -127,19 +123,11 @@ def _ends(question: AtWeights) -> int:
     return sum(end is not None for end in (question.shape.embed, question.shape.unembed))
 
 
-def _has_ends_alone(question: AtWeights) -> bool:
-    return not question.shape.skip and bool(_ends(question))
-
-
 def _sees_a_product(question: AtWeights) -> bool:
     shape, ends = question.shape, _ends(question)
     if shape.normalization is not None and not (shape.skip and shape.value_ranks is not None):
         return True
     return shape.skip and ends != 1 and (shape.normalization is not None or bool(ends))
-
-
-def _is_cubed(question: AtWeights) -> bool:
-    return not question.shape.skip or (question.shape.normalization is None and not _ends(question))
 
 
 def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> TheoremRow[AtWeights, Proved]:
@@ -153,12 +141,24 @@ def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> The
 THEOREMS = (
     _row("Theorem 6", lambda question: _is_lightning_layer(question) and question.shape.tokens > 1, _lightning_layer),
     _row("Theorem 8", lambda question: _is_lightning_layer(question) and question.shape.tokens == 1, _lightning_layer),
-    _row("Theorem 9", _is_softmax_layer, _softmax_layer),
+    _row(
+        "Theorem 9",
+        lambda question: _without_ends(question.shape) and question.shape.normalization is not None,
+        _softmax_layer,
+    ),
     _row("Theorem 14", _is_deep_lightning, _by_layers),
     _row("Theorem 13", _is_deep_softmax, seen_by_conditions),
     _row("Theorem 5", lambda question: True, seen_by_ranks),
-    _row("Proposition 15", _has_ends_alone, partial(without_ends, part=_part)),
-    _row("Proposition 16", _is_cubed, partial(from_layer_to_layer, part=_part)),
+    _row(
+        "Proposition 15",
+        lambda question: not question.shape.skip and bool(_ends(question)),
+        partial(without_ends, part=_part),
+    ),
+    _row(
+        "Proposition 16",
+        lambda question: not question.shape.skip or (question.shape.normalization is None and not _ends(question)),
+        partial(from_layer_to_layer, part=_part),
+    ),
     _row("Proposition 17", _sees_a_product, of_constant_strings),
 )
 """In the order in which they are asked."""
@@ -288,14 +288,7 @@ def coefficient_within(
     question = AtWeights(weights, shape, budget, seed, memory)
     found, tried = ask(question, THEOREMS, budget)
     if found is None:
-        return _with_reasons(two_bounds(question), shape, tried)
+        return replace(two_bounds(question), about=about(shape), tried=tried)
     pair = found.pair
     value, ranks = pair.value, found.ranks
     return LearningCoefficient(value, value, pair.multiplicity, found.proof, about(shape), ranks, tried=tried)
-
-
-def _with_reasons(
-    bounds: LearningCoefficient, shape: Architecture, tried: tuple[FellShort, ...]
-) -> LearningCoefficient:
-    """Return bounds with what they are of, and why no theorem says more."""
-    return replace(bounds, about=about(shape), tried=tried)

@@ -89,7 +89,7 @@ def fan_of(exponents: Sequence[Exponents]) -> Fan | None:
     for corner in range(len(corners)):
         whole = frozenset(r for r in range(len(rays)) if corner in marks[r])
         for cone in _simplices(whole, marks, size):
-            if _spans(cone, rays, size):  # else no corner, but a term inside of a face
+            if len(cone) == size == rank([list(rays[r]) for r in cone]):  # else no corner, but a term inside of a face
                 cones.append(cone)
             if len(cones) > MOST_CONES:
                 return None
@@ -136,9 +136,3 @@ def _simplices(face: frozenset[int], marks: Sequence[frozenset[int]], size: int)
         if first not in part and not any(part < other for other in proper):
             for cone in _simplices(part, marks, size - 1):
                 yield (first, *cone)
-
-
-def _spans(cone: tuple[int, ...], rays: Sequence[Ray], size: int) -> bool:
-    """Return whether there are as many independent rays as variables."""
-
-    return len(cone) == size and rank([list(rays[r]) for r in cone]) == size

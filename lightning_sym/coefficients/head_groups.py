@@ -13,8 +13,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
-from lightning_sym.coefficients.reduced_rank import FactorRanks
+from lightning_sym.coefficients.reduced_rank import NOTHING, FactorRanks, LocalPair
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, HeadOver, added
 

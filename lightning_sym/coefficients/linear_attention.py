@@ -12,7 +12,7 @@ from typing import Any
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.coefficients import coefficient_certificate
 from lightning_sym.certificates.document import Document
-from lightning_sym.certificates.numbers import number_document
+from lightning_sym.certificates.files import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Work, require_integer, require_memory

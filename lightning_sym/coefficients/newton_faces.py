@@ -20,13 +20,12 @@ import numpy as np
 
 from lightning_sym.certificates.coefficients import terms_document
 from lightning_sym.certificates.document import Document
-from lightning_sym.certificates.numbers import number_document
+from lightning_sym.certificates.files import number_document
 from lightning_sym.coefficients.composition import StepBudget, StepPrice
 from lightning_sym.coefficients.fans import Fan, fan_of
 from lightning_sym.coefficients.ideal_elements import Terms
 from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity
-from lightning_sym.exact.echelon import row_echelon
-from lightning_sym.exact.rational import rank
+from lightning_sym.exact.rational import rank, row_echelon
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
 MOST_VARIABLES, MOST_TERMS, MOST_ROWS, MOST_PARTS = 10, 400, 160, 60

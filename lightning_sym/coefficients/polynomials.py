@@ -18,7 +18,7 @@ from typing import Any
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.coefficients import coefficient_certificate, coordinates_document, terms_document
 from lightning_sym.certificates.document import Document
-from lightning_sym.certificates.numbers import number_document
+from lightning_sym.certificates.files import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.composition import StepBudget, StepPrice, composition_price
 from lightning_sym.coefficients.coordinates import Coordinates, linear_changes, look_price, straightened

@@ -16,20 +16,19 @@ from functools import cached_property
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.coefficients.head_groups import HeadGroup, lightning_groups, softmax_groups
 from lightning_sym.coefficients.lightning_layer import Proved
-from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
-from lightning_sym.exact.inertia import inertia_cost
+from lightning_sym.coefficients.reduced_rank import NOTHING, LocalPair
 from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.rational import inertia_cost
 from lightning_sym.fibers.cost import entry_bits, number_bits
 from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price
 from lightning_sym.symmetries.group import tangent_directions
@@ -37,8 +36,6 @@ from lightning_sym.symmetries.point import Point
 from lightning_sym.system.circuits import NetworkCircuits, added, factor_names, layer_heads
 from lightning_sym.system.fields import weights_modulo_a_prime
 from lightning_sym.system.weights_of_circuits import circuits_as_weights
-
-Residues = npt.NDArray[np.int64]
 
 BYTES_AN_ENTRY = 300
 """Of a matrix of rationals, beside its digits."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lightning_sym.coefficients.head_groups import HeadGroup, softmax_groups
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved
-from lightning_sym.coefficients.local_pairs import NOTHING
+from lightning_sym.coefficients.reduced_rank import NOTHING
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix

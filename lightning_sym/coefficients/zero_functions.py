@@ -16,7 +16,7 @@ import numpy as np
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.deep_linear import MOST_GIVEN, factorization_within
 from lightning_sym.coefficients.lightning_layer import PAGE, Proved
-from lightning_sym.coefficients.local_pairs import LocalPair
+from lightning_sym.coefficients.reduced_rank import LocalPair
 from lightning_sym.coefficients.seen_circuits import AtWeights
 from lightning_sym.errors import TooLarge
 from lightning_sym.network.architecture import Architecture

@@ -27,11 +27,10 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort, Need, TheoremPrice, TheoremRow, ask
 from lightning_sym.dimension.blocks import certify, residual
-from lightning_sym.dimension.dimension_text import dimension_latex, dimension_lines
+from lightning_sym.dimension.dimension_text import PrintedFormula, dimension_latex, dimension_lines, printed_formula
 from lightning_sym.dimension.evidence import Evidence as Evidence
 from lightning_sym.dimension.layers import BY_LAYERS, NetworkByLayers
 from lightning_sym.dimension.narrow import BY_PLACES
-from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.search import Search, bytes_needed, degrees_of, first_shape, gauge_columns, primes_for
 from lightning_sym.dimension.varieties import counted_bounds
 from lightning_sym.display import Lines, Result

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.exact.elimination import echelon_mod_p
-from lightning_sym.exact.rational import null_space
+from lightning_sym.exact.rational import null_space, row_echelon
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction, clear_denominators
@@ -68,15 +67,9 @@ def certified_rank(matrix: ObjectArray) -> CertifiedRank:
 def _with_evidence(matrix: ObjectArray, rows: list[int]) -> CertifiedRank:
     """Return the evidence where the pivot rows are known."""
     chosen = matrix[rows]
-    columns = _pivots(chosen) if rows else []
-    if rows:
-        kernel = null_space(chosen)
-    else:
-        kernel = [[Fraction(i == j) for j in range(matrix.shape[1])] for i in range(matrix.shape[1])]
-    minor = Fraction(1)
-    if rows:
-        minor = as_fraction(RationalMatrix.of(chosen[:, columns]).flint.det())
-    return CertifiedRank(tuple(rows), tuple(columns), minor, tuple(map(tuple, kernel)))
+    columns = _pivots(chosen)
+    minor = as_fraction(RationalMatrix.of(chosen[:, columns]).flint.det())
+    return CertifiedRank(tuple(rows), tuple(columns), minor, tuple(map(tuple, null_space(chosen))))
 
 
 def _pivots(matrix: ObjectArray) -> list[int]:

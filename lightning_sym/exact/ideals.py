@@ -12,7 +12,7 @@ from typing import NamedTuple
 from flint import Ordering, fmpq_mat, fmpq_mpoly, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_mpoly_vec
 
 from lightning_sym.errors import BadInput, ProgramError
-from lightning_sym.exact.echelon import row_echelon
+from lightning_sym.exact.rational import row_echelon
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import RationalMatrix
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from flint import fmpq, fmpq_mat, fmpz_mat, nmod_mat
 
-from lightning_sym.exact.echelon import independent_columns, row_echelon
+from lightning_sym.exact.rational import independent_columns, row_echelon
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 

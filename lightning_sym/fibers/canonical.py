@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, labelled, latex_lines, latex_words, spelled_rows
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AskedFiber
 from lightning_sym.fibers.canonical_tensors import tensors_in_normal_form
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import SoftmaxConditions
@@ -29,7 +31,7 @@ from lightning_sym.fibers.transformer_cost import arrangement_cost
 from lightning_sym.fibers.virtual_moves import bits_of, is_zero, is_zero_function, visible_weights
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import network_line
-from lightning_sym.network.form import LIGHTNING_FORM
+from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -202,12 +204,16 @@ def _visible(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
     elif not circuits.form.causal:
         blind = next((i for i, a in enumerate(attention, 1) if is_blind(a, tokens)), len(attention))
         attention = attention[:blind]
+    return _one_head_a_layer(attention, value, circuits.form)
+
+
+def _one_head_a_layer(attention: Sequence[Any], value: Any, form: NetworkForm) -> NetworkCircuits:
+    """Return a network on the input itself, whose last layer alone writes: these are its virtual weights."""
     m, n = value.shape
     one = RationalMatrix.identity(n)
-    layers = [[HeadCircuits(RationalMatrix.of(a), one)] for a in attention[:-1]]
-    layers.append([HeadCircuits(RationalMatrix.of(attention[-1]), value)])
-    widths = (n,) * len(layers) + (m,)
-    return replace(circuits, embed=one, layers=layers, widths=widths, unembed=RationalMatrix.identity(m))
+    values = [one] * (len(attention) - 1) + [RationalMatrix.of(value)]
+    layers = [[HeadCircuits(RationalMatrix.of(a), v)] for a, v in zip(attention, values, strict=True)]
+    return NetworkCircuits(one, layers, (n,) * len(layers) + (m,), RationalMatrix.identity(m), form)
 
 
 def _zeros_late(attention: list[ObjectArray]) -> list[ObjectArray]:
@@ -238,19 +244,14 @@ def _plain(weights: Weights, tokens: int) -> Weights | None:
         return weights
     if weights.form != LIGHTNING_FORM or shape.depth > 1 or shape.heads > 1:
         return None
-    (attention,), value = circuit_virtual_weights(NetworkCircuits.of(weights))
-    m, n = value.shape
-    ends = RationalMatrix.identity(n), RationalMatrix.identity(m)
-    return weights_of(
-        NetworkCircuits(ends[0], [[HeadCircuits(attention, value)]], (n, m), ends[1], weights.form), tokens
-    )
+    found = circuit_virtual_weights(NetworkCircuits.of(weights))
+    return weights_of(_one_head_a_layer(*found, weights.form), tokens)
 
 
 def _lightning(weights: Weights, tokens: int, budget: Work) -> Canonical:
-    shape = weights.architecture(tokens)
     virtual = exact_virtual_weights(weights)
-    n, m = virtual.value.shape[1], virtual.value.shape[0]
     if is_zero_function(virtual, tokens):
+        m, n = virtual.value.shape
         nothing = NetworkCircuits(RationalMatrix.identity(n), [[]], (n, m), RationalMatrix.identity(m), weights.form)
         return Canonical(weights_of(nothing, tokens), tokens, "the function is zero")
     found = virtual_fiber(weights, tokens, budget)
@@ -262,11 +263,7 @@ def _lightning(weights: Weights, tokens: int, budget: Work) -> Canonical:
         )
     forms = [_scaled(visible_weights(point, tokens)) for point in points if point is not None]
     best = min(forms, key=lambda v: [tuple(m.ravel()) for m in (*v.attention, v.value)])
-    one = RationalMatrix.identity(n)
-    layers = [[HeadCircuits(RationalMatrix.of(a), one)] for a in best.attention]
-    layers[-1] = [HeadCircuits(layers[-1][0].attention, RationalMatrix.of(best.value))]
-    widths = (n,) * shape.depth + (m,)
-    circuits = NetworkCircuits(one, layers, widths, RationalMatrix.identity(m), weights.form)
+    circuits = _one_head_a_layer(*best, weights.form)
     return Canonical(weights_of(circuits, tokens), tokens, found.source, found.tried)
 
 

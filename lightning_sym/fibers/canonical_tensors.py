@@ -22,8 +22,8 @@ import numpy as np
 
 from lightning_sym.ask import failing
 from lightning_sym.errors import BadInput, ProgramError
-from lightning_sym.exact.echelon import columns_of, row_echelon
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.exact.rational import columns_of, row_echelon
+from lightning_sym.fibers.answer import AskedFiber
 from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.tensor_hypotheses import NOT_TOO_WIDE, PAGE, THEOREM_1, THEOREM_3, TWO_TOKENS
 from lightning_sym.network.pieces import LIGHTNING

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from lightning_sym.exact.rational import rank
+from lightning_sym.exact.rational import rank, rank_one_factors
 from lightning_sym.fibers.points import Component, Parameter, parameter
-from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.fibers.virtual_moves import (
     known_partners,
     layers_seen_symmetrically,

@@ -1,11 +1,13 @@
-"""How the virtual weights of one network become those of another: moves and a rescaling; and the weights themselves."""
+"""How the virtual weights of one network become those of another: moves and a rescaling; and the weights themselves.
+
+Weights of a shape with given virtual weights are found here too (see `points`), with what the shape demands.
+"""
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -20,13 +22,82 @@ from lightning_sym.fibers.virtual_moves import (
     Path,
     known_partners,
     may_move,
+    ratio,
     rescaling_factors,
     visible_weights,
 )
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights, in_fractions
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.arrays import ObjectArray, exact_matrix
 from lightning_sym.rings.rationals import RationalMatrix, rational_product
+
+
+def realized(origin: Weights, target: VirtualWeights) -> Weights:
+    """Return weights of the shape with these virtual weights: the given rescaled, with the same `P_i`, or any."""
+    before = exact_virtual_weights(origin)
+    matrices = origin.numbers()
+    for i, (old, new) in enumerate(zip(before.attention, target.attention, strict=True), start=1):
+        matrices[f"Q{i}"] = (ratio(old, new) or Fraction(1)) * matrices[f"Q{i}"]
+    last = f"V{len(before.attention)}"
+    matrices[last] = (ratio(before.value, target.value) or Fraction(1)) * matrices[last]
+    scaled = Weights.of(matrices)
+    if exact_virtual_weights(scaled) == target:
+        return scaled
+    if (found := with_virtual_weights(scaled, target)) is not None:
+        return found
+    for name, most, ranked in _demands(origin, target):
+        if ranked > most:
+            raise BadInput(f"weights of this shape must have {name} of rank at most {most}, this point has {ranked}")
+    if (found := with_virtual_weights(Weights.of(matrices | _inner_values(origin, target)), target)) is None:
+        raise ProgramError(f"weights of {origin.architecture(1)} with these virtual weights must exist: {target!r}")
+    return found
+
+
+def _seen_behind(target: VirtualWeights, layer: int) -> ObjectArray:
+    """Return the rows whose span is `R_i`."""
+    later = [part for a in target.attention[layer:] for part in (a, a.T)]
+    return np.concatenate([*later, target.value])
+
+
+def _demands(origin: Weights, target: VirtualWeights) -> list[tuple[str, int, int]]:
+    """Return what the shape demands: a name, the largest rank, and the rank that the virtual weights have."""
+    shape = origin.architecture(1)
+    demands = [
+        (f"A~{i}" if shape.depth > 1 else "A", a, rank(matrix))
+        for i, (a, matrix) in enumerate(zip(shape.attention_ranks, target.attention, strict=True), start=1)
+    ]
+    for i in range(1, shape.depth):
+        name = f"what stands behind layer {i} (rows and columns of A~j, j > {i}, and rows of V~)"
+        demands.append((name, shape.widths[i], rank(_seen_behind(target, i))))
+    return demands
+
+
+def _inner_values(origin: Weights, target: VirtualWeights) -> dict[str, ObjectArray]:
+    """Return value matrices of all layers but the last such that the rows of `P_i` span `R_i`."""
+    shape = origin.architecture(1)
+    before = exact_matrix(np.eye(shape.widths[0], dtype=int))
+    found = {}
+    for i in range(1, shape.depth):
+        rows = _seen_behind(target, i)
+        after = np.full((shape.widths[i], shape.widths[0]), Fraction(0), dtype=object)
+        basis = _row_basis(rows)
+        after[: len(basis)] = basis
+        value = solution(before.T, after.T)
+        if value is None:
+            raise ProgramError(f"what stands behind layer {i} must stand behind the layer before it")
+        found[f"V{i}"], before = value.T, after
+    return found
+
+
+def _row_basis(rows: ObjectArray) -> ObjectArray:
+    """Return rows that are independent and span the same space: the kernel of the kernel."""
+    kernel = null_space(rows)
+    columns = rows.shape[1]
+    if not kernel:
+        return exact_matrix(np.eye(columns, dtype=int))
+    basis = null_space(np.array(kernel, dtype=object))
+    return np.array(basis, dtype=object).reshape(len(basis), columns)
+
 
 LARGEST_JOINT_SYSTEM = 12
 """Largest query/key width for which the matrix C is sought when neither Q nor K determines it alone."""
@@ -160,7 +231,7 @@ def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | Non
 def with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
     """Return weights with other virtual weights, and the same value matrices in all layers but the last, if any."""
     matrices = weights.numbers()
-    before = _eye(weights.layers[0].query.shape[1])
+    before = RationalMatrix.identity(weights.layers[0].query.shape[1]).fractions()
     for i, (layer, attention) in enumerate(zip(weights.layers, target.attention, strict=True), start=1):
         a = layer.query.shape[0]
         if not np.array_equal(rational_product(before.T, layer.key.T, layer.query, before), attention):
@@ -227,7 +298,8 @@ def _query_key_matrix(old: Layer, new: Layer, before: RationalMatrix, scale: Fra
     if a > LARGEST_JOINT_SYSTEM:
         return None
     # for the entries of C row by row
-    system = np.concatenate([np.kron(_eye(a), old.key.mT.fractions()), np.kron(query.mT.fractions(), _eye(a))])
+    one = RationalMatrix.identity(a).fractions()
+    system = np.concatenate([np.kron(one, old.key.mT.fractions()), np.kron(query.mT.fractions(), one)])
     right = np.concatenate([key.fractions().ravel(), turned.mT.fractions().ravel()])
     return _invertible_solution(RationalMatrix.of(system), RationalMatrix.of(right[:, None]), shape=(a, a))
 
@@ -244,7 +316,7 @@ def _invertible_solution(
         if only is not None:
             return only.mT.fractions() if only.shape[0] == only.shape[1] == only.rank() else None
     columns = matrix.shape[1]
-    one = _eye(columns) if shape is None else _eye(shape[0]).reshape(-1, 1)
+    one = RationalMatrix.identity(columns if shape is None else shape[0]).fractions().reshape(columns, -1)
     if one.shape[1] != right.shape[1]:
         return None
     known = matrix.fractions()
@@ -260,7 +332,3 @@ def _invertible_solution(
         if rank(result) == result.shape[0]:
             return result
     return None
-
-
-def _eye(n: int) -> Any:
-    return np.array([[Fraction(int(i == j)) for j in range(n)] for i in range(n)], dtype=object)

@@ -1,34 +1,104 @@
-r"""When two softmax networks are different functions because one of them is determined by its function.
+r"""When two networks are different functions because one of them is determined by its function.
 
-Let one network fulfil conditions of docs/transformer-fibers.md, and let the other have at most as many heads in each
-layer. If their functions are equal, then by Theorem 4 they have as many heads, and with the heads in some order equal
-words and scores of two tokens that are equal functions. Then polynomials are equal, and values at a point show that
-they are not. Where (a) and (a') hold in full, these are the formal scores, as the weights $g$ that tokens get are
+Softmax: let one network fulfil conditions of docs/transformer-fibers.md, and let the other have at most as many heads
+in each layer. If their functions are equal, then by Theorem 4 they have as many heads, and with the heads in some order
+equal words and scores of two tokens that are equal functions. Then polynomials are equal, and values at a point show
+that they are not. Where (a) and (a') hold in full, these are the formal scores, as the weights $g$ that tokens get are
 independent variables (behind Theorem 7). By Proposition 15, where products of two of one layer may have relations, they
 are only $(M_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$, which has none. By Theorem 11, and by Corollary 5 if widths
 are at most as large, their streams move together (the corollary of Theorem 11).
+
+Lightning: let one fulfil the conditions of Theorem 1 of docs/deep-lightning.md, and let the other have the same depth
+and width, and layers whose $B_i$ have no larger rank. If the functions were equal, all layer tensors would be, up to
+one change of basis, and then layers would do the same on the streams of both (Lemma 2 there), which `tensor_streams`
+decides. So it is without skip connections by Theorem 3, of whatever ranks the layers of the other one are.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from lightning_sym.ask import FellShort, TheoremNeed, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import FellShort, Need, TheoremNeed, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.comparison import Reason
 from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.hypotheses import COROLLARY_5, HEADS_PAGE, WORDS, WORDS_AND_BLOCKS, Theorem
+from lightning_sym.fibers.layer_tensors import ranks_bounding
+from lightning_sym.fibers.tensor_hypotheses import PAGE, THEOREM_1, THEOREM_3, TensorQuestion, seen_widths
 from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import padded
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import common_streams
 from lightning_sym.system.weights_of_circuits import weights_of
+
+
+@dataclass(frozen=True)
+class TensorPair:
+    """A network whose hypotheses are asked for, and another one whose layers do not do the same on the streams of both.
+
+    Attributes:
+        tensors: the network.
+        other: the shape of the other one.
+    """
+
+    tensors: TensorQuestion
+    other: Architecture
+
+    def __post_init__(self) -> None:
+        self.other.require("layers that are determined", LIGHTNING)
+
+    @property
+    def shape(self) -> Architecture:
+        """The network that fulfils the hypotheses."""
+        return self.tensors.shape
+
+    def has_no_larger_ranks(self) -> bool:
+        """Return whether the layers of the other network have no larger ranks."""
+        tensors = self.tensors.tested[0]
+        return all(b <= a for a, b in zip(tensors.ranks, ranks_bounding(self.other, tensors.background), strict=True))
+
+
+ALIKE = Need(
+    "two networks of one width and depth, with E and U in both or in none",
+    lambda pair: _size(pair.shape) == _size(pair.other),
+)
+OF_ONE_SIZE = Need(
+    "two networks of one depth and one width between layers",
+    lambda pair: seen_widths(pair.shape) == seen_widths(pair.other),
+)
+NO_LARGER_RANKS = Need("no larger ranks of layers in the other network", TensorPair.has_no_larger_ranks)
+
+
+def _size(shape: Architecture) -> tuple[object, ...]:
+    return shape.widths, shape.embed is None, shape.unembed is None
+
+
+APART_BY_TENSORS: tuple[TheoremRow[TensorPair, str], ...] = (
+    TheoremRow(
+        f"Theorem 1 of {PAGE}", lambda pair: pair.shape.skip, paid_by_steps, lambda pair: f"Theorem 1 of {PAGE}",
+        needs=(ALIKE, *THEOREM_1, NO_LARGER_RANKS),
+    ),
+    TheoremRow(
+        f"Theorem 3 of {PAGE}", lambda pair: not pair.shape.skip, paid_by_steps, lambda pair: f"Theorem 3 of {PAGE}",
+        needs=(OF_ONE_SIZE, *THEOREM_3),
+    ),
+)  # fmt: skip
+"""Different functions by the hypotheses that one network fulfils."""
+
+
+def apart_by_tensors(pair: TensorPair) -> tuple[str | None, tuple[FellShort, ...]]:
+    """Return the theorem that says that two networks are different functions, if one does, and what fell short."""
+    return ask(pair, APART_BY_TENSORS, Work())
+
 
 POINTS = 3
 """Values that tell the scores of heads apart, of each."""

@@ -8,8 +8,7 @@ from typing import Any
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import LaterRows, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import ProgramError
-from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AT_LEAST, AskedFiber, Fiber, symmetry_generators
 from lightning_sym.fibers.real_components import RealComponents, counting_cost, of_lightning, unknown
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
@@ -18,7 +17,7 @@ from lightning_sym.network.weights import Weights
 
 # each kind of network has files of its own, which the others need not load
 with lazy_imports(__name__):
-    from lightning_sym.fibers import lightning_fiber, plain_fiber, softmax_fiber, tensor_fiber
+    from lightning_sym.fibers import lightning_fiber, plain_fiber, softmax_fiber
 
 _ONE_HEAD = Need("one head", lambda asked: asked.shape.heads == 1, lambda asked: str(asked.shape.heads))
 _ONE_LAYER = Need("one layer", lambda asked: asked.shape.depth == 1, lambda asked: str(asked.shape.depth))
@@ -34,7 +33,12 @@ def _symmetries(asked: AskedFiber) -> Fiber:
 
 
 FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
-    TheoremRow("", lambda asked: asked.shape.is_plain, paid_by_steps, lambda asked: plain_fiber.of_plain(asked)),
+    TheoremRow(
+        "", lambda asked: asked.shape.is_plain, paid_by_steps,
+        lambda asked: plain_fiber.described(
+            asked, plain_fiber.virtual_fiber(asked.weights, asked.shape.tokens, asked.budget)
+        ),
+    ),
     LaterRows(lambda asked: asked.shape.normalization is not None, lambda: softmax_fiber.SOFTMAX_FIBERS),
     TheoremRow(
         f"Proposition 3 of {_NEAR}", any_question, paid_by_steps,
@@ -46,7 +50,7 @@ FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
         "without the mask no theorem describes all of the fiber, or the function is zero",
         needs=(_MASK_ALONE,),
     ),
-    LaterRows(any_question, lambda: tensor_fiber.TENSOR_FIBERS),
+    LaterRows(any_question, lambda: lightning_fiber.TENSOR_FIBERS),
     TheoremRow("", any_question, paid_by_steps, _symmetries),
 )  # fmt: skip
 """In the order of asking. What each costs is paid where it is known how large its matrices are."""

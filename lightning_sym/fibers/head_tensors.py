@@ -18,10 +18,11 @@ import numpy as np
 from lightning_sym.exact.line_factors import determinants_mod_p, polynomial_through
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.factorizations import product_fiber_dimension
-from lightning_sym.fibers.layer_tensors import LayerTensors, Residues
+from lightning_sym.fibers.layer_tensors import LayerTensors
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import Residues
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.fields import Q

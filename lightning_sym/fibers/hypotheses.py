@@ -200,10 +200,6 @@ def _flips(net: Network, i: int) -> HeadRows | None:
     return net.seen(i, net.means[i], net.first[i - 1]) if i == net.shape.depth else None
 
 
-def _flips_or_forms(net: Network, i: int) -> HeadRows | None:
-    return _flips(net, i) or (net.flip_forms(i) if isinstance(net, NetworkAtPoints) else None)
-
-
 def _flips_or_written(net: Network, i: int) -> HeadRows:
     """Return the sums of (c); where a form decides, what writes nothing is not read by the next layer either."""
     return _flips(net, i) or net.rows(i, lambda head: net.field.entries(head.carried(net.first[i - 1])))
@@ -216,7 +212,9 @@ def _not_zero(shape: Architecture, i: int) -> Demand:
 SEEN = Hypothesis("(b)", "b", _layers(), _seen, _not_zero, "V")
 """Every head is seen."""
 FLIPS = Hypothesis(
-    "(c)", "c", _layers(lambda shape: shape.tokens == 2), _flips_or_forms, lambda shape, i: NO_SUM_ZERO, "V",
+    "(c)", "c", _layers(lambda shape: shape.tokens == 2),
+    lambda net, i: _flips(net, i) or (net.flip_forms(i) if isinstance(net, NetworkAtPoints) else None),
+    lambda shape, i: NO_SUM_ZERO, "V",
     _flips_or_written,
 )  # fmt: skip
 """No set of its heads can be flipped, A and V to -A and -V."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.echelon import independent_columns
+from lightning_sym.exact.rational import independent_columns
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.frames import WHAT, Frame, M, frames, kernel, numbers
 from lightning_sym.limits import Work

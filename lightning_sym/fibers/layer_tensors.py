@@ -31,7 +31,6 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.exact.line_factors import (
     degrees_on_line,
@@ -44,10 +43,8 @@ from lightning_sym.fibers.conditions import Condition
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import LIGHTNING
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, Residues
 from lightning_sym.system.circuits import NetworkOver, residue_network
-
-Residues = npt.NDArray[np.int64]
 
 TRIES = 4
 """Backgrounds at which ranks are taken."""

@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.ask import ask
 from lightning_sym.dimension.narrow import BY_PLACES
@@ -33,11 +32,9 @@ from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.prices import price_of_jacobian, sweep_bytes
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries.families import kernel_directions_mod_p, symmetry_count, tangent_directions_mod_p
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, Residues
+from lightning_sym.symmetries.families import directions_mod_p, symmetry_count
 from lightning_sym.system.fields import weights_modulo_a_prime
-
-Residues = npt.NDArray[np.int64]
 
 PARAMETER_LIMIT = 2000
 """Most weights, symmetry directions and tokens for which the bounds are computed."""
@@ -147,10 +144,10 @@ def local_dimension(
         return None
     budget.spend(_cost(shape, orders[0]), "the dimension near these weights")
     p, matrices, parameters = residues[0], list(residues[1].values()), shape.parameter_count
-    tangents = np.concatenate([block.residues() for block in tangent_directions_mod_p(shape, matrices, p)])
+    tangents = np.concatenate([block.residues() for block in directions_mod_p(shape, matrices, p, symmetry=True)])
     others: list[Residues] = []
     if budget.begins(_directions_cost(shape), "directions near these weights"):  # else the bound is weaker
-        others += [block.residues() for block in kernel_directions_mod_p(shape, matrices, p)]
+        others += [block.residues() for block in directions_mod_p(shape, matrices, p, symmetry=False)]
     directions = np.concatenate([tangents, *others])
     orbit, lower, upper = rank_mod_p(tangents, p), 0, parameters
     seconds = ELIMINATION * float(len(directions)) ** 2 * parameters

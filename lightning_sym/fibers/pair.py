@@ -8,17 +8,17 @@ from functools import cached_property
 
 from lightning_sym.ask import FellShort, TheoremPrice
 from lightning_sym.errors import ProgramError, TooLarge
-from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.exact.rational import columns_of, row_echelon
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.cost import entries_cost
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import Work
 from lightning_sym.network.attention import network_output
+from lightning_sym.network.prices import price_of_coefficients
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix, map_entries
 
 with lazy_imports(__name__):  # most answers need no coefficients
-    from lightning_sym.fibers import transformer_cost
     from lightning_sym.network import polynomial_map
 
 LARGE_INPUT = 2**31
@@ -148,7 +148,7 @@ def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]
 def coefficients_price(pair: Pair) -> TheoremPrice:
     """Return what all coefficients of both cost."""
     shapes = [network.architecture(pair.tokens) for network in _on_what_is_read(*pair.weights)]
-    steps = tuple(transformer_cost.coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
+    steps = tuple(price_of_coefficients(s, bits).seconds for s, bits in zip(shapes, pair.lengths, strict=True))
     return TheoremPrice(steps, "all coefficients")
 
 

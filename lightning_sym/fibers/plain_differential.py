@@ -7,7 +7,7 @@ The ranks of `chain_ranks`, modulo a prime where that is enough; and what follow
 from __future__ import annotations
 
 from lightning_sym.errors import TooLarge
-from lightning_sym.exact.inertia import inertia, inertia_cost
+from lightning_sym.exact.rational import inertia, inertia_cost
 from lightning_sym.fibers.chain_ranks import Chain, chain_mod_p, exact_chain
 from lightning_sym.fibers.cost import (
     entries_cost,

@@ -37,8 +37,7 @@ from lightning_sym.ask import Need, TheoremPrice, TheoremRow, any_question, ask,
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.answer import Fiber
-from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.answer import AskedFiber, Fiber
 from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
@@ -230,11 +229,6 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
     if found is None:
         raise ProgramError("something must be known of the fiber in virtual weights")
     return replace(found, tried=tried)
-
-
-def of_plain(asked: AskedFiber) -> Fiber:
-    """Return the fiber of a plain network: all that is known of it in virtual weights."""
-    return described(asked, virtual_fiber(asked.weights, asked.shape.tokens, asked.budget))
 
 
 def _rational_solutions(shape: Architecture, visible: VirtualWeights, budget: Work) -> list[Solution] | None:

@@ -24,7 +24,7 @@ import numpy as np
 
 from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, matrix_in_line, rows_in_line
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
-from lightning_sym.fibers.realized_points import realized
+from lightning_sym.fibers.connection import realized
 from lightning_sym.fibers.transform import change_basis
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights

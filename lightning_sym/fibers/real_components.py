@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.display import Lines, labelled
-from lightning_sym.exact.inertia import inertia, inertia_cost
+from lightning_sym.exact.rational import inertia, inertia_cost
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.cost import product_cost
 from lightning_sym.fibers.factorizations import Reader, Space, tight_widths

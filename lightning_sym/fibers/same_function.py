@@ -120,10 +120,6 @@ def _by_kind(pair: PlainPair) -> Comparison | None:
     return pair.witness() if pair.has_polynomials else Comparison(Answer.DIFFERENT, reason)
 
 
-def _depths(pair: PlainPair) -> str:
-    return " and ".join(str(shape.depth) for shape in pair.shapes)
-
-
 SAME: tuple[TheoremRow[Any, Comparison] | LaterRows[Any, Comparison], ...] = (
     TheoremRow("", lambda pair: pair.is_plain, PlainPair.virtual_price, _both_zero),
     TheoremRow(
@@ -131,7 +127,10 @@ SAME: tuple[TheoremRow[Any, Comparison] | LaterRows[Any, Comparison], ...] = (
         "no moves and no rescaling lead from the virtual weights of one network to those of the other",
         (
             Need("functions that are not zero", lambda pair: not any(pair.zero)),
-            Need("as many layers in both", lambda pair: pair.of_one_depth, _depths),
+            Need(
+                "as many layers in both", lambda pair: pair.of_one_depth,
+                lambda pair: " and ".join(str(shape.depth) for shape in pair.shapes),
+            ),
         ),
     ),
     LaterRows(lambda pair: not pair.is_plain, lambda: same_transformers.TRANSFORMERS),

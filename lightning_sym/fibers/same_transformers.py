@@ -10,8 +10,7 @@ from typing import Any
 from lightning_sym.ask import TheoremPrice, TheoremRow, paid_by_steps
 from lightning_sym.fibers.ball_pair import FIRST_BITS, INPUT_SCALES, MOST_BITS, READABLE, PairInBalls
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.determined import apart_by_theorem
-from lightning_sym.fibers.determined_tensors import TensorPair, apart_by_tensors
+from lightning_sym.fibers.determined import TensorPair, apart_by_tensors, apart_by_theorem
 from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, ONE_HEAD_PAGE, one_head_theorem
 from lightning_sym.fibers.layer_tensors import lines_price
 from lightning_sym.fibers.softmax import circuit_virtual_weights, first_difference
@@ -182,11 +181,6 @@ def _has_one_layer(pair: PairInBalls) -> bool:
     return max(depths) <= 1
 
 
-def _by_one_layer(pair: PairInBalls) -> Comparison:
-    """Return that softmax layers, one each, differ by Theorem 8, as their streams do not move together."""
-    return _with_an_input(pair, Reason.ONE_LAYER, f"Theorem 8 of {HEADS_PAGE}")
-
-
 def _with_an_input(pair: PairInBalls, reason: Reason, theorem: str) -> Comparison:
     """Return that functions differ: by an input that shows it if one is at hand, else by the theorem."""
     found = pair.by_inputs(FIRST_BITS)
@@ -224,10 +218,6 @@ def _each(
     return lambda pair: TheoremPrice(tuple(map(cost, pair.shapes, pair.lengths)), stage, is_needed)
 
 
-def _has_one_head(pair: PairInBalls) -> bool:
-    return pair.form_is_softmax and not pair.shapes[0].skip and all(shape.heads == 1 for shape in pair.shapes)
-
-
 def _is_lightning(pair: PairInBalls) -> bool:
     return pair.shapes[0].normalization is None and (pair.of_one_depth or pair.shapes[0].skip)
 
@@ -235,10 +225,6 @@ def _is_lightning(pair: PairInBalls) -> bool:
 def _fits_a_matrix(pair: PairInBalls) -> bool:
     possible = GraphStreams.possible(*pair.weights, pair.tokens)
     return possible and sum(map(graph_memory, pair.shapes)) <= DEFAULT_MEMORY
-
-
-def _price_of_samples(pair: PairInBalls) -> TheoremPrice:
-    return TheoremPrice((sum(map(sampling_cost, pair.shapes)),), "streams at a random vector")
 
 
 def _can_be_arranged(pair: PairInBalls) -> bool:
@@ -249,12 +235,14 @@ def _can_be_arranged(pair: PairInBalls) -> bool:
 STREAMS = f"Theorem 1 of {HEADS_PAGE}"
 TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
     TheoremRow(
-        f"Theorems 1 and 4 of {ONE_HEAD_PAGE}", _has_one_head,
+        f"Theorems 1 and 4 of {ONE_HEAD_PAGE}",
+        lambda pair: pair.form_is_softmax and not pair.shapes[0].skip and all(s.heads == 1 for s in pair.shapes),
         _each(lambda s, bits: streams_cost(s, s.depth * bits), "virtual weights", is_needed=True),
         lambda pair: _decided_by_virtual_weights(pair, pair.circuits),
     ),
     TheoremRow(
-        STREAMS, _fits_a_matrix, _price_of_samples, _by_graph,
+        STREAMS, _fits_a_matrix,
+        lambda pair: TheoremPrice((sum(map(sampling_cost, pair.shapes)),), "streams at a random vector"), _by_graph,
         "no matrix was found that takes the streams of one network to those of the other",
     ),
     TheoremRow("", _few_inputs_are_quick, paid_by_steps, _by_few_inputs),
@@ -271,7 +259,10 @@ TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
         STREAMS, _can_be_arranged, _each(arrangement_cost, "heads in the earliest layers", is_needed=False),
         _by_arrangement, "nor do they after heads are merged, left out and moved to earlier layers",
     ),
-    TheoremRow("", lambda pair: pair.form_is_softmax and _has_one_layer(pair), paid_by_steps, _by_one_layer),
+    TheoremRow(
+        "", lambda pair: pair.form_is_softmax and _has_one_layer(pair), paid_by_steps,
+        lambda pair: _with_an_input(pair, Reason.ONE_LAYER, f"Theorem 8 of {HEADS_PAGE}"),
+    ),
     TheoremRow(
         "", lambda pair: pair.form_is_softmax and pair.tokens > 1,
         _each(lambda s, bits: 10 * streams_cost(s, bits), "conditions of theorems", is_needed=False), _by_conditions,

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.display import equal
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.exact.rational import rank, solution
+from lightning_sym.exact.rational import rank, rank_one_factors, solution
 from lightning_sym.limits import require_integer
-from lightning_sym.network.action import act
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED, WeightSpace, pieces, spaces, stream
 from lightning_sym.network.virtual_weights import exact_virtual_weights
@@ -22,7 +21,7 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
 from lightning_sym.rings.expressions import ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.group import Pair
+from lightning_sym.symmetries.group import Pair, act
 
 Heads = Mapping[int, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 """Matrices by head: by layer, from 1, where there is one head a layer, else by names such as `1.2`."""
@@ -157,10 +156,7 @@ def transform(
     if letters:
         element = {space: (_in_letters(g), _in_letters(inverse)) for space, (g, inverse) in element.items()}
     held = {piece.name: into(weights.held(piece.name)) for piece in touched}
-    moved = {
-        name: matrix.entries() if letters else matrix.fractions()
-        for name, matrix in act(held, element, iter(touched)).items()
-    }
+    moved = {name: _entries(matrix) for name, matrix in act(held, element, iter(touched)).items()}
     came_from = {
         shape.head_name(i, place): shape.head_name(i, h) for i in orders for place, h in enumerate(orders[i], start=1)
     }
@@ -188,6 +184,11 @@ class _Multiple:
 def _has_letters(matrix: Any) -> bool:
     """Return whether a matrix of the group, or a multiple of the identity, has letters."""
     return isinstance(matrix, ExpressionMatrix) or (isinstance(matrix, _Multiple) and is_expression(matrix.factor))
+
+
+def _entries(matrix: AnyMatrix) -> ObjectArray:
+    """Return the entries: numbers, or expressions."""
+    return matrix.entries() if isinstance(matrix, ExpressionMatrix) else matrix.fractions()
 
 
 def _in_letters(matrix: Any) -> Any:
@@ -244,24 +245,6 @@ def change_basis(
     return transform(weights, query_key=query_key, between=between)
 
 
-def rank_one_factors(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
-    r"""Return $(p, q)$ with $M = p q^\top$, for a matrix of rank one.
-
-    Raises:
-        BadInput: the rank is not one.
-
-    Example:
-        >>> p, q = rank_one_factors(exact_matrix([[0, 0], [2, 4]]))
-        >>> [int(x) for x in p], [int(x) for x in q]
-        ([0, 2], [1, 2])
-    """
-    if (found := rank(matrix)) != 1:
-        raise BadInput(f"the matrix must have rank 1, got rank {found}")
-    i, j = next(index for index, entry in np.ndenumerate(matrix) if entry != 0)
-    pivot: Any = matrix[i, j]
-    return matrix[:, j], matrix[i, :] / Fraction(pivot)  # a Fraction: integers would divide to floats
-
-
 def swap(weights: Weights, *, layer: int | None = None) -> Weights:
     r"""Return the exchange of Theorem 3.2: $(p q^\top, v w^\top) \mapsto (w q^\top, v p^\top)$ in one layer.
 
@@ -287,14 +270,19 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
         (True, True)
     """
     require_arguments(swap, locals())
-    if weights.letters:
-        return _swapped_with_letters(weights, layer)
-    depth = len(weights.layers)
+    layers = weights.layers_with_letters() if weights.letters else weights.layers
+    depth = len(layers)
     i = depth if layer is None else layer
     require_integer(i, "the layer", 1, depth)
-    old = weights.layers[i - 1]
-    attention, value = exact_virtual_weights([old])[0][0], old.value
-    if rank(attention) == rank(value) == 1:
+    old = layers[i - 1]
+    into: Any = ExpressionMatrix.of if weights.letters else RationalMatrix.of
+    attention, value = _entries(into(old.key).mT @ into(old.query)), old.value
+    if weights.letters:
+        found = [_factors_with_letters(matrix) for matrix in (attention, value)]
+        if found[0] is None or found[1] is None:
+            raise BadInput(f"the attention and the value matrix of layer {i} must have rank 1 for most letters")
+        (p, q), (v, w) = found[0], found[1]
+    elif rank(attention) == rank(value) == 1:
         (p, q), (v, w) = rank_one_factors(attention), rank_one_factors(value)
     else:
         virtual = exact_virtual_weights(weights)
@@ -309,24 +297,8 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
         p, q, w = solution(before.T, np.stack([p, q, w], axis=1)).T  # type: ignore[union-attr]
     query, key = np.full((2, *old.query.shape), Fraction(0), dtype=object)
     query[0], key[0] = q, w
-    return Weights.of(weights.numbers() | {f"Q{i}": query, f"K{i}": key, f"V{i}": np.outer(v, p)})
-
-
-def _swapped_with_letters(weights: Weights, layer: int | None) -> Weights:
-    """Return the exchange in one layer of a family."""
-    layers = weights.layers_with_letters()
-    i = len(layers) if layer is None else layer
-    require_integer(i, "the layer", 1, len(layers))
-    old = layers[i - 1]
-    attention = (ExpressionMatrix.of(old.key).mT @ ExpressionMatrix.of(old.query)).entries()
-    found = [_factors_with_letters(matrix) for matrix in (attention, old.value)]
-    if found[0] is None or found[1] is None:
-        raise BadInput(f"the attention and the value matrix of layer {i} must have rank 1 for most letters")
-    (p, q), (v, w) = found[0], found[1]
-    query, key = np.full((2, *old.query.shape), Fraction(0), dtype=object)
-    query[0], key[0] = q, w
-    value = (ExpressionMatrix.of(v[:, None]) @ ExpressionMatrix.of(p[None, :])).entries()
-    return Weights.of_family({**weights.matrices, f"Q{i}": query, f"K{i}": key, f"V{i}": value}, weights.form)
+    changed = {f"Q{i}": query, f"K{i}": key, f"V{i}": _entries(into(v[:, None]) @ into(p[None, :]))}
+    return (Weights.of_family if weights.letters else Weights.of)({**weights.matrices, **changed}, weights.form)
 
 
 def _factors_with_letters(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray] | None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.network.prices import output_over_sizes, price_of_coefficients
+from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.rings.sizes import Price
 
 STREAM = 6e-9
@@ -122,19 +122,6 @@ def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
     shape.require("the memory of streams", SHAPED)
     ends = (shape.embed or 0) * shape.widths[0] + (shape.unembed or 0) * shape.widths[-1]
     return (heads * 4 * max(shape.widths) ** 2 + 2 * ends) * (32 + bits // 4)
-
-
-def coefficients_cost(shape: Architecture, bits: int) -> float:
-    """Return seconds for the polynomial map of a network without normalization whose weights have so many bits.
-
-    Raises:
-        BadInput: an option that is no part of a polynomial map.
-
-    Example:
-        >>> coefficients_cost(Architecture((2, 2, 2), (1, 1), 2), 8) < 0.1
-        True
-    """
-    return price_of_coefficients(shape, bits).seconds
 
 
 SAMPLE = 3e-8

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.display import typed
-from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.transform import rank_one_factors
+from lightning_sym.exact.rational import rank, rank_one_factors
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix, rational_root
@@ -98,7 +97,7 @@ def rescaling_factors(old: VirtualWeights, new: VirtualWeights) -> tuple[tuple[F
         >>> rescaling_factors(old, new)
         ((Fraction(2, 1),), Fraction(1, 2))
     """
-    factors = [_ratio(a, b) for a, b in zip((*old.attention, old.value), (*new.attention, new.value), strict=True)]
+    factors = [ratio(a, b) for a, b in zip((*old.attention, old.value), (*new.attention, new.value), strict=True)]
     if any(factor is None for factor in factors):
         return None
     *lambdas, mu = [Fraction(factor) for factor in factors if factor is not None]
@@ -118,15 +117,9 @@ def bits_of(number: Fraction) -> int:
     return max(number.numerator.bit_length(), number.denominator.bit_length())
 
 
-def _ratio(old: Any, new: Any) -> Fraction | None:
+def ratio(old: ObjectArray | RationalMatrix, new: ObjectArray | RationalMatrix) -> Fraction | None:
     """Return the number `c`, not 0, with `new = c old`, where `old` is not 0."""
-    if isinstance(old, RationalMatrix):
-        return old.ratio(new)
-    where = next((index for index, entry in np.ndenumerate(old) if entry != 0), None)
-    if where is None:
-        return None
-    factor: Fraction = new[where] / old[where]
-    return factor if factor != 0 and np.array_equal(new, factor * old) else None
+    return RationalMatrix.of(old).ratio(RationalMatrix.of(new))
 
 
 class MoveName(StrEnum):
@@ -193,15 +186,15 @@ def partners(virtual: VirtualWeights, tokens: int) -> Iterator[tuple[Move, Virtu
                     changed = {j: c * np.outer(p, p) for j, c in later.items()}
                     new = np.outer(r, rest) if name is MoveName.EXCHANGE else symmetric_part(np.outer(r, rest))
                     yield Move(name, i), replaced(changed | {i: new}, np.outer(v, p))
-            if (c := _ratio(np.outer(r, r), symmetric_part(attention[i - 1]))) is None:
+            if (c := ratio(np.outer(r, r), symmetric_part(attention[i - 1]))) is None:
                 break
             later[i] = c
     for i in range(1, depth) if virtual.value.shape[1] == 2 else ():
         before, after = attention[i - 1 : i + 1]
         j = np.array([[Fraction(0), Fraction(1)], [Fraction(-1), Fraction(0)]], dtype=object)
-        if (c := _ratio(j, after)) is not None and (determinant := _determinant(before)) != 0:
+        if (c := ratio(j, after)) is not None and (determinant := _determinant(before)) != 0:
             yield Move(MoveName.SKEW_LAYER, i), replaced({i: j, i + 1: c * determinant * before})
-        elif (c := _ratio(j, before)) is not None and (root := _cube_root(_determinant(after))) is not None:
+        elif (c := ratio(j, before)) is not None and (root := _cube_root(_determinant(after))) is not None:
             # (c J, N) ~ (J, c^3 N), and det(k N) k N = c^3 N for k = c / det(N)^(1/3)
             yield Move(MoveName.SKEW_LAYER, i), replaced({i: c / root * after, i + 1: j})
 
@@ -276,7 +269,7 @@ def linear_factors(form: ObjectArray) -> tuple[ObjectArray, ObjectArray] | Fract
         if there are none over the reals.
     """
     size = form.shape[0]
-    unit = np.array([[Fraction(int(i == j)) for j in range(size)] for i in range(size)], dtype=object)
+    unit = RationalMatrix.identity(size).fractions()
 
     def square(matrix: ObjectArray) -> tuple[Fraction, ObjectArray]:
         r"""Return $(\alpha, u)$ such that $S - \alpha u u^\top$ has rank one less."""

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.inertia import inertia
-from lightning_sym.exact.rational import null_columns
+from lightning_sym.exact.rational import inertia, null_columns
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
 from lightning_sym.fibers.integer_steps import MOST_UNKNOWNS, DifferenceBounds, least_value
 from lightning_sym.fibers.local_dimension import LocalDimension

@@ -18,8 +18,8 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, cut_text, labelled, latex_lines
 from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.fibers.connection import realized
 from lightning_sym.fibers.points import virtual_lines
-from lightning_sym.fibers.realized_points import realized
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, require_integer

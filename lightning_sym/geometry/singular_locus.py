@@ -141,11 +141,6 @@ def _rank_one_degree(d: int, d_out: int) -> int:
     return _short(comb(top, e) * comb(top - e, e) * comb(top - 2 * e, e) // 2 if small else None)
 
 
-def _squares_degree(d: int) -> int:
-    """Return the degree of the cone over a projective space and the quadratic forms of rank one."""
-    return _short(2 ** (d - 1) * comb(2 * (d - 1), d - 1) if 3 * (d - 1) <= MOST_BITS else None)
-
-
 def _partial_derivatives(found: Equations) -> tuple[Poly, ...] | None:
     """Return the partial derivatives of the equation of a hypersurface; `None` if it is none."""
     if not (found.is_complete and found.codimension == 1 and found.is_cone):
@@ -168,7 +163,9 @@ def _locus(shape: Architecture) -> tuple[str, int | None, int | None, Architectu
         dimension = 3 * d + d_out - 3
         return "rk A = rk V = 1, or phi = 0", dimension, _rank_one_degree(d, d_out), rank_one
     if d > 2:
-        return "A = h q^T, V = v h^T with the same h, or phi = 0", 2 * d - 1, _squares_degree(d), None
+        # the cone over a projective space and the quadratic forms of rank one
+        degree = _short(2 ** (d - 1) * comb(2 * (d - 1), d - 1) if 3 * (d - 1) <= MOST_BITS else None)
+        return "A = h q^T, V = v h^T with the same h, or phi = 0", 2 * d - 1, degree, None
     return "phi = 0", 0, 1, None
 
 

@@ -21,7 +21,7 @@ from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.virtual_weights import virtual_weights
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.series_products import product_bytes
+from lightning_sym.rings.power_series import product_bytes
 from lightning_sym.rings.sizes import LARGE, LARGEST, Price, Sizes
 
 _BATCH_BYTES = 8 * 2**20

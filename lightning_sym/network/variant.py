@@ -18,7 +18,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.network.rotary import Number, Rotary, as_typed, number
 
 FUNCTIONS = ("silu", "gelu", "gelu_new")
-"""Functions of a gate that are no polynomials; `rings.elementary` says what they are."""
+"""Functions of a gate that are no polynomials; `rings.balls` says what they are."""
 
 _POLYNOMIALS = {"identity": (Fraction(0), Fraction(1)), "square": (Fraction(0), Fraction(0), Fraction(1))}
 

@@ -29,7 +29,7 @@ from lightning_sym.network.readers.json_file import SCHEMA
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
 from lightning_sym.rings.dyadic import is_plain
-from lightning_sym.whole_files import cannot_write, replacing
+from lightning_sym.whole_files import in_words, replacing
 
 __all__ = ["LONGEST_NUMBER", "load_weights", "save_weights"]
 
@@ -174,8 +174,5 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
 
     else:
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {file}")
-    try:
-        with replacing(path) as temporary:
-            write(str(temporary))
-    except OSError as error:
-        raise cannot_write("weights", path, error) from error
+    with in_words("weights", path), replacing(path) as temporary:
+        write(str(temporary))

@@ -14,9 +14,8 @@ from flint import arb, arb_mat, ctx
 from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
-from lightning_sym.rings.balls import as_ball, exactly
+from lightning_sym.rings.balls import ELEMENTARY, Elementary, as_ball, exactly
 from lightning_sym.rings.dyadic import Plain
-from lightning_sym.rings.elementary import ELEMENTARY, Elementary
 from lightning_sym.rings.float_products import LARGEST, Digits, product
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
@@ -114,7 +113,7 @@ class BallMatrix:
         return BallMatrix(arb_mat(*self.shape, [1 / x for x in self.flint.entries()]))
 
     def elementary(self, name: Elementary) -> BallMatrix:
-        """Return a function of `rings.elementary`, of every entry.
+        """Return a function of `rings.balls`, of every entry.
 
         Example:
             >>> BallMatrix.of([[4]]).elementary("rsqrt").flint

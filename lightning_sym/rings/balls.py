@@ -5,15 +5,34 @@ A ball `[m +/- r]` contains the true real number, whatever was rounded on the wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.rationals import as_fmpq
+
+Elementary = Literal["rsqrt", "gelu", "gelu_new", "silu", "relu", "tanh"]
+
+
+def _gelu_new(x: arb) -> arb:
+    inside = (2 / arb.pi()).sqrt() * (x + arb(fmpq(44715, 10**6)) * x * x * x)
+    return x / (1 + (-2 * inside).exp())
+
+
+ELEMENTARY: dict[str, Callable[[arb], arb]] = {
+    "rsqrt": lambda x: x.rsqrt(),
+    "gelu": lambda x: x * (1 + (x * (arb(1) / 2).sqrt()).erf()) / 2,
+    "gelu_new": _gelu_new,
+    "silu": lambda x: x / (1 + (-x).exp()),
+    "relu": lambda x: x.max(arb(0)),
+    "tanh": lambda x: x.tanh(),
+}
+r"""$1/\sqrt x$; $x\,\Phi(x)$ with the normal distribution $\Phi$;
+$\tfrac x2 (1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715\,x^3)))$; $x / (1 + e^{-x})$; $\max(x, 0)$; $\tanh x$."""
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from flint import arb, arb_series
 
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import as_ball
-from lightning_sym.rings.elementary import ELEMENTARY, Elementary
+from lightning_sym.rings.balls import ELEMENTARY, Elementary, as_ball
 from lightning_sym.rings.normalization import Normalization
 
 
@@ -97,7 +96,7 @@ class DualBalls:
         return self._function(function)
 
     def elementary(self, name: Elementary) -> DualBalls:
-        """Return a function of `rings.elementary`, of every entry.
+        """Return a function of `rings.balls`, of every entry.
 
         Raises:
             BadInput: entries move, and the derivative of this function is not known here.

@@ -21,7 +21,7 @@ from flint import arb, arb_mat
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.rings.arrays import Rows, exact_number
 from lightning_sym.rings.ball_matrices import BallMatrix
-from lightning_sym.rings.elementary import ELEMENTARY, Elementary
+from lightning_sym.rings.balls import ELEMENTARY, Elementary
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rotary import RotaryScaling, rotary_tables
 
@@ -143,7 +143,7 @@ class MidpointRadius:
         return self._each(function)
 
     def elementary(self, name: Elementary) -> MidpointRadius:
-        """Return a function of `rings.elementary`, of every entry."""
+        """Return a function of `rings.balls`, of every entry."""
         return self._each(ELEMENTARY[name])
 
     def reciprocal(self, _inverse_constants: Rows) -> MidpointRadius:

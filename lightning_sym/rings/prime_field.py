@@ -20,6 +20,8 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.dyadic import is_plain, residues_of
 
+Residues = npt.NDArray[np.int64]
+
 PRIMES = (4194301, 4194287, 4194277, 4194271)
 """The four largest primes below 2^22."""
 

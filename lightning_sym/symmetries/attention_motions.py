@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal
 from lightning_sym.exact.modular import null_space_mod_p, null_space_of_rank, rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 from lightning_sym.symmetries.cancelling_forms import (
     CountedParts,
     HeadWord,
@@ -38,9 +37,7 @@ from lightning_sym.symmetries.factored import EchelonForm, Product, SymmetricPro
 from lightning_sym.symmetries.point import Point, pivots_of
 from lightning_sym.system.reach import most_reached
 
-Residues = npt.NDArray[np.int64]
-
-Motions = Callable[["_HeadMotions"], Iterator[tuple[Residues, Residues]]]
+Motions = Callable[["HeadMotions"], Iterator[tuple[Residues, Residues]]]
 
 LARGEST_WORD_COUNT = 64
 """Words that lead to a layer, and columns they have together: beyond so many none of the systems counts."""
@@ -70,35 +67,23 @@ def sees_one_direction(architecture: Architecture) -> bool:
     return architecture.normalization is None and one
 
 
-def _each_head(point: Point, motions: Motions, first: int = 0) -> Iterator[PrimeFieldMatrix]:
+def each_head(point: Point, motions: Motions, first: int = 0) -> Iterator[PrimeFieldMatrix]:
     """Yield motions of queries and keys, head by head, from layer `first` on, both from 0."""
-    for i in range(first, point.architecture.depth):
-        for h in range(point.architecture.heads):
-            name = point.architecture.head_name(i + 1, h + 1)
-            for query, key in motions(_HeadMotions(point, i, h)):
-                yield point.moving(**{"Q" + name: query, "K" + name: key})
+    for i, h, name in point.heads(first):
+        for query, key in motions(HeadMotions(point, i, h)):
+            yield point.moving(**{"Q" + name: query, "K" + name: key})
 
 
 def skew(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Return motions by skew forms, where only symmetric parts count."""
     symmetric = counts_symmetrically(point.architecture)
-    return _each_head(point, lambda head: head.skew() if symmetric[head.layer] else iter(()))
+    return each_head(point, lambda head: head.skew() if symmetric[head.layer] else iter(()))
 
 
 def cancelling(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Return forms whose parts on different images of the input cancel."""
     seen = cancelling_equations(point.architecture)
-    return _each_head(point, lambda head: head.cancelling(seen), first=1) if seen is not None else iter(())
-
-
-def skew_differences(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """Return motions by skew forms that kill the sum of all words, for two tokens under a causal mask."""
-    return _each_head(point, _HeadMotions.skew_on_differences, first=1)
-
-
-def symmetric_products(point: Point) -> Iterator[PrimeFieldMatrix]:
-    """Return forms that see nothing of a stream that is a product of symmetric matrices with the input."""
-    return _each_head(point, _HeadMotions.symmetric_products, first=1)
+    return each_head(point, lambda head: head.cancelling(seen), first=1) if seen is not None else iter(())
 
 
 def cancelling_equations(architecture: Architecture) -> CountedParts | None:
@@ -111,7 +96,9 @@ def cancelling_equations(architecture: Architecture) -> CountedParts | None:
     return None
 
 
-class _HeadMotions:
+class HeadMotions:
+    """Queries and keys of a head on the stream, and their motions that no score shows, each kind by itself."""
+
     def __init__(self, point: Point, i: int, h: int) -> None:
         self.architecture, self.heads, self.prime = point.architecture, point.circuits.layers, point.prime
         self.layer, self.written, self.pivots = i, point.written, pivots_of(point.written[i])

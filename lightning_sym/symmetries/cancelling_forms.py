@@ -42,13 +42,10 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.exact.modular import null_space_mod_p, pivots_mod_p, rank_mod_p
 from lightning_sym.exact.rational import rank
-from lightning_sym.rings.prime_field import PRIMES
-
-Residues = npt.NDArray[np.int64]
+from lightning_sym.rings.prime_field import PRIMES, Residues
 
 
 def unseen_forms(attention: list[Residues], frames: list[Residues], ranks: list[int], p: int) -> Residues:

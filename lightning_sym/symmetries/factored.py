@@ -11,11 +11,9 @@ The same holds for $M + M^\top$, with both factors one below the other.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.exact.modular import row_basis_mod_p
-
-Residues = npt.NDArray[np.int64]
+from lightning_sym.rings.prime_field import Residues
 
 
 class EchelonForm:

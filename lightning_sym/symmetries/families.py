@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -125,14 +126,14 @@ TABLE = (
         "docs/transformers.md, Proposition 11",
         SHAPED,
         lambda network: network.normalization is not None and network.tokens == 2 and network.causal,
-        attention_motions.skew_differences,
+        partial(attention_motions.each_head, motions=lambda head: head.skew_on_differences(), first=1),
     ),
     DirectionFamily(
         "symmetric products",
         "docs/transformers.md, Proposition 13",
         SIZED | {"skip"},
         lambda network: network.skip and not attention_motions.sees_one_direction(network),
-        attention_motions.symmetric_products,
+        partial(attention_motions.each_head, motions=lambda head: head.symmetric_products(), first=1),
     ),
     DirectionFamily(
         "first layers",
@@ -159,21 +160,15 @@ def families_of(architecture: Architecture, *, symmetry: bool | None = None) -> 
     return [family for family in chosen if family.belongs_to(architecture)]
 
 
-def tangent_directions_mod_p(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
+def directions_mod_p(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int, *, symmetry: bool | None = None
 ) -> Iterator[PrimeFieldMatrix]:
-    """Yield tangent directions of the orbit through the weights, in blocks of shape `(directions, parameters)`."""
-    point = Point(architecture, weights, p)
-    for family in families_of(architecture, symmetry=True):
-        yield from family.at(point)
+    """Yield directions at the weights, in blocks of shape `(directions, parameters)`.
 
-
-def kernel_directions_mod_p(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
-) -> Iterator[PrimeFieldMatrix]:
-    """Yield the other directions at the weights, in blocks of rows; none where the point is not generic enough."""
+    With `symmetry` tangents of the orbit; without it the others, none where the point is not generic enough; else all.
+    """
     point = Point(architecture, weights, p)
-    for family in families_of(architecture, symmetry=False):
+    for family in families_of(architecture, symmetry=symmetry):
         yield from family.at(point)
 
 
@@ -219,12 +214,12 @@ def orbit_dimension_at(
     """
     count, parameters = symmetry_count(architecture), architecture.parameter_count
     if count <= LARGEST and parameters <= 4 * count and not pivots:
-        blocks = [block.entries for block in tangent_directions_mod_p(architecture, weights, p)]
+        blocks = [block.entries for block in directions_mod_p(architecture, weights, p, symmetry=True)]
         return rank_at_least(PrimeFieldMatrix(np.concatenate(blocks), p))
     fold = Fold(parameters, count + 16, generator_of(generator), p) if count + 16 < parameters else None
     matrix = np.empty((count, parameters if fold is None else fold.columns))
     done = 0
-    for block in tangent_directions_mod_p(architecture, weights, p):
+    for block in directions_mod_p(architecture, weights, p, symmetry=True):
         part = matrix[done : done + len(block.entries)]
         done += len(part)
         if fold is None:
@@ -236,9 +231,8 @@ def orbit_dimension_at(
 
 def _directions(architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int) -> PrimeFieldMatrix:
     """Return all directions of the table, one a row."""
-    point = Point(architecture, weights, p)
-    blocks = [block.entries for family in families_of(architecture) for block in family.at(point)]
-    return PrimeFieldMatrix(np.concatenate([np.empty((0, point.parameters)), *blocks]), p)
+    blocks = [block.entries for block in directions_mod_p(architecture, weights, p)]
+    return PrimeFieldMatrix(np.concatenate([np.empty((0, architecture.parameter_count)), *blocks]), p)
 
 
 def determined_columns_at(

@@ -11,11 +11,13 @@ rescalings between layers), rescaling inside a layer (Eq. 13). With several head
 output projection adds $V \mapsto B V$, $O \mapsto O B^{-1}$; an embedding frees $G_0$, an unembedding $G_l$; skip
 connections make all $G_i$ one; normalized scores leave no room for the $\lambda$. All of this is read off the table of
 weights and their spaces, `lightning_sym.network.pieces`.
+
+`act` carries it out on weights, over any ring.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -24,10 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.network.action import act
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, run
-from lightning_sym.network.pieces import SHAPED, WeightSpace, pieces, spaces, stream
+from lightning_sym.network.pieces import SHAPED, WeightPiece, WeightSpace, pieces, spaces, stream
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX
@@ -36,13 +37,43 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix
 if TYPE_CHECKING:
     from lightning_sym.symmetries.point import Point
 
+
+def act(
+    weights: Mapping[str, Any], element: Mapping[WeightSpace, tuple[Any, Any]], moved: Iterator[WeightPiece]
+) -> dict[str, Any]:
+    """Return the weights after an element of the group, over any ring: those of `moved`, by name.
+
+    Args:
+        weights: matrices over a ring, by name.
+        element: by space a matrix and its inverse; a space that is left out stays.
+        moved: pieces that are wanted.
+
+    Example:
+        >>> import numpy as np
+        >>> from lightning_sym import Architecture
+        >>> from lightning_sym.network.pieces import pieces
+        >>> network, one = Architecture((1, 1), (1,), 1), np.array([[1]])
+        >>> scale = WeightSpace("scale", (1, 1), 1)
+        >>> act(dict.fromkeys(("Q1", "K1", "V1"), one), {scale: (2 * one, one / 2)}, pieces(network))["V1"].tolist()
+        [[0.5]]
+    """
+    result = {}
+    for piece in moved:
+        matrix = weights[piece.name]
+        if piece.rows.space in element:
+            g, inverse = element[piece.rows.space]
+            matrix = (g if piece.rows.up else inverse.mT) @ matrix
+        if piece.columns.space in element:
+            g, inverse = element[piece.columns.space]
+            matrix = matrix @ (g.mT if piece.columns.up else inverse)
+        if piece.scale is not None and piece.scale[0] in element:
+            matrix = element[piece.scale[0]][piece.scale[1] < 0] @ matrix
+        result[piece.name] = matrix
+    return result
+
+
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Any, Any]
-
-
-def _opaque(scores: Words) -> Words:
-    """Return a pattern of which nothing is known but the scores that it is made of."""
-    return Words.letter(f"pattern({scores})")
 
 
 @cache
@@ -76,7 +107,7 @@ def _layer_identity(value_ranks: tuple[int] | None, heads: int, *, skip: bool, n
     element = {space: (letter, letter.inverse) for space, letter in letters.items()}
     moved = act(weights, element, pieces(shape))
     x, before, after = Words.letter("X"), letters[stream(shape, 0)], letters[stream(shape, 1)]
-    form = Form(_opaque, skip=skip) if normalized else Form(skip=skip)
+    form = Form(lambda scores: Words.letter(f"pattern({scores})"), skip=skip) if normalized else Form(skip=skip)
     found, kept = (
         run(y, bare, [some[piece.name] for piece in pieces(bare)], form)
         for y, some in ((before @ x, moved), (x, weights))

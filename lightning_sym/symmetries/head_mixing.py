@@ -30,17 +30,14 @@ from itertools import combinations, permutations, product
 from math import comb, prod
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_of_rank
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.factored import FreeMatrix, Product, SymmetricProduct
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system.circuits import HeadOver, layer_heads
-
-Residues = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

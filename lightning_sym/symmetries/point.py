@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.stream_pieces import places_on_stream
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 
 with lazy_imports(__name__):  # plain layers have no stream between them that is less than all
     from lightning_sym.system import circuits, fields, reach
 
 if TYPE_CHECKING:
     from lightning_sym.system.circuits import NetworkOver
-
-Residues = npt.NDArray[np.int64]
 
 
 class Point:
@@ -49,6 +46,11 @@ class Point:
     def matrix(self, name: str) -> PrimeFieldMatrix:
         """Return the weight of this name."""
         return self.matrices[self._places[name]]
+
+    def heads(self, first: int = 0) -> Iterator[tuple[int, int, str]]:
+        """Yield layer and place of each head, both from 0, and how the names of its weights end; from a layer on."""
+        for i in range(first, self.architecture.depth):
+            yield from ((i, h, name) for h, name in enumerate(self.architecture.head_names(i + 1)))
 
     @cached_property
     def weights(self) -> dict[str, Residues]:

@@ -38,20 +38,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_mod_p, null_space_of_echelon, null_space_of_rank
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.derivatives import Dual
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system.circuits import added, layer_heads
 from lightning_sym.system.fields import prime_field
-
-Residues = npt.NDArray[np.int64]
 
 
 def has_one_row(architecture: Architecture) -> bool:
@@ -121,13 +118,6 @@ def _eye(n: int) -> Residues:
     return np.eye(n, dtype=np.int64)
 
 
-def _heads(point: Point) -> Iterator[tuple[int, str]]:
-    """Yield the layers, from 0, and the names of their heads."""
-    for i in range(point.architecture.depth):
-        for h in range(point.architecture.heads):
-            yield i, point.architecture.head_name(i + 1, h + 1)
-
-
 def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Yield what may be added to readers of the stream, because it vanishes on all that is written."""
     free_of = [null_space_of_echelon(basis, point.prime) for basis in point.written]
@@ -147,7 +137,7 @@ def unread(point: Point) -> Iterator[PrimeFieldMatrix]:
 def inside(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Yield the same between the values of a head and its output projection, where both have the largest rank."""
     p, weights = point.prime, point.weights
-    for i, name in _heads(point):
+    for i, _, name in point.heads():
         written = point.written[i] @ weights["V" + name].T % p
         read = point.read[i + 1] @ weights["O" + name] % p
         if len(free := _free_of(written, p)):
@@ -166,7 +156,7 @@ def _free_of(matrix: Residues, p: int) -> Residues:
 
 def pattern(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Yield all of `Q` and `K`, where the attention pattern is constant."""
-    for _, name in _heads(point):
+    for _, _, name in point.heads():
         for letter in "QK":
             rows, columns = point.shapes[letter + name]
             yield point.moving(**{letter + name: _outer(_eye(rows), _eye(columns), point.prime)})

@@ -16,13 +16,12 @@ import numpy.typing as npt
 from lightning_sym.exact.modular import null_space_of_echelon, rank_mod_p, row_basis_mod_p
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, reduce_mod
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, Residues, reduce_mod
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price, Sizes
 
 M = TypeVar("M", bound=Any)
 S = TypeVar("S", bound=Any)
-Residues = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

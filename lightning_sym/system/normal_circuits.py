@@ -21,7 +21,7 @@ from itertools import product
 from typing import Any
 
 from lightning_sym.errors import BadInput, ProgramError
-from lightning_sym.exact.echelon import columns_of, independent_columns, row_echelon
+from lightning_sym.exact.rational import columns_of, independent_columns, row_echelon
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import streams

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.exact.rational import columns_of, row_echelon
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lightning_sym.lazy import lazy_imports, public_names
 
 with lazy_imports(__name__) as _places:  # `as` says that a name is public
+    from lightning_sym.testing.checkpoints import assert_same_checkpoint as assert_same_checkpoint
     from lightning_sym.testing.checkpoints import small_checkpoint as small_checkpoint
     from lightning_sym.testing.claims import Held as Held
     from lightning_sym.testing.claims import assert_holds as assert_holds
@@ -14,7 +15,6 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.testing.functions import assert_same_function as assert_same_function
     from lightning_sym.testing.implements import Agreement as Agreement
     from lightning_sym.testing.implements import assert_implements as assert_implements
-    from lightning_sym.testing.same_checkpoints import assert_same_checkpoint as assert_same_checkpoint
     from lightning_sym.testing.strategies import architectures as architectures
     from lightning_sym.testing.strategies import exact_weights as exact_weights
 

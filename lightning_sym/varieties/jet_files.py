@@ -17,7 +17,7 @@ from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.readers.bounds import LARGEST_FILE, Allowance, read_whole, shown
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER, ExactNumbers, parse
 from lightning_sym.varieties.jets import MOST_LINES, Jet, JetLine
-from lightning_sym.whole_files import cannot_write, replacing
+from lightning_sym.whole_files import in_words, replacing
 
 SCHEMA = "lightning-sym/jet/1"
 _KEYS = {"schema", "form", "widths", "ranks", "tokens", "lines"}
@@ -57,11 +57,8 @@ def save_jet(jet: Jet, path: str | os.PathLike[str]) -> None:
     text = f'{{\n{keys} "lines": [\n{lines}\n ]\n}}\n'
     if len(text) > LARGEST_FILE:
         raise BadInput(f"a jet must have at most {LARGEST_FILE:,} bytes, got {len(text):,}")
-    try:
-        with replacing(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise cannot_write("a jet", path, error) from error
+    with in_words("a jet", path), replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _line_document(line: JetLine) -> dict[str, Any]:

@@ -216,9 +216,8 @@ class Equations(Result):
         values = self._coordinates_of(point)
         if values is None:
             raise BadInput("the coefficients must be those of a function of the linear span, got others")
-        return {
-            degree: [_number_or_letters(_value(terms, values)) for terms in some] for degree, some in self.terms.items()
-        }
+        found = {degree: [_value(terms, values) for terms in some] for degree, some in self.terms.items()}
+        return {d: [x if isinstance(x, Fraction) else x.as_expr() for x in some] for d, some in found.items()}
 
     def vanishes_at(self, point: Weights | Mapping[Any, Any]) -> bool:
         """Return whether a function lies in the linear span and satisfies every equation that was found.
@@ -305,11 +304,6 @@ class Equations(Result):
 
     def _latex(self) -> str:
         return equations_text.as_latex(self)
-
-
-def _number_or_letters(value: Any) -> Any:
-    """Return a number, or a polynomial in letters as an expression."""
-    return value if isinstance(value, Fraction) else value.as_expr()
 
 
 def _value(terms: Terms, values: list[Any]) -> Any:

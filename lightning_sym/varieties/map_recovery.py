@@ -206,10 +206,6 @@ _COMPLEX = {
 }
 
 
-def _rows_as_text(rows: Sequence[Sequence[str]]) -> str:
-    return "; ".join(" ".join(f"({x})" if " " in x else x for x in row) for row in rows)
-
-
 @no_truth_value("recovery.answer is Membership.WEIGHTS")
 @dataclass(frozen=True, eq=False, repr=False)
 class Recovery(Result):
@@ -257,7 +253,13 @@ class Recovery(Result):
         ("network", "lightning attention, one head, {0.architecture}"),
         ("answer", "{0.answer.value}"),
         ("over", lambda self: self.over if self.answer is Membership.WEIGHTS else None),
-        ("", lambda self: [(name, _rows_as_text(rows)) for name, rows in (self.matrices or {}).items()]),
+        (
+            "",
+            lambda self: [
+                (name, "; ".join(" ".join(f"({x})" if " " in x else x for x in row) for row in rows))
+                for name, rows in (self.matrices or {}).items()
+            ],
+        ),
         ("checked", lambda self: _CHECKED if self.answer is Membership.WEIGHTS else None),
         ("", lambda self: [("because", reason) for reason in self.reasons]),
         ("at", lambda self: self.difference and self.difference.words),

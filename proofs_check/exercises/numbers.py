@@ -55,11 +55,11 @@ def _degrees(asked: Degrees) -> Exercise:
     return _numeric("Degrees multiply", question, "the degree", lambda: _degree(asked), {})
 
 
-def _some_degrees(chance: Random) -> Degrees:
-    return chance.choice([Degrees(layers, of) for layers in range(2, 7) for of in range(layers + 1)])
-
-
-DEGREES = DrawnExercise(_degrees, Degrees(3), _some_degrees)
+DEGREES = DrawnExercise(
+    _degrees,
+    Degrees(3),
+    lambda chance: chance.choice([Degrees(layers, of) for layers in range(2, 7) for of in range(layers + 1)]),
+)
 
 
 # --- the rank of a Jacobian
@@ -161,8 +161,8 @@ def _formula(wanted: WantedShape) -> Exercise:
     return SHAPE.exercise("Where a formula ends", question, judge, solution)
 
 
-def _some_wanted(chance: Random) -> WantedShape:
-    return WantedShape(chance.choice([2, 3]), chance.randint(2, 4), chance.randint(2, 4))
-
-
-FORMULA = DrawnExercise(_formula, WantedShape(3, 3, 2), _some_wanted)
+FORMULA = DrawnExercise(
+    _formula,
+    WantedShape(3, 3, 2),
+    lambda chance: WantedShape(chance.choice([2, 3]), chance.randint(2, 4), chance.randint(2, 4)),
+)

@@ -202,11 +202,9 @@ def _cancel(given: Given) -> Exercise:
     return WEIGHTS.exercise("Two heads that cancel", question, judge, solution, given)
 
 
-def _some_head(chance: Random) -> Given:
-    return {name: [_row(chance)] for name in ("Q1.1", "K1.1", "V1.1")}
-
-
-CANCEL: DrawnExercise[Given] = DrawnExercise(_cancel, {}, _some_head)
+CANCEL: DrawnExercise[Given] = DrawnExercise(
+    _cancel, {}, lambda chance: {name: [_row(chance)] for name in ("Q1.1", "K1.1", "V1.1")}
+)
 
 _SOFTMAX = NetworkForm(normalization=SOFTMAX)
 

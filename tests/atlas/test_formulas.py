@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lightning_sym import SOFTMAX, Architecture, BadInput
 from lightning_sym.atlas.formulas import Formula
-from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.dimension.dimension_text import printed_formula
 
 DEEP = Architecture((4, 3, 5), (2, 1), 3, SOFTMAX, heads=2, value_ranks=(2, 2), causal=True, embed=6, unembed=7)
 

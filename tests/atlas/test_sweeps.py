@@ -15,8 +15,8 @@ import pytest
 from dask_cluster import cluster
 
 from lightning_sym import Architecture, BadInput, certified_dimension
-from lightning_sym.atlas.conjectures import try_formula
 from lightning_sym.atlas.families import Family
+from lightning_sym.atlas.formulas import try_formula
 from lightning_sym.atlas.store import COLUMNS, Atlas, key_of
 from lightning_sym.atlas.sweep import sweep
 from lightning_sym.certificates.dimension import dimension_certificate

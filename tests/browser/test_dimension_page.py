@@ -13,7 +13,7 @@ from chromium import Reader
 
 from lightning_cli.writing.live_pages import page_text
 from lightning_sym import Architecture, certified_dimension
-from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.dimension.dimension_text import printed_formula
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.exact.modular import rank_mod_p
 

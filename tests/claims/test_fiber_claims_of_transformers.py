@@ -23,7 +23,6 @@ from proofs_check.claims.transformers import words_and_blocks as claim_of_words
 from proofs_check.claims.transformers.common_streams import made_equal
 from proofs_check.claims.transformers.common_streams.criterion import common_streams, inputs_of
 from proofs_check.claims.transformers.conditions import WordSpaces, failing
-from proofs_check.claims.transformers.differentials import rank_of_differential
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, ResiduePoint
 from proofs_check.claims.transformers.made_equal import Maker, equal_pairs
 from proofs_check.claims.transformers.one_transformer_layer import OneLayerBox, all_sums, differences
@@ -39,6 +38,7 @@ from proofs_check.claims.transformers.small_networks import (
     apart,
     matrices_of,
     points,
+    rank_of_differential,
     same_for_any_exponential,
     side_by_side,
     with_matrices,

@@ -18,7 +18,7 @@ from lightning_sym import (
     factorization_coefficient,
     polynomial_coefficient,
 )
-from lightning_sym.coefficients.partial_products import PartialProducts
+from lightning_sym.coefficients.deep_linear import PartialProducts
 from lightning_sym.coefficients.reduced_rank import FactorRanks, minimal_regression
 
 Interval = tuple[int, int]

@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from lightning_sym import factorization_coefficient
-from lightning_sym.coefficients import partial_products
-from lightning_sym.coefficients.partial_products import Dimensions, PartialProducts
+from lightning_sym.coefficients import deep_linear
+from lightning_sym.coefficients.deep_linear import Dimensions, PartialProducts
 from proofs_check.claims.learning.factors import Case, factors, widths
 
 CASES: list[Case] = [
@@ -60,7 +60,7 @@ def test_the_multiplicity_is_that_of_all_choices_of_lines(case: Case) -> None:
 
 
 def test_too_many_chains_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_products, "MOST_CHAINS", 2)
+    monkeypatch.setattr(deep_linear, "MOST_CHAINS", 2)
     found = factorization_coefficient(factors(CASES[0]))
     assert found.multiplicity is None
     assert found.ranks["multiplicity at most"] == 5

@@ -10,7 +10,7 @@ import sympy
 
 from lightning_sym import BadInput, linear_attention_coefficient, one_head_coefficient, polynomial_coefficient
 from lightning_sym.coefficients.linear_attention import least_singular_values
-from lightning_sym.coefficients.rational_programs import maximize
+from lightning_sym.coefficients.newton import maximize
 
 ZERO = {
     (2, 1): ("1/3", 1), (2, 2): ("2/3", 1), (6, 2): ("2", 2), (2, 8): ("2", 3), (4, 8): ("16/3", 1),

@@ -21,7 +21,7 @@ from lightning_sym import (
 )
 from lightning_sym.coefficients.at_weights import THEOREMS, Applies
 from lightning_sym.coefficients.lightning_layer import Proved
-from lightning_sym.coefficients.local_pairs import LocalPair
+from lightning_sym.coefficients.reduced_rank import LocalPair
 from lightning_sym.coefficients.seen_circuits import AtWeights
 from lightning_sym.coefficients.two_bounds import two_bounds
 from lightning_sym.errors import BadInput, TooLarge

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from lightning_sym import Architecture, BadInput, TooLarge, Weights, polynomial_coefficient, polynomial_map
 from lightning_sym.coefficients import coordinates
 from lightning_sym.coefficients.composition import StepBudget, StepPrice, coefficient_bits
-from lightning_sym.coefficients.newton import best_weights, multiplicity
+from lightning_sym.coefficients.newton import best_weights, maximize, multiplicity
 from lightning_sym.coefficients.polynomial_input import ideal_of
-from lightning_sym.coefficients.rational_programs import maximize
 from lightning_sym.exact import rational
 from lightning_sym.limits import Work
 from lightning_sym.rings.polynomials import PolynomialRing

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightning_sym.coefficients.gram import GramRanks, isotropic_pair
-from lightning_sym.coefficients.local_pairs import NOTHING, LocalPair
-from lightning_sym.coefficients.reduced_rank import FactorRanks, minimal_regression
+from lightning_sym.coefficients.lightning_layer import GramRanks, isotropic_pair
+from lightning_sym.coefficients.reduced_rank import NOTHING, FactorRanks, LocalPair, minimal_regression
 from lightning_sym.errors import ProgramError, ShapeError
-from lightning_sym.exact.inertia import Inertia
-from lightning_sym.exact.rational import rank
+from lightning_sym.exact.rational import Inertia, rank
 from lightning_sym.rings.rationals import RationalMatrix
 
 PAIRS = st.builds(LocalPair, st.fractions(0, 5, max_denominator=6), st.integers(1, 4))

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, learning_coefficient
-from lightning_sym.coefficients import lightning_heads, zero_functions
-from lightning_sym.coefficients.lightning_heads import rank_of_heads
+from lightning_sym.coefficients import two_bounds, zero_functions
 from lightning_sym.coefficients.seen_circuits import AtWeights
+from lightning_sym.coefficients.two_bounds import rank_of_heads
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.limits import Work
 
@@ -111,7 +111,7 @@ def test_a_large_layer_of_heads_is_exact(monkeypatch: pytest.MonkeyPatch) -> Non
     found = learning_coefficient(weights, 4)
     numbers_seen = 2 * 32 * 32 + 2 * (2 * 8 * 32 - 8 * 8) - 2
     assert (found.value, found.multiplicity) == (Fraction(numbers_seen, 2), 1)
-    monkeypatch.setattr(lightning_heads, "_not_mixed", lambda *_: 0)
+    monkeypatch.setattr(two_bounds, "_not_mixed", lambda *_: 0)
     assert learning_coefficient(weights, 4).lower == Fraction(numbers_seen - 2, 2)
 
 

@@ -11,7 +11,7 @@ from shapes import architectures
 import lightning_sym.dimension.certify as dimension_module
 from lightning_sym import Architecture, Status, Weights, certified_dimension, forward, polynomial_map
 from lightning_sym.dimension.certify import Evidence
-from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.dimension.dimension_text import printed_formula
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.exact.modular import rank_mod_p

@@ -17,10 +17,9 @@ from lightning_sym.dimension.certify import Evidence
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.jacobian import RandomJacobian, random_weights
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
-from lightning_sym.rings.power_series import PowerSeries
+from lightning_sym.rings.power_series import PowerSeries, entry_product, matrix_product, recurrence
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import map_entries
-from lightning_sym.rings.series_products import entry_product, matrix_product, recurrence
 from lightning_sym.symmetries.families import fiber_dimension_at
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lightning_sym.exact.echelon import _by_elimination, _by_residues, columns_of, row_echelon
+from lightning_sym.exact.rational import _by_elimination, _by_residues, columns_of, row_echelon
 from lightning_sym.rings.rationals import RationalMatrix
 
 SHAPES = [(1, 1), (2, 5), (5, 2), (4, 4), (6, 30), (3, 60), (12, 13), (30, 6), (3, 0), (0, 3)]

@@ -11,7 +11,7 @@ import pytest
 
 from lightning_sym import SOFTMAX, Weights, canonical, transformer_conditions
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.echelon import columns_of
+from lightning_sym.exact.rational import columns_of
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.system import normal_circuits

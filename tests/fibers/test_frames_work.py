@@ -12,7 +12,8 @@ import pytest
 from counted import Counted, counted
 
 from lightning_sym import SOFTMAX, Architecture, Weights
-from lightning_sym.exact import echelon, rational, subspaces
+from lightning_sym.exact import rational, subspaces
+from lightning_sym.exact.rational import row_echelon
 from lightning_sym.fibers import frames, kept_layers
 from lightning_sym.limits import Work
 from lightning_sym.rings.rationals import RationalMatrix
@@ -44,16 +45,16 @@ def spans_counted() -> Iterator[Counted]:
     with counted() as found:
         price = found.prices["rationals"]
 
-        def spanned(matrix: RationalMatrix) -> echelon.RowEchelon:
-            result = echelon.row_echelon(matrix)
+        def spanned(matrix: RationalMatrix) -> rational.RowEchelon:
+            result = row_echelon(matrix)
             (rows, columns), rank, long = matrix.shape, len(result.pivots), result.rows.bits
             Sizes((rank, rank), price, bits=long) @ Sizes((rank, rows + columns), price, bits=matrix.bits)
             Sizes(result.rows.shape, price, bits=long).read()
             return result
 
-        def kernel(matrix: RationalMatrix) -> echelon.RowEchelon:
+        def kernel(matrix: RationalMatrix) -> rational.RowEchelon:
             Sizes(matrix.shape, price).rank()
-            result = echelon.row_echelon(matrix)
+            result = row_echelon(matrix)
             Sizes(result.rows.shape, price, bits=result.rows.bits).read()
             return result
 

@@ -10,9 +10,9 @@ import pytest
 
 from lightning_sym import Architecture, NetworkForm, Weights, canonical, fiber, same_function
 from lightning_sym.certificates import limits
-from lightning_sym.certificates.tensors import tensor_certificate
+from lightning_sym.certificates.fibers import tensor_certificate
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.fibers import determined_tensors, tensor_fiber
+from lightning_sym.fibers import determined, lightning_fiber
 from lightning_sym.fibers.ball_pair import PairInBalls
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.local_dimension import local_dimension
@@ -47,8 +47,8 @@ def test_small_factors_keep_another_network_out_without_skip(monkeypatch: pytest
     found = fiber(FACTORED, 3)
     assert not found.complete
     assert "(F') to layer 2, layer 1 is not known to hold" in str(found)
-    row = tensor_fiber.TENSOR_FIBERS[-2]
-    monkeypatch.setattr(tensor_fiber, "TENSOR_FIBERS", (row._replace(needs=row.needs[:-1]),))
+    row = lightning_fiber.TENSOR_FIBERS[-2]
+    monkeypatch.setattr(lightning_fiber, "TENSOR_FIBERS", (row._replace(needs=row.needs[:-1]),))
     assert fiber(FACTORED, 3).complete
 
 
@@ -88,9 +88,7 @@ def test_full_streams_determine_layers_without_skip(options: dict[str, Any], mon
     told = same_function(one, other, tokens, evaluations=0, memory=1)
     assert (told.answer, told.theorem) == (Answer.DIFFERENT, "Theorem 3 of docs/deep-lightning.md")
     wider = replace(one.architecture(tokens), widths=(3, 4, 3))
-    theorem, tried = determined_tensors.apart_by_tensors(
-        determined_tensors.TensorPair(TensorQuestion(one, tokens), wider)
-    )
+    theorem, tried = determined.apart_by_tensors(determined.TensorPair(TensorQuestion(one, tokens), wider))
     assert theorem is None
     assert "one width between layers" in tried[0].why
 

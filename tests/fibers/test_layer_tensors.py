@@ -11,7 +11,7 @@ import pytest
 
 from lightning_sym import Architecture, NetworkForm, Weights, fiber, same_function
 from lightning_sym.ask import Need, TheoremPrice
-from lightning_sym.fibers import determined_tensors, tensor_fiber
+from lightning_sym.fibers import determined, lightning_fiber
 from lightning_sym.fibers.ball_pair import PairInBalls
 from lightning_sym.fibers.comparison import Answer, Reason
 from lightning_sym.fibers.head_tensors import MIXED, heads_of_tensor, mixes_heads
@@ -61,10 +61,10 @@ def test_each_hypothesis_keeps_twins_out(must: str, monkeypatch: pytest.MonkeyPa
     def name(need: Any) -> str:
         return need.must if isinstance(need, Need) else need.name
 
-    row = tensor_fiber.TENSOR_FIBERS[1]
+    row = lightning_fiber.TENSOR_FIBERS[1]
     needs = tuple(need for need in row.needs if name(need) != must)
     less = row._replace(needs=needs, price=lambda asked: TheoremPrice((), ""))
-    monkeypatch.setattr(tensor_fiber, "TENSOR_FIBERS", (less,))
+    monkeypatch.setattr(lightning_fiber, "TENSOR_FIBERS", (less,))
     assert fiber(one, 2).complete
 
 
@@ -215,7 +215,7 @@ def test_one_network_that_is_determined_tells_two_apart(monkeypatch: pytest.Monk
     monkeypatch.setattr(PairInBalls, "exactly", lambda self, bound: None)
     found = same_function(one, other, 2, evaluations=0, memory=1)
     assert (found.answer, found.theorem) == (Answer.DIFFERENT, "Theorem 1 of docs/deep-lightning.md")
-    pair = determined_tensors.TensorPair(TensorQuestion(one, 2), replace(one.architecture(2), heads=3))
-    theorem, tried = determined_tensors.apart_by_tensors(pair)
+    pair = determined.TensorPair(TensorQuestion(one, 2), replace(one.architecture(2), heads=3))
+    theorem, tried = determined.apart_by_tensors(pair)
     assert theorem is None
     assert "no larger ranks" in tried[0].why

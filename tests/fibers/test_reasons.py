@@ -26,7 +26,7 @@ from lightning_sym import (
     same_function,
     save_weights,
 )
-from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.dimension.dimension_text import printed_formula
 from lightning_sym.dimension.transformers import model_dimension
 from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.comparison import Comparison

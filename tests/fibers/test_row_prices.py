@@ -148,7 +148,7 @@ def test_no_row_is_made_without_a_price() -> None:
 
 
 BY_SIZES = {"COUNTS", "COMPUTED", "BY_LAYERS", "BY_PLACES", "MODELS", "DEGREES", "HILBERT", "APART", "THEOREMS"}
-BY_SIZES |= {"MORE_THAN_MOMENTS"}
+BY_SIZES |= {"MORE_THAN_MOMENTS", "APART_BY_TENSORS"}
 """Lists of rows that no budget is asked for, or whose questions come by chance; orbits have a test of their own."""
 
 

@@ -16,7 +16,7 @@ from small_transformers import apart, changed, drawn, has_rank, moved, outputs, 
 
 from lightning_sym import NetworkForm, Normalization, Weights, certified_dimension, fiber, save_weights
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.fibers import asked_fiber, softmax_fiber
+from lightning_sym.fibers import answer, softmax_fiber
 from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.factorizations import product_fiber_dimension
 
@@ -220,7 +220,7 @@ def test_no_other_small_network_is_in_a_fiber_that_is_known(
     heads: int, depth: int, skip: bool, causal: bool, tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All networks of width one with entries -1 to 2: where Corollary 5 holds, balls tell all others apart."""
-    for file, name in ((asked_fiber, "local_dimension"), (softmax_fiber, "second_network")):  # only the theorem counts
+    for file, name in ((answer, "local_dimension"), (softmax_fiber, "second_network")):  # only the theorem counts
         monkeypatch.setattr(file, name, lambda *words, **options: None)
     architecture = shape(tokens, widths=(1,) * (depth + 1), heads=heads, skip=skip, causal=causal)
     rows = ((2, -7, 3)[:tokens], (1, 4, -6)[:tokens])

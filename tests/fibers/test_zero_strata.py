@@ -14,8 +14,8 @@ import pytest
 
 from lightning_sym import Architecture, NetworkForm, Weights, fiber, virtual_weights
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.inertia import inertia
 from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.rational import inertia
 from lightning_sym.fibers import zero_strata
 from lightning_sym.fibers.integer_steps import DifferenceBounds, least_value
 from lightning_sym.fibers.local_dimension import local_dimension

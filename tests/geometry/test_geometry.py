@@ -19,8 +19,7 @@ from lightning_cli.main import cli
 from lightning_sym import Architecture, Weights, polynomial_map, save_weights
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.exact.modular import rank_mod_p, ranks_mod_p
-from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.transform import rank_one_factors
+from lightning_sym.exact.rational import rank, rank_one_factors
 from lightning_sym.geometry.classify import classify
 from lightning_sym.geometry.layer_function import differential, layer_function, tangent_directions
 from lightning_sym.geometry.layer_orbits import Label, NormalForm, normal_forms

@@ -12,7 +12,7 @@ from entries import ENTRIES, P, argument, exhausted
 from grouped import grouped
 
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, certified_dimension
-from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.dimension.dimension_text import printed_formula
 from lightning_sym.errors import BadInput
 from lightning_sym.network.rotary import Rotary
 from lightning_sym.rings.prime_field import random_residues

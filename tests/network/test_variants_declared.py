@@ -17,13 +17,13 @@ from variants import ONE_BY_ONE, QUARTER, RATIONAL, SOFTMAX_ONLY, TWO
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, load_weights, polynomial_map, save_weights
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import unique_solution
-from lightning_sym.network.action import act
 from lightning_sym.network.ambient import count_terms_at_most, degrees, weights_in_a_term
 from lightning_sym.network.attention import Form, form_of, run
 from lightning_sym.network.pieces import pieces, spaces
 from lightning_sym.network.rotary import Rotary
 from lightning_sym.network.variant import Variant
 from lightning_sym.network.weight_names import weight_names
+from lightning_sym.symmetries.group import act
 
 EVERY = RATIONAL | SOFTMAX_ONLY | ONE_BY_ONE
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lightning_sym.rings.power_series import PowerSeries
+from lightning_sym.rings.power_series import PowerSeries, entry_product, matrix_product
 from lightning_sym.rings.prime_field import PRIMES, random_residues
-from lightning_sym.rings.series_products import entry_product, matrix_product
 
 P = PRIMES[0]
 LEADING = [((), ()), ((3,), (3,)), ((3,), ()), ((), (3,)), ((3, 1), (1, 2)), ((1, 2, 1), (3, 1, 4)), ((2, 1), (2, 3))]
@@ -32,7 +31,7 @@ def coefficient(a: Any, b: Any, n: int, product: Any) -> Any:
 def test_products_are_sums_of_products(
     one: tuple[int, ...], other: tuple[int, ...], terms: int, more: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lightning_sym.rings.series_products._TOEPLITZ_BYTES", 1000)  # a few matrices at a time
+    monkeypatch.setattr("lightning_sym.rings.power_series._TOEPLITZ_BYTES", 1000)  # a few matrices at a time
     rng = np.random.default_rng(terms + 10 * more)
     a, b = residues(rng, *one, 2, 3, terms), residues(rng, *other, 3, 2, more)
     c = residues(rng, *other, 2, 3, more)

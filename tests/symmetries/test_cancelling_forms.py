@@ -16,7 +16,7 @@ from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import attention_motions
 from lightning_sym.symmetries.cancelling_forms import HeadWord, is_in_open_orbit, unseen_forms
-from lightning_sym.symmetries.families import kernel_directions_mod_p
+from lightning_sym.symmetries.families import directions_mod_p
 
 P = PRIMES[0]
 ONE_PLUS_Y = Normalization("1 + y", lambda k: Fraction(int(k <= 1)))
@@ -46,7 +46,7 @@ NETWORKS = [*TWO_TOKENS, *SKEW, *ONE_TOKEN, *SYMMETRIC_PRODUCTS]
 
 
 def directions(network: Architecture, jacobian: RandomJacobian) -> np.ndarray:
-    blocks = kernel_directions_mod_p(network, jacobian.weights, P)
+    blocks = directions_mod_p(network, jacobian.weights, P, symmetry=False)
     return np.concatenate([np.zeros((0, network.parameter_count)), *(block.residues() for block in blocks)])
 
 
@@ -64,7 +64,7 @@ def test_the_bounds_meet_only_with_these_forms(network: Architecture, monkeypatc
     whole = certified_dimension(network)
     assert whole.value is not None
     monkeypatch.setattr(attention_motions, "LARGEST_WORD_COUNT", 0)
-    monkeypatch.setattr(attention_motions._HeadMotions, "skew_on_differences", lambda head: iter(()))
+    monkeypatch.setattr(attention_motions.HeadMotions, "skew_on_differences", lambda head: iter(()))
     without = certified_dimension(network)
     assert (without.lower, without.value) == (whole.lower, None)
 

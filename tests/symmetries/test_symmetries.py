@@ -14,14 +14,13 @@ from shapes import architectures, integer_input
 import lightning_sym.symmetries.group as symmetries
 from lightning_sym import Architecture, Layer, Weights
 from lightning_sym.errors import ProgramError
-from lightning_sym.network.action import act
 from lightning_sym.network.attention import attention_layer, network_output
 from lightning_sym.network.jacobian import random_layers, random_weights, weight_gradients
 from lightning_sym.network.pieces import WeightPiece, pieces, spaces, stream
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
-from lightning_sym.symmetries.families import orbit_dimension_at, symmetry_count, tangent_directions_mod_p
-from lightning_sym.symmetries.group import verify_identity
+from lightning_sym.symmetries.families import directions_mod_p, orbit_dimension_at, symmetry_count
+from lightning_sym.symmetries.group import act, verify_identity
 
 
 def unimodular(size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +95,7 @@ def test_tangent_directions_are_in_the_kernel_of_the_jacobian(shape: Architectur
     generator = np.random.default_rng(seed)
     layers = random_layers(shape, generator, p)
     tangents = [
-        block.residues() for block in tangent_directions_mod_p(shape, [w for layer in layers for w in layer], p)
+        block.residues() for block in directions_mod_p(shape, [w for layer in layers for w in layer], p, symmetry=True)
     ]
     directions = np.concatenate(tangents)
     assert directions.shape == (symmetry_count(shape), shape.parameter_count)

@@ -81,7 +81,7 @@ def whole(name: str, point: Point, monkeypatch: pytest.MonkeyPatch) -> list[Resi
     if name in ("skew", "mixing"):
         return list(getattr(whole_systems, name)(point))
     with monkeypatch.context() as other:
-        other.setattr(attention_motions, "_HeadMotions", whole_systems.WholeHead)
+        other.setattr(attention_motions, "HeadMotions", whole_systems.WholeHead)
         return [block.residues() for block in getattr(attention_motions, name.replace(" ", "_"))(point)]
 
 

@@ -71,7 +71,7 @@ def test_fewer_units_can_be_asked_for(folders: list[Path]) -> None:
 
 def test_what_is_not_decided_is_no_mismatch(model: MadeCheckpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     undecided = replace(same_checkpoints(model, model), answer=CheckpointAnswer.UNDECIDED)
-    monkeypatch.setattr("lightning_sym.testing.same_checkpoints.same_checkpoints", lambda *_, **__: undecided)
+    monkeypatch.setattr("lightning_sym.testing.checkpoints.same_checkpoints", lambda *_, **__: undecided)
     with pytest.raises(NotDecided, match="undecided whether"):
         assert_same_checkpoint(model, model)
 

@@ -15,7 +15,7 @@ import lightning_sym
 import lightning_sym.testing
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, softmax_jet
 from lightning_sym.limits import Work
-from lightning_sym.network.attention import LIGHTNING
+from lightning_sym.network.layer import LIGHTNING
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 from lightning_sym.rings.sizes import Price
 from lightning_sym.system.fields import Q

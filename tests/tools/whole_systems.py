@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_of_rank
-from lightning_sym.symmetries.attention_motions import _HeadMotions, counts_symmetrically, sees_one_direction
+from lightning_sym.symmetries.attention_motions import HeadMotions, counts_symmetrically, sees_one_direction
 from lightning_sym.symmetries.cancelling_forms import CountedParts, HeadWord, cancelling_forms
 from lightning_sym.symmetries.head_mixing import _largest_filling, head_motion
 from lightning_sym.symmetries.point import Point
@@ -28,8 +28,8 @@ def units(matrix: Residues) -> Residues:
     return np.eye(matrix.size, dtype=np.int64).reshape(-1, *matrix.shape)
 
 
-class WholeHead(_HeadMotions):
-    """`_HeadMotions` with every entry of queries and keys as an unknown."""
+class WholeHead(HeadMotions):
+    """`HeadMotions` with every entry of queries and keys as an unknown."""
 
     def __init__(self, point: Point, i: int, h: int) -> None:
         super().__init__(point, i, h)

@@ -1,8 +1,9 @@
-"""Weights in a safetensors file."""
+"""Weights in a safetensors file: eight bytes with the length of a header in JSON, which says where each tensor lies."""
 
 from __future__ import annotations
 
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,90 @@ import numpy.typing as npt
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import LONGEST_FORM, Contents, require_form, require_names, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
-from lightning_sym.network.readers.safetensors_header import header_length, read_entries, refuse
+
+BYTES = {
+    "BOOL": 1, "U8": 1, "I8": 1, "F8_E5M2": 1, "F8_E4M3": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2,
+    "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "F64": 8,
+}  # fmt: skip
+"""The types, and how many bytes a number takes."""
+
+
+class TensorEntry(NamedTuple):
+    """A tensor: its type, its shape, where it begins and ends behind the header."""
+
+    kind: str
+    shape: tuple[int, ...]
+    start: int
+    stop: int
+
+
+def header_length(first: bytes, size: int) -> int:
+    """Return how long the header is.
+
+    Args:
+        first: the first eight bytes.
+        size: bytes of the file.
+
+    Raises:
+        FileFormatError: it would be longer than the file.
+    """
+    length = int.from_bytes(first[:8], "little")
+    if size < 8 or length > size - 8:
+        refuse(f"it has {size:,} bytes, its header would have {length:,}")
+    return length
+
+
+def read_entries(text: bytes, size: int) -> tuple[dict[str, TensorEntry], Any]:
+    """Return the tensors by name, and the metadata, `None` where there are none.
+
+    Args:
+        text: the header.
+        size: bytes behind it, each of which must belong to one tensor.
+
+    Raises:
+        FileFormatError: it is not of its documented form.
+    """
+    try:
+        header = parse(text, ExactNumbers())
+    except FileFormatError as error:
+        refuse(f"its header: {error}")
+    if not text.startswith(b"{") or not isinstance(header, dict):
+        refuse("its header is no JSON object")
+    metadata = header.pop("__metadata__", None)
+    entries = {name: _entry(name, about) for name, about in header.items()}
+    end = 0
+    for _, _, start, stop in sorted(entries.values(), key=lambda entry: entry[2:]):
+        if start != end:  # two tensors share no bytes, and each byte has an owner
+            refuse(f"a tensor begins at byte {start:,}, the one before it ends at {end:,}")
+        end = stop
+    if end != size:
+        refuse(f"its tensors have {end:,} bytes, the file has {size:,}")
+    return entries, metadata
+
+
+def refuse(reason: str) -> NoReturn:
+    """Raise what is wrong with the file."""
+    raise FileFormatError(f"it must be a safetensors file: {reason}")
+
+
+def _size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**18
+
+
+def _entry(name: str, about: Any) -> TensorEntry:
+    if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
+        refuse(f"{shown(name)} must be described by dtype, shape and data_offsets")
+    kind, shape, where = about["dtype"], about["shape"], about["data_offsets"]
+    if not isinstance(kind, str) or kind not in BYTES:
+        refuse(f"{shown(name)} must be of a known type, got {shown(kind)}")
+    if not isinstance(shape, list) or len(shape) > 8 or not all(map(_size, shape)):
+        refuse(f"the shape of {shown(name)} must be at most eight sizes")
+    if not isinstance(where, list) or len(where) != 2 or not all(map(_size, where)):
+        refuse(f"the data_offsets of {shown(name)} must be two sizes")
+    if where[1] - where[0] != prod(shape) * BYTES[kind]:
+        refuse(f"{shown(name)} must have as many bytes as its shape and type say")
+    return TensorEntry(kind, tuple(shape), where[0], where[1])
+
 
 _TYPES = {
     name: np.dtype(code)

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from lightning_sym import Architecture, Layer, certified_dimension
-from lightning_sym.dimension.printed_formulas import printed_formula as library_formula
+from lightning_sym.dimension.dimension_text import printed_formula as library_formula
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard import own_weights

@@ -15,9 +15,9 @@ import numpy as np
 
 from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, virtual_weights
 from lightning_sym.exact.rational import unique_solution
-from lightning_sym.network.action import act
 from lightning_sym.network.pieces import pieces, stream
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.symmetries.group import act
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import Shown, Step, function_of, identity, layer_of, must, rational, show
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
@@ -40,11 +40,6 @@ def change_basis(layer: Layer, before: Pair, after: Pair) -> Layer:
 def not_inverted(layer: Layer, before: Pair, after: Pair) -> Layer:
     """Return the mutant: A -> C^T A C."""
     return change_basis(layer, before, after)._replace(query=layer.query @ before[0], key=layer.key @ before[0])
-
-
-def value_forgotten(layer: Layer, before: Pair, after: Pair) -> Layer:
-    """Return the mutant: V -> C V."""
-    return change_basis(layer, before, after)._replace(value=after[0] @ layer.value)
 
 
 def changed_network(layers: Sequence[Layer], pairs: Sequence[Pair], change: Change) -> list[Layer]:
@@ -117,7 +112,12 @@ def at_exact_weights(instance: tuple[Architecture, int], change: Change = change
 def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
     return {
         "C^T A C in place of C^-T A C^-1": partial(check, change=not_inverted),
-        "C V in place of C_i V C_(i-1)^-1": partial(check, change=value_forgotten),
+        "C V in place of C_i V C_(i-1)^-1": partial(
+            check,
+            change=lambda layer, before, after: change_basis(layer, before, after)._replace(
+                value=after[0] @ layer.value
+            ),
+        ),
     }
 
 

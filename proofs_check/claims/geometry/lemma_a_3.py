@@ -21,8 +21,7 @@ import numpy as np
 
 from lightning_sym import Layer, ProgramError, forward
 from lightning_sym.exact.modular import ranks_mod_p
-from lightning_sym.exact.rational import null_space, rank
-from lightning_sym.fibers.transform import rank_one_factors
+from lightning_sym.exact.rational import null_space, rank, rank_one_factors
 from lightning_sym.geometry.layer_function import differential, tangent_directions
 from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
 from lightning_sym.rings.derivatives import Dual

@@ -24,8 +24,7 @@ from functools import cache
 import numpy as np
 
 from lightning_sym import Architecture, CertifiedDimension, Label, ProgramError, Weights, certified_dimension
-from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.transform import rank_one_factors
+from lightning_sym.exact.rational import rank, rank_one_factors
 from lightning_sym.geometry.classify import LayerRanks
 from lightning_sym.geometry.layer_function import Integers, differential, layer_function, tangent_directions
 from lightning_sym.network.virtual_weights import exact_virtual_weights

@@ -63,16 +63,6 @@ def bases_of_the_stream(case: AtDepth) -> Fraction:
     return Fraction(shape.widths[0] ** 2 * both, 2)
 
 
-def bases_of_each_layer(case: AtDepth) -> Fraction:
-    """Return the number as if each layer behind the first could choose its basis, in spite of skip connections."""
-    return -Fraction(sum(width**2 for width in case.shape.widths[1:-1]) * case.shape.skip, 2)
-
-
-def scales_of_layers(case: AtDepth) -> Fraction:
-    """Return the number as if the scale between values and scores of a layer were seen."""
-    return Fraction(case.shape.depth, 2)
-
-
 SOFT = Architecture((2, 2, 2), (1, 1), 3, SOFTMAX, 2, skip=True, embed=2, unembed=3)
 ALIKE = {"Q1.1": [[1, 2]], "K1.1": [[3, 1]], "Q1.2": [[1, 2]], "K1.2": [[3, 1]]}
 NETWORKS = {
@@ -130,11 +120,6 @@ def by_the_ideal(case: AtDepth, added: Added = nothing) -> None:
     values = (x for matrix in case.weights.matrices.values() for x in matrix.ravel().tolist())
     bounds = polynomial_coefficient(phi, dict(zip(phi.weight_names, values, strict=True)))
     expect_between(bounds, case.stated()[0] + added(case), str(case))
-
-
-def not_cubed(case: AtDepth) -> Fraction:
-    """Return the number as if a layer did not cube what it reads."""
-    return case.stated()[0] * 2
 
 
 def walk() -> Iterator[Step]:
@@ -196,8 +181,15 @@ CLAIM = Claim(
                 between_rank_and_fiber,
                 {
                     "bases of the stream are seen": partial(between_rank_and_fiber, added=bases_of_the_stream),
-                    "each layer has a basis": partial(between_rank_and_fiber, added=bases_of_each_layer),
-                    "scales of layers are seen": partial(between_rank_and_fiber, added=scales_of_layers),
+                    "each layer has a basis": partial(
+                        between_rank_and_fiber,
+                        added=lambda case: (
+                            -Fraction(sum(width**2 for width in case.shape.widths[1:-1]) * case.shape.skip, 2)
+                        ),
+                    ),
+                    "scales of layers are seen": partial(
+                        between_rank_and_fiber, added=lambda case: Fraction(case.shape.depth, 2)
+                    ),
                     "another multiplicity": partial(between_rank_and_fiber, order=2),
                 },
             )
@@ -209,7 +201,7 @@ CLAIM = Claim(
             ZERO_FUNCTIONS,
             by_the_ideal,
             {
-                "a layer does not cube": partial(by_the_ideal, added=not_cubed),
+                "a layer does not cube": partial(by_the_ideal, added=lambda case: case.stated()[0] * 2),
                 "half more": partial(by_the_ideal, added=lambda case: Fraction(1, 2)),
                 "a twelfth less": partial(by_the_ideal, added=lambda case: Fraction(-1, 12)),
             },

@@ -46,11 +46,6 @@ def of_polyhedron(case: Case) -> Fraction:
     return sum((Fraction(1, a) for a in exponents), Fraction(0)) / (2 * power)
 
 
-def at_most_half(case: Case) -> Fraction:
-    """Return the mutant: as if every polynomial had both signs."""
-    return min(of_polyhedron(case), Fraction(1, 2 * case[2]))
-
-
 def bounded(case: Case, answer: Answer = by_rules) -> None:
     """Check that both bounds are the number."""
     expect_between(polynomial_coefficient([polynomial(case)]), answer(case), str(polynomial(case)))
@@ -111,7 +106,9 @@ CLAIM = Claim(
             bounded,
             {
                 "zeros off the planes do not count": partial(bounded, answer=of_polyhedron),
-                "both signs always": partial(bounded, answer=at_most_half),
+                "both signs always": partial(
+                    bounded, answer=lambda case: min(of_polyhedron(case), Fraction(1, 2 * case[2]))
+                ),
             },
             instance="exponents, another sign, power",
         ),

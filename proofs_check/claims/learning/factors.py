@@ -40,21 +40,6 @@ def stated(case: Case) -> Fraction:
     return factorization_coefficient(factors(case)).lower
 
 
-def at_zero(case: Case) -> Fraction:
-    """Return the mutant: the least value of all factors of the zero map."""
-    return deep_linear_coefficient(widths(case)).lower
-
-
-def smallest_product(case: Case) -> Fraction:
-    """Return the mutant: one whole matrix is zero."""
-    return min(Fraction(a * b, 2) for a, b in pairwise(widths(case)))
-
-
-def half_more(case: Case) -> Fraction:
-    """Return the mutant: another number."""
-    return stated(case) + Fraction(1, 2)
-
-
 def orbits(sizes: list[int]) -> Iterator[dict[tuple[int, int], int]]:
     """Yield all sums of intervals with these numbers of lines, none from the first to the last place."""
     last = len(sizes) - 1
@@ -100,9 +85,11 @@ def by_polynomials(case: Case, answer: Answer = stated) -> None:
 
 def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
-        "the least of all factors": partial(check, answer=at_zero),
-        "one matrix is zero": partial(check, answer=smallest_product),
-        "half more": partial(check, answer=half_more),
+        "the least of all factors": partial(check, answer=lambda case: deep_linear_coefficient(widths(case)).lower),
+        "one matrix is zero": partial(
+            check, answer=lambda case: min(Fraction(a * b, 2) for a, b in pairwise(widths(case)))
+        ),
+        "half more": partial(check, answer=lambda case: stated(case) + Fraction(1, 2)),
     }
 
 

@@ -101,11 +101,6 @@ def independent_values(names: Sequence[str], heads: Sequence[HeadCircuits], toke
     return True
 
 
-def two_like_three(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int) -> bool:
-    """Return whether heads are seen apart, as if two tokens told opposite scores apart."""
-    return seen_apart(names, heads, max(tokens, 3))
-
-
 def never(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int) -> bool:
     """Return whether heads are seen apart, as if those that attend alike were never seen."""
     alike = any(len(group.heads) > 1 for group in softmax_groups(names, heads))
@@ -225,7 +220,9 @@ CLAIM = Claim(
             agrees,
             {
                 "independent values are enough": partial(agrees, apart=independent_values),
-                "two tokens tell opposite scores apart": partial(agrees, apart=two_like_three),
+                "two tokens tell opposite scores apart": partial(
+                    agrees, apart=lambda names, heads, tokens: seen_apart(names, heads, max(tokens, 3))
+                ),
                 "heads that attend alike are never seen": partial(agrees, apart=never),
             },
         ),

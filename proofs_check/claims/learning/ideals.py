@@ -9,14 +9,15 @@ from typing import Any
 
 from lightning_sym import polynomial_coefficient
 from lightning_sym.coefficients.coefficient import LearningCoefficient
-from lightning_sym.coefficients.rational_programs import maximize
+from lightning_sym.coefficients.newton import maximize
+from lightning_sym.network.pieces import ENDS
 from proofs_check.claim import ProvedBounds, expect_value
 from proofs_check.ring_matrices import letters_of
 
 
 def bounds_of_linear_attention(v: int, e: int) -> LearningCoefficient:
     """Return both bounds of the ideal of E Q E^T times E U at zero, by the program for polynomials."""
-    _, (embed, form, unembed) = letters_of({"E": (v, e), "Q": (e, e), "U": (e, v)})
+    _, (embed, form, unembed) = letters_of({ENDS[0]: (v, e), "Q": (e, e), ENDS[1]: (e, v)})
     g, h = embed @ form @ embed.T, embed @ unembed
     return polynomial_coefficient(", ".join(str(g[b, a] * h[a, k]) for a, b, k in product(range(v), repeat=3)))
 

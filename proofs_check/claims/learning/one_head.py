@@ -28,21 +28,6 @@ def stated(v: int, tokens: int, e: int, teacher: int) -> Fraction:
     return one_head_coefficient(v, tokens, e, teacher).lower
 
 
-def with_tokens(v: int, tokens: int, e: int, teacher: int) -> Fraction:
-    """Return the mutant: more tokens show more."""
-    return stated(v, tokens, e, teacher) + Fraction(tokens - 1, 2)
-
-
-def as_regular(v: int, tokens: int, e: int, teacher: int) -> Fraction:
-    """Return the mutant: half the number of weights beside a change of basis, as if no weight were unseen."""
-    return Fraction(v * e + e * (v - 1), 2)
-
-
-def uniform(v: int, tokens: int, e: int, teacher: int) -> Fraction:
-    """Return the mutant: the value of the uniform distribution, at zero weights."""
-    return one_head_coefficient(v, tokens, e).lower
-
-
 def rest(instance: Sizes, answer: Answer = stated) -> None:
     """Check that bounds of what is left meet, and that with the coordinates taken out they are the stated value."""
     v, tokens, e, teacher = instance
@@ -66,9 +51,13 @@ def larger(*, quick: bool) -> Iterator[Sizes]:
 
 def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
-        "the number of tokens in the formula": partial(check, answer=with_tokens),
-        "the value of the uniform distribution": partial(check, answer=uniform),
-        "all weights seen": partial(check, answer=as_regular),
+        "the number of tokens in the formula": partial(
+            check, answer=lambda v, tokens, e, teacher: stated(v, tokens, e, teacher) + Fraction(tokens - 1, 2)
+        ),
+        "the value of the uniform distribution": partial(
+            check, answer=lambda v, tokens, e, teacher: one_head_coefficient(v, tokens, e).lower
+        ),
+        "all weights seen": partial(check, answer=lambda v, tokens, e, teacher: Fraction(v * e + e * (v - 1), 2)),
     }
 
 

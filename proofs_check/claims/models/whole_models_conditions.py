@@ -61,14 +61,6 @@ def put(weights: DecoderWeights, **rows: Iterable[tuple[Any, Any]]) -> DecoderWe
 SECOND_COLUMN, THIRD_COLUMN, TWO_COLUMNS = (slice(None), 1), (slice(None), 2), (slice(None), slice(2))
 
 
-def opposite_heads(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, value=[(1, weights["0.value"][0])], output=[(1, -weights["0.output"][0])])
-
-
-def scores_turned(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, **{name: [(..., -weights[f"0.{name}"])] for name in ("query", "output")})
-
-
 def first_zero(name: str) -> Move:
     return lambda one, weights, random: put(weights, **{name: [(0, 0)]})
 
@@ -77,10 +69,6 @@ def first_drawn(name: str) -> Move:
     return lambda one, weights, random: put(
         weights, **{name: [(0, random.integers(0, P, weights[f"0.{name}"][0].shape))]}
     )
-
-
-def equal_gates(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, gate=[(1, weights["0.gate"][0])])
 
 
 def neurons_mixed(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
@@ -100,10 +88,6 @@ def gates_turned(count: int, name: str) -> Move:
 def gates_of_sum_zero(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     up, column = weights["0.up"], weights["0.down"][:, 0]
     return put(weights, up=[(2, -(up[0] + up[1]))], down=[(SECOND_COLUMN, column), (THIRD_COLUMN, column)])
-
-
-def equal_scores(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, query=[(1, weights["0.query"][0])], key=[(1, weights["0.key"][0])])
 
 
 def heads_mixed(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
@@ -146,10 +130,6 @@ def rows_parted(name: str, gain: str) -> Move:
     return move
 
 
-def equal_gains_behind(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
-    return put(weights, **{name: [(1, weights[f"0.{name}"][0])] for name in ("behind1", "behind2")})
-
-
 def two_coordinates_turned(one: Decoder, weights: DecoderWeights, random: np.random.Generator) -> DecoderWeights:
     turn = np.eye(one.d, dtype=np.int64)
     turn[:2, :2] = np.array([[3, -4], [4, 3]]) * pow(5, -1, P) % P
@@ -158,18 +138,38 @@ def two_coordinates_turned(one: Decoder, weights: DecoderWeights, random: np.ran
 
 TWO_HEADS, BEHIND = Decoder(heads=2, groups=2), Decoder(heads=2, groups=2, m=5, behind=True)
 BREAKING: dict[str, Breaking] = {
-    "T >= 3": Breaking(replace(TWO_HEADS, tokens=2), opposite_heads, scores_turned),
+    "T >= 3": Breaking(
+        replace(TWO_HEADS, tokens=2),
+        lambda one, weights, random: put(
+            weights, value=[(1, weights["0.value"][0])], output=[(1, -weights["0.output"][0])]
+        ),
+        lambda one, weights, random: put(
+            weights, **{name: [(..., -weights[f"0.{name}"])] for name in ("query", "output")}
+        ),
+    ),
     "(C2), not 0": Breaking(Decoder(), first_zero("up"), first_drawn("gate")),
-    "(C2), gates": Breaking(Decoder(m=3), equal_gates, neurons_mixed),
+    "(C2), gates": Breaking(
+        Decoder(m=3), lambda one, weights, random: put(weights, gate=[(1, weights["0.gate"][0])]), neurons_mixed
+    ),
     "(C3)": Breaking(Decoder(m=3), crossed_neurons, gates_turned(2, "gate")),
     "(C3) without gates": Breaking(Decoder(m=4, gated=False), gates_of_sum_zero, gates_turned(3, "up")),
-    "(C4)": Breaking(TWO_HEADS, equal_scores, heads_mixed),
+    "(C4)": Breaking(
+        TWO_HEADS,
+        lambda one, weights, random: put(weights, query=[(1, weights["0.query"][0])], key=[(1, weights["0.key"][0])]),
+        heads_mixed,
+    ),
     "(C5), ranks": Breaking(TWO_HEADS, first_zero("output"), first_drawn("query")),
     "(T)": Breaking(Decoder(d=5, n=5, layer_norm=True, rotary=False, tied=True), one_gain_differs, that_gain_moved),
     "(P2), a row of zeros": Breaking(BEHIND, first_zero("down"), first_drawn("behind2")),
     "(P2), rows of the MLP": Breaking(BEHIND, equal_rows("down"), rows_parted("down", "behind2")),
     "(P2), rows of attention": Breaking(BEHIND, equal_rows("output"), rows_parted("output", "behind1")),
-    "(P4), gains": Breaking(BEHIND, equal_gains_behind, two_coordinates_turned),
+    "(P4), gains": Breaking(
+        BEHIND,
+        lambda one, weights, random: put(
+            weights, **{name: [(1, weights[f"0.{name}"][0])] for name in ("behind1", "behind2")}
+        ),
+        two_coordinates_turned,
+    ),
 }
 FIRST = tuple(name for name in BREAKING if not name.startswith(("(T)", "(P")))
 

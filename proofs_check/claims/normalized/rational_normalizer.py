@@ -29,7 +29,7 @@ from lightning_sym.network.attention import Form, network_output
 from lightning_sym.network.jacobian import Sample, random_weights
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
+from lightning_sym.symmetries.families import directions_mod_p, families_of
 from lightning_sym.symmetries.group import verify_identity
 from proofs_check.blackboard.step import Step, must, normalized_network, rational, show
 from proofs_check.certificates import itself_by_orbit
@@ -58,11 +58,7 @@ PRIME = PRIMES[0]
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
-def _one_plus_y(k: int) -> Fraction:
-    return ONE if k <= 1 else ZERO
-
-
-ONE_PLUS_Y = Normalization("1 + y", _one_plus_y)
+ONE_PLUS_Y = Normalization("1 + y", lambda k: ONE if k <= 1 else ZERO)
 
 
 def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
@@ -124,7 +120,7 @@ def most_at_values(network: Architecture, shift: int) -> int:
         return network.parameter_count - network.widths[0] - 1
     verify_identity()
     weights = random_weights(network, np.random.default_rng(0), PRIME)
-    blocks = [block.residues() for block in tangent_directions_mod_p(network, weights, PRIME)]
+    blocks = [block.residues() for block in directions_mod_p(network, weights, PRIME, symmetry=True)]
     if shift == 0:
         factors_on_columns(0, network.tokens)
         blocks.append(factors_of_queries(network, weights))

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map
-from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.transform import rank_one_factors
+from lightning_sym.exact.rational import rank, rank_one_factors
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import INPUT, Step, function_of, layer_of, must, quadratic_forms, rational, show

@@ -22,11 +22,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
-
-import numpy as np
+from math import prod
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.pieces import SHAPED, pieces
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself, itself_if, of_network
 from proofs_check.claim import (
@@ -182,8 +181,7 @@ def walk() -> Iterator[Step]:
         (3, 3, 3), (1, 1), 2, normalization=SOFTMAX, heads=2, value_ranks=(1, 1), skip=True, causal=True,
         embed=4, unembed=4,
     )  # fmt: skip
-    shapes = dict(network.weight_shapes())
-    sizes = rational([[int(np.prod(shapes[name]))] for name in ("E", "Q1.1", "K1.1", "V1.1", "O1.1", "U")])
+    sizes = rational([[prod(piece.shape)] for piece in pieces(network, heads=1) if piece.name[1:] in ("", "1.1")])
     parameters = network.parameter_count
     must(parameters == 72, "72 parameters")
     yield Step(

@@ -46,16 +46,6 @@ def stated(shape: Architecture) -> int:
     return 2 * shape.heads * shape.depth * shape.widths[0] ** 2
 
 
-def with_bases(shape: Architecture) -> int:
-    """Return what bases between layers would leave, which are free without skip connections."""
-    return stated(shape) - (shape.depth - 1) * shape.widths[0] ** 2 - (shape.depth == 1)
-
-
-def with_scales(shape: Architecture) -> int:
-    """Return what a factor between A and V of each head would leave, as without normalization."""
-    return stated(shape) - shape.heads * shape.depth
-
-
 def walk() -> Iterator[Step]:
     shape = network(2, 2, 1)
     must(min(thresholds(2, 1)) == 3 and min(thresholds(3, 1)) == 4 and min(thresholds(2, 2)) == 5, "3, 4 and 5")
@@ -104,8 +94,13 @@ CLAIM = Claim(
             left_out,
             partial(expect_formula, stated=stated),
             {
-                "bases between layers": partial(expect_formula, stated=with_bases),
-                "a factor in each head": partial(expect_formula, stated=with_scales),
+                "bases between layers": partial(
+                    expect_formula,
+                    stated=lambda shape: stated(shape) - (shape.depth - 1) * shape.widths[0] ** 2 - (shape.depth == 1),
+                ),
+                "a factor in each head": partial(
+                    expect_formula, stated=lambda shape: stated(shape) - shape.heads * shape.depth
+                ),
             },
             certifies=itself,
         ),

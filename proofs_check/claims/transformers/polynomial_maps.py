@@ -14,8 +14,7 @@ space. They are differentiated by all weights, one functional a batch.
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import add
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +22,14 @@ import numpy.typing as npt
 from lightning_sym import Architecture
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import require_memory
+from lightning_sym.network.pieces import ENDS
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
+from lightning_sym.system.circuits import HeadOver, added, layer_heads
 
 P = 4194287
 MORE_ROWS = 12
 """Rows beyond the number of weights: values at random arguments are in general position, up to bad luck modulo `P`."""
-
-Residues = npt.NDArray[np.int64]
-
 
 MEMORY = 2**31
 """Bytes that the derivatives may take."""
@@ -54,39 +52,22 @@ class PolynomialNetwork:
         self.matrices = {
             name: Recorded(random_residues(self.generator, shape, P)) for name, shape in network.weight_shapes()
         }
+        self.layers = [layer_heads(network, i, lambda name: self.matrices[name]) for i in range(1, network.depth + 1)]
 
     def random(self, size: int) -> Recorded:
         """Return random constant vectors."""
         return Recorded(random_residues(self.generator, (self.rows, size, 1), P), constant=True)
 
-    def apply(self, name: str, to: Recorded) -> Recorded:
-        """Return `M v`, where `M` is the matrix with this name."""
-        return self.matrices[name] @ to
-
-    def place(self, i: int, h: int) -> str:
-        """Return how the names of a head end."""
-        return f"{i}.{h}" if self.network.heads > 1 else f"{i}"
-
     def inputs(self) -> Recorded:
         """Return `E x` at random `x`."""
         x = self.random(self.network.input_width)
-        return x if self.network.embed is None else self.apply("E", x)
+        return x if self.network.embed is None else self.matrices[ENDS[0]] @ x
 
-    def head(self, i: int, h: int, to: Recorded) -> Recorded:
-        """Return `O V v` of a head."""
-        inside = self.apply(f"V{self.place(i, h)}", to)
-        return inside if self.network.value_ranks is None else self.apply(f"O{self.place(i, h)}", inside)
-
-    def form(self, i: int, h: int, left: Recorded, right: Recorded) -> Recorded:
-        """Return `left^T A right`, `A = K^T Q`."""
-        name = self.place(i, h)
-        return self.apply(f"K{name}", left).mT @ self.apply(f"Q{name}", right)
-
-    def layer(self, i: int, to: Recorded, random: bool) -> Recorded:
+    def layer(self, layer: Sequence[HeadOver[Recorded]], to: Recorded, random: bool) -> Recorded:
         """Return `e v + sum_h c_h V_h v` with random `c_h`, or all `c_h = 1`."""
-        heads = [self.head(i, h, to) for h in range(1, self.network.heads + 1)]
+        heads = [head.carried(to) for head in layer]
         parts = [head * self.random(1) for head in heads] if random else heads
-        return sum_of([*([to] if self.network.skip else []), *parts])
+        return added([*([to] if self.network.skip else []), *parts])
 
     def words(self, *, stream_seen: bool = False) -> Recorded:
         """Return random functionals of all words at once: coefficients of `U prod (1 + sum c_ih V_ih) E`.
@@ -94,36 +75,34 @@ class PolynomialNetwork:
         With `stream_seen` of all `W_w E` in the place of the words: a fault, for mutants.
         """
         stream = self.inputs()
-        for i in range(1, self.network.depth + 1):
-            stream = self.layer(i, stream, random=True)
-        output = stream if self.network.unembed is None or stream_seen else self.apply("U", stream)
+        for layer in self.layers:
+            stream = self.layer(layer, stream, random=True)
+        output = stream if self.network.unembed is None or stream_seen else self.matrices[ENDS[1]] @ stream
         return self.random(output.shape[-2]).mT @ output
 
     def blocks(self) -> Recorded:
         """Return random functionals of all blocks."""
         sides, parts = [self.inputs(), self.inputs()], []
-        for i in range(1, self.network.depth + 1):
-            parts += [self.random(1) * self.form(i, h, *sides) for h in range(1, self.network.heads + 1)]
-            sides = [self.layer(i, side, random=True) for side in sides]
-        return sum_of(parts)
+        for layer in self.layers:
+            parts += [self.random(1) * head.scores(*sides) for head in layer]
+            sides = [self.layer(layer, side, random=True) for side in sides]
+        return added(parts)
 
     def two_token_scores(self) -> Recorded:
         """Return random functionals of all formal scores of two tokens."""
         first, delta, parts = self.inputs(), self.inputs(), []
         minus = first.like([[-1]])
-        for i in range(1, self.network.depth + 1):
+        for layer in self.layers:
             second = first + minus * delta
-            parts += [self.random(1) * self.form(i, h, delta, second) for h in range(1, self.network.heads + 1)]
-            first = self.layer(i, first, random=False)
+            parts += [self.random(1) * head.scores(delta, second) for head in layer]
+            first = self.layer(layer, first, random=False)
             # the factors g_h1 without mask, g_h2 - g_h1 are as free as g
             if not self.network.causal:
-                first = sum_of(
-                    [first, *(self.head(i, h, delta) * self.random(1) for h in range(1, self.network.heads + 1))]
-                )
-            delta = self.layer(i, delta, random=True)
-        return sum_of(parts)
+                first = added([first, *(head.carried(delta) * self.random(1) for head in layer)])
+            delta = self.layer(layer, delta, random=True)
+        return added(parts)
 
-    def jacobian(self, functionals: Recorded) -> Residues:
+    def jacobian(self, functionals: Recorded) -> npt.NDArray[np.int64]:
         """Return the derivatives of the functionals by all weights, `rows x weights`."""
         ones = PrimeFieldMatrix.of(np.ones((self.rows, 1, 1), dtype=int), P)
         found = gradients([functionals], [ones], list(self.matrices.values()))
@@ -132,11 +111,6 @@ class PolynomialNetwork:
             for matrix, g in zip(self.matrices.values(), found, strict=True)
         ]
         return np.concatenate([block.reshape(self.rows, -1) for block in blocks], axis=1)
-
-
-def sum_of(parts: list[Recorded]) -> Recorded:
-    """Return the sum of the parts."""
-    return reduce(add, parts)
 
 
 def words_and_blocks(network: Architecture, *, stream_seen: bool = False) -> int:

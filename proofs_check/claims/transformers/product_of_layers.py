@@ -57,14 +57,6 @@ def a_turn_for_each_layer(network: Architecture) -> int:
     return by_layers(network) - network.depth * network.widths[0] ** 2
 
 
-def a_turn_everywhere(network: Architecture) -> int:
-    """Return the dimension as if there were turns at both ends and between layers.
-
-    Without skip connections there is one at each of these places.
-    """
-    return a_turn_for_each_layer(network) - network.widths[0] ** 2
-
-
 def without_value_output(network: Architecture) -> int:
     return with_the_turn(network) + network.heads * sum(b * b for b in network.value_ranks or ())
 
@@ -176,7 +168,9 @@ CLAIM = Claim(
             partial(networks, both_ends=True),
             partial(expect_formula, stated=with_the_turn),
             {
-                "a turn for each layer": partial(expect_formula, stated=a_turn_everywhere),
+                "a turn for each layer": partial(
+                    expect_formula, stated=lambda network: a_turn_for_each_layer(network) - network.widths[0] ** 2
+                ),
                 "no turn": partial(expect_formula, stated=by_layers),
                 "values and outputs fixed": partial(expect_formula, stated=without_value_output),
             },

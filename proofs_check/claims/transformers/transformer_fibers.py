@@ -41,7 +41,6 @@ from proofs_check.claim import (
     expect_value,
 )
 from proofs_check.claims.transformers.conditions import failing
-from proofs_check.claims.transformers.differentials import rank_of_differential
 from proofs_check.claims.transformers.one_transformer_layer import equal_layers, shown, small_network
 from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
 from proofs_check.claims.transformers.small_networks import (
@@ -60,6 +59,7 @@ from proofs_check.claims.transformers.small_networks import (
     mask_and_skip,
     plus,
     points,
+    rank_of_differential,
     same_for_any_exponential,
     side_by_side,
     times,

@@ -21,7 +21,7 @@ from lightning_sym.exact.rational import null_space, rank, unique_solution
 from lightning_sym.network.jacobian import random_layers
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries.families import tangent_directions_mod_p
+from lightning_sym.symmetries.families import directions_mod_p
 from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table, unit_directions
 from proofs_check.certificates import of_network
 from proofs_check.claim import (
@@ -74,7 +74,7 @@ def fiber_dimension(network: Architecture, *, orbit_only: bool = False) -> int:
     layers = random_layers(network, np.random.default_rng(0), p)
     lower = image_at_least(network, layers, p)
     blocks = islice(
-        tangent_directions_mod_p(network, [w for layer in layers for w in layer], p), 2 * network.depth - 1
+        directions_mod_p(network, [w for layer in layers for w in layer], p, symmetry=True), 2 * network.depth - 1
     )  # all but the rescalings
     orbit = rank_mod_p(np.concatenate([block.residues() for block in blocks]), p)
     upper = network.parameter_count - orbit

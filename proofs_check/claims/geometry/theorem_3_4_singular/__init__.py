@@ -82,14 +82,6 @@ def corrected_locus(shape: LayerShape, form: NormalForm) -> bool:
     return printed_locus(shape, form) or form.attention_rank < shape.a < shape.d
 
 
-def locus_outside(shape: LayerShape, form: NormalForm) -> bool:
-    """Return whether a form is singular outside the hypotheses.
-
-    `d = 1`: nothing is. `a = d' = 1`: the forms `p w` are the quadratic forms of rank two at most.
-    """
-    return shape.d > 1 and (vanishes(form) or (shape.d > 2 and form.is_square))
-
-
 def changes_linearly(_: None, *, inverse: bool = False) -> None:
     """Check that `(g A h, k V g^T)` changes `V x x^T A` into `k (V y y^T A) h`.
 
@@ -201,7 +193,14 @@ def where_the_printed_locus_is_right(
     return f"for 2 <= a < d <= {d}, d' <= {d_out} the printed locus is wrong, except at a = 2, d' = 1"
 
 
-def outside(point: OrbitPoint, locus: Locus = locus_outside) -> str:
+def outside(
+    point: OrbitPoint,
+    locus: Locus = lambda shape, form: shape.d > 1 and (vanishes(form) or (shape.d > 2 and form.is_square)),
+) -> str:
+    """Return the finding outside the hypotheses.
+
+    `d = 1`: nothing is singular. `a = d' = 1`: the forms `p w` are the quadratic forms of rank two at most.
+    """
     check(point, locus)
     d, d_out, _ = point.shape
     if d == 1:

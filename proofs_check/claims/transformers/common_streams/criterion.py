@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lightning_sym.exact.echelon import row_echelon
+from lightning_sym.exact.rational import row_echelon
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.claims.transformers.small_networks import HeadAV, Matrix, SmallNetwork, points
