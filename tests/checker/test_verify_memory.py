@@ -41,7 +41,6 @@ FUNCTIONS = [
         "functions.fibers.points",
         "functions.fibers.conditions",
         "functions.fibers.exact",
-        "kinds.transformer",
     )
 ]
 
@@ -225,7 +224,7 @@ def test_what_a_step_makes_is_gone_with_it() -> None:
 
 
 SITES = {"verify.py": 4, "spaces.py": 4, "frames.py": 3,
-         "transformer.py": 1, "matrices.py": 5, "rings.py": 2, "outputs.py": 1, "streams.py": 3,
+         "matrices.py": 5, "rings.py": 2, "outputs.py": 1, "streams.py": 3,
          "exact.py": 1, "conditions.py": 1, "points.py": 3, "theorems.py": 3, "proofs.py": 2,
          "terms.py": 1}  # fmt: skip
 """Lines that count bytes, by file."""

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from proofs_check.checker.verify import BITS, BUDGET, ROOM, STEPS, Matrix, keep, need, rational, spend, take
 
 Vector = list[int]
-LARGE_PRIME = 2**61 - 1
-Sparse = dict[int, int]  # entries modulo this prime that are not zero, by column
 
 
 def table(value: Any) -> Matrix:
@@ -161,24 +159,3 @@ def determinant(rows: Matrix, p: int = 0) -> int:
         rows = [[x * inverse % p if p else x // last for x in row] for row in others]
         sign, last = sign * (-1) ** place, top[0]
     return sign * last % p if p else sign * last
-
-
-def sparse_rank(matrix: list[Sparse]) -> int:
-    """Return the rank modulo 2^61 - 1, by elimination."""
-    pivots: dict[int, Sparse] = {}
-    for old in matrix:
-        row = {c: x for c, x in old.items() if x}
-        while row:
-            spend(20 + 5 * len(row))
-            first = min(row)
-            if first not in pivots:
-                inverse = pow(row[first], -1, LARGE_PRIME)
-                pivots[first] = {c: x * inverse % LARGE_PRIME for c, x in row.items()}
-                break
-            factor = row[first]
-            spend(10 * len(pivots[first]))
-            for c, x in pivots[first].items():
-                row[c] = (row.get(c, 0) - factor * x) % LARGE_PRIME
-                if not row[c]:
-                    del row[c]
-    return len(pivots)
