@@ -28,7 +28,7 @@ def cancelling(at: Unseen) -> Iterator[int]:
         if not generic(at, columns, size, f):
             continue
         sums = equations(at, names)
-        kept = at.basis(([x % at.p for x in form] for form in coefficients(columns, sums)), d * d)
+        kept = at.basis([x % at.p for x in form] for form in coefficients(columns, sums))
         most = of_rank(f, f, net.a[i])
         if len(kept) < most:  # over the rationals their rank might be larger
             most = min(most, rational_rank(at, i, s, size, sums))
@@ -60,8 +60,8 @@ def generic(at: Unseen, columns: list[Matrix], size: int, f: int) -> bool:
     spend((d * d + n * n) * len(columns) * d * n * 64)
     moved = ([w[c] * (x == r) for W in columns for w in W for x in range(d)] for r in range(d) for c in range(d))
     mixed = ([x * (y == c) for W in columns for y in range(n) for x in W[r]] for r in range(n) for c in range(n))
-    orbit = at.basis(itertools.chain(moved, mixed), len(columns) * d * n)
-    return len(orbit) == size and len(at.basis(itertools.chain(*columns), d)) == f
+    orbit = at.basis(itertools.chain(moved, mixed))
+    return len(orbit) == size and len(at.basis(itertools.chain(*columns))) == f
 
 
 def equations(at: Unseen, names: list[Any]) -> Equations:

@@ -39,11 +39,11 @@ def skew_differences(at: Unseen) -> Iterator[int]:
     s = transposed(at.F[0])
     for i in range(2, net.l + 1):
         s = at.sum([s] * net.skip + [product(at.v[i - 1, k], s) for k in range(net.h)])
-        F, f, rank = transposed(at.F[i - 1]), len(at.F[i - 1]), len(at.basis(transposed(s), len(s)))
+        F, f, rank = transposed(at.F[i - 1]), len(at.F[i - 1]), len(at.basis(transposed(s)))
         if rank != min(f, len(at.F[0])):
             continue
         null = [(*unpack(x), *[0] * len(s))[: len(s)] for x in at.solve(enumerate(s), rank)]
-        vanishing = at.basis(product(null, F), f) if null else []
+        vanishing = at.basis(product(null, F)) if null else []
         spend(len(vanishing) ** 2 * f * f)
         with holding(len(vanishing) ** 2 * (100 * f + 24 * f * f)):
             forms = [skew_form(a, b) for a, b in itertools.combinations(vanishing, 2)]

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from proofs_check.checker.functions.matrices import dots, foresee, unit
+from proofs_check.checker.functions.rings import independent
 from proofs_check.checker.verify import (
     Echelon,
     Key,
@@ -66,16 +67,9 @@ class Unseen:
         """Return the number of an entry of a weight."""
         return self.point.place[key] + row * len(self.w[key][0]) + column
 
-    def basis(self, vectors: Iterable[Vector], width: int, size: int | None = None) -> list[Vector]:
-        """Return those vectors with so many entries that do not depend on the ones before; `size` of them must be."""
-        echelon, found = Echelon(self.p, width), list[Vector]()
-        for vector in vectors:
-            if len(found) == width:
-                break
-            if echelon.add(pack(vector)) is None:
-                keep(48 * width)
-                found.append(vector)
-        keep(-echelon.kept)
+    def basis(self, vectors: Iterable[Vector], size: int | None = None) -> list[Vector]:
+        """Return those vectors that do not depend on the ones before; `size` of them must be."""
+        found = independent(self.p, vectors)
         good = size in (None, len(found))
         need(good, "what is written and read must have its largest dimension, it has a smaller one")
         return found
@@ -93,7 +87,7 @@ class Unseen:
             self.v[i, k] = product(self.w["O", i, k], v) if "O" in net.letters else v
         width = net.d[0]
         start = transposed(self.w["E", 0, 0]) if net.embed else None
-        self.F = [unit(width) if start is None else self.basis(start, width, min(width, net.n))]
+        self.F = [unit(width) if start is None else self.basis(start, min(width, net.n))]
         for i in range(1, net.l + 1):
             f, x = len(self.F[-1]), transposed(self.F[-1])
             images = [transposed(product(self.v[i, k], x)) for k in range(net.h)]
@@ -102,15 +96,15 @@ class Unseen:
             if f == 1 and not net.skip and not net.normalized:
                 scores = [self.form(i, k, x)[0][0] for k in range(net.h)]
                 new, size = list(product([scores], [image[0] for image in images])), 1
-            self.F.append(self.basis(new, net.d[i], size))
+            self.F.append(self.basis(new, size))
         width = net.d[-1]
-        self.R = [self.basis(self.w["U", net.l + 1, 0], width, min(width, net.m)) if net.unembed else unit(width)]
+        self.R = [self.basis(self.w["U", net.l + 1, 0], min(width, net.m)) if net.unembed else unit(width)]
         for i in range(net.l, 0, -1):
             r = len(self.R[0])
             new = [v for k in range(net.h) for v in product(self.R[0], self.v[i, k])] + list(self.R[0]) * net.skip
             new += [row for s in "QK" for k in range(net.h) for row in self.w[s, i, k] if not unread]
             size = r * net.skip + net.h * (min(r, net.b[i]) + 2 * net.a[i] * (not unread))
-            self.R.insert(0, self.basis(new, net.d[i - 1], min(net.d[i - 1], size)))
+            self.R.insert(0, self.basis(new, min(net.d[i - 1], size)))
 
     def solve(self, moves: Iterable[tuple[int | None, Vector]], rank: int) -> Iterator[int]:
         """Yield a basis of the null space of the map that sends motions of entries, by their numbers, to these vectors.

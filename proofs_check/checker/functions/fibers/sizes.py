@@ -7,7 +7,7 @@ from math import comb, prod
 from operator import itemgetter
 from typing import Any
 
-from proofs_check.checker.functions.fibers.points import ModuloP
+from proofs_check.checker.functions.fibers.places import ModuloP
 from proofs_check.checker.functions.matrices import Span, dots, integral, through, unit, zero
 from proofs_check.checker.functions.network import Form, Weights, integers
 from proofs_check.checker.functions.rings import symmetric
@@ -26,24 +26,24 @@ def factors(rows: int, columns: int, inner: int, rank: int) -> int:
     return max((k - rank) * (rows - k) + inner * k + (inner - k) * columns for k in range(rank, min(inner, rows) + 1))
 
 
-def _rank(left: Matrix, right: Matrix, points: ModuloP) -> int:
+def _rank(left: Matrix, right: Matrix, field: ModuloP) -> int:
     """Return the rank of left^T right, exactly: residues show that it is full, or elimination over Q tells."""
     most = len(left)
-    if points.rank(points.modulo(left)) == most == points.rank(points.modulo(right)):
+    if field.rank(field.matrix(left)) == most == field.rank(field.matrix(right)):
         return most
     return len(Span(dots(transposed(integral(left).rows), transposed(integral(right).rows))).basis)
 
 
-def orbit(form: Form, w: Weights, points: ModuloP) -> int:
+def orbit(form: Form, w: Weights, field: ModuloP) -> int:
     """Return that of the fiber of Corollary 5: bases of the stream act freely, and factors vary for themselves."""
     ends = [d * d for d, m in ((w.widths[0], w.E), (w.widths[-1], w.U)) if m]
     total = (ends[0] if len(ends) == 2 else 0) if form.skip else sum(ends) + sum(d * d for d in w.widths[1:-1])
     for i, heads in enumerate(w.layers):
         before, behind = w.widths[i : i + 2]
         for head in heads:
-            total += factors(before, before, len(head.k), _rank(head.k, head.q, points))
+            total += factors(before, before, len(head.k), _rank(head.k, head.q, field))
             if head.o:
-                total += factors(behind, before, len(head.v), _rank(transposed(head.o), head.v, points))
+                total += factors(behind, before, len(head.v), _rank(transposed(head.o), head.v, field))
     return total
 
 
