@@ -6,7 +6,7 @@ A space does not change if vectors are scaled, so that most of what is followed 
 from collections.abc import Iterable, Sequence
 from math import gcd, lcm
 from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from proofs_check.checker.verify import (
     BITS,
@@ -24,7 +24,7 @@ from proofs_check.checker.verify import (
 Vector = list[int]
 
 
-def table(value: Any) -> Matrix:
+def table(value: object) -> Matrix:
     """Return a matrix of rational numbers."""
     rows: Matrix = take(value, "a matrix", [[rational]])
     need(rows and rows[0] and len(set(map(len, rows))) == 1, "a matrix must have rows of equal length, not zero")

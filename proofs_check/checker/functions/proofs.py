@@ -125,7 +125,7 @@ PLAIN_PAIR = {"tokens": SIZE, "first": PLAIN, "second": PLAIN}
 PAIR = {"form": Form.read, "tokens": SIZE, "first": NAMED, "second": NAMED}
 
 
-def plain_weights(data: Any) -> Weights:
+def plain_weights(data: object) -> Weights:
     """Return weights that are named Q1, K1, V1, Q2, ..."""
     depth = max(1, len(data) // 3 if type(data) is dict else 1)
     take(data, "weights", {f"{s}{i}": object for i in range(1, depth + 1) for s in "QKV"})
@@ -133,7 +133,7 @@ def plain_weights(data: Any) -> Weights:
     return Weights(data, Form())
 
 
-def about(t: int, *weights: Any) -> tuple[str, Weights, Weights]:
+def about(t: int, *weights: object) -> tuple[str, Weights, Weights]:
     """Return what a certificate about plain networks is about, in words, and the networks."""
     first, second = map(plain_weights, weights)
     _require_ends(first, second)
@@ -145,13 +145,13 @@ def _require_ends(one: Weights, other: Weights) -> None:
     need((one.n, one.m) == (other.n, other.m), "both networks must have the same input and output width")
 
 
-def say_what_proves(proofs: Table, form: Form, t: int, one: Weights, other: Weights, proof: Any) -> str:
+def say_what_proves(proofs: Table, form: Form, t: int, one: Weights, other: Weights, proof: object) -> str:
     """Say what proves that two networks have the same function, or have not."""
     _require_ends(one, other)
     return proved(proofs, proof, form, t, one, other)
 
 
-def _through(form: Form, t: int, here: Weights, last: Weights, between: list[Any], end: Any) -> str:
+def _through(form: Form, t: int, here: Weights, last: Weights, between: list[list[object]], end: object) -> str:
     """Say what leads from network to network, each with the function of the one before."""
     said = []
     for weights, proof in between:
@@ -192,7 +192,7 @@ SAME: Table = Table(
 )
 
 
-def with_a_form(claim: str, proofs: Table, form: Form, t: int, first: Any, second: Any, proof: Any) -> str:
+def with_a_form(claim: str, proofs: Table, form: Form, t: int, first: object, second: object, proof: object) -> str:
     """Say what shows a claim about two networks with a form."""
     one, other = Weights(first, form), Weights(second, form)
     said = say_what_proves(proofs, form, t, one, other, proof)

@@ -72,7 +72,7 @@ class Residues(Rationals):
 RATIONALS = Rationals()
 
 
-def is_multiple(m: Matrix, x: Any, n: Matrix) -> bool:
+def is_multiple(m: Matrix, x: object, n: Matrix) -> bool:
     """Return whether m = x n: first the shapes, then the entries."""
     spend(10 * len(m) * len(m[0]))
     good = (len(m), len(m[0])) == (len(n), len(n[0]))

@@ -89,7 +89,7 @@ def _symmetries(form: Form, w: Weights) -> list[str]:
     return [name for name, there in zip(ACTING, (many, True, projected, stream), strict=True) if there]
 
 
-def _conditions(case: Case, listed: list[Any]) -> Iterator[Shown]:
+def _conditions(case: Case, listed: list[object]) -> Iterator[Shown]:
     """Yield each one, shown."""
     form, t, w = case
     known = set(places((*WORDS, *RANKS, *BLOCKS), form, t, len(w.layers)))
@@ -133,9 +133,9 @@ def _from_theorem(case: Case, name: str | None, found: list[Shown]) -> tuple[str
 def prove(
     form: Form,
     t: int,
-    weights: Any,
+    weights: object,
     name: str | None,
-    listed: list[Any],
+    listed: list[object],
     symmetries: list[str],
     blind: int | None,
     minimal: bool,

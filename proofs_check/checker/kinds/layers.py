@@ -19,7 +19,7 @@ def _counted(d: int, heads: int, a: int, b: int) -> int:
     return heads * (of_rank(d, d, a) + of_rank(d, d, b) - 1)
 
 
-def _proved(d: int, heads: int, a: int, b: int | None, proof: Any) -> int:
+def _proved(d: int, heads: int, a: int, b: int | None, proof: object) -> int:
     """Return the dimension of a layer that a certificate proves."""
     net, r, u, below, above = take(proof, "the proof of a layer", PROOF)
     good = net.d == [d, d] and net.a == [0, a] and net.h == heads and net.t > 1

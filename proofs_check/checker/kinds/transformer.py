@@ -33,6 +33,6 @@ def prove(network: list[Any], claimed: int, seed: int) -> str:
 
 
 LAYERS_ALIKE = {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,)}
-NETWORK: dict[str, Any] = {"width": SIZE, "layers": [LAYERS_ALIKE, SOME], "heads": SIZE, "groups": SIZE}
+NETWORK: dict[str, object] = {"width": SIZE, "layers": [LAYERS_ALIKE, SOME], "heads": SIZE, "groups": SIZE}
 NETWORK |= {"embed": (SIZE,), "unembed": (SIZE,), "tied": bool}
 ROWS = (({"network": NETWORK, "dimension": COUNT, "seed": range(2**64)}, prove),)

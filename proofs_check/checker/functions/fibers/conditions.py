@@ -8,7 +8,7 @@ about, makes everything zero: residues that are not zero show it, and one relati
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from proofs_check.checker.functions.fibers.places import Spaces
 from proofs_check.checker.functions.matrices import Vector, combined, integral, zero
@@ -158,7 +158,7 @@ def _no_set(net: Spaces, alone: Matrix, pairs: dict[tuple[int, int], Vector] | N
 RANK, RELATION = {"rank": COUNT}, {"relation": [rational]}
 
 
-def fails(spaces: Spaces, name: str, i: int, evidence: Any) -> str:
+def fails(spaces: Spaces, name: str, i: int, evidence: object) -> str:
     """Say why a condition of layer i fails; rejected if that is not so."""
     if name in RANKS:
         (most,) = take(evidence, "the evidence", RANK)
