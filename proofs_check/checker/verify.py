@@ -217,9 +217,10 @@ def rational(value: object) -> Fraction:
 
 
 SERIES = {"name": str, "taylor": [rational, SOME]}
+ENDS: Fields = {"embed": (SIZE,), "unembed": (SIZE,)}
 NETWORK: Fields = {"widths": [SIZE], "attention_ranks": [SIZE], "tokens": SIZE}
-NETWORK |= {"normalization": (Later({"name": frozenset({"softmax"})}, SERIES),), "heads": SIZE}
-NETWORK |= {"value_ranks": ([SIZE],), "skip": bool, "causal": bool, "embed": (SIZE,), "unembed": (SIZE,)}
+NETWORK["normalization"] = (Later({"name": frozenset({"softmax"})}, SERIES),)
+NETWORK |= {"heads": SIZE, "value_ranks": ([SIZE],), "skip": bool, "causal": bool} | ENDS
 
 
 class Network:
@@ -243,9 +244,8 @@ class Network:
         self.n, self.m, self.ends = self.embed or d[0], self.unembed or d[-1], bool(self.embed or self.unembed)
         self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
         words = (key.removeprefix("attention_").replace("_", " ").replace("causal", "mask") for key in NETWORK)
-        said = dict(zip(words, values, strict=True))
-        del said["normalization"]
-        says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in said.items())
+        said = (pair for pair in zip(words, values, strict=True) if pair[0] != "normalization")
+        says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in said)
         self.name += f" of {', '.join(says)}"  # in full, for it is what the claim is about
 
 
@@ -638,8 +638,8 @@ def check(data: object, budget: Budget | None = None) -> str:
     BUDGET.set(budget or Budget())
     rest = dict(take(data, "a certificate", dict))
     of = rest.pop("format", None), repr(rest.pop("version", None))
-    good = of == ("lightning-sym/certificate", "1")
-    need(good, "the format must be lightning-sym/certificate, and the version must be 1")
+    must = "the format must be lightning-sym/certificate, and the version must be 1"
+    need(of == ("lightning-sym/certificate", "1"), must)
     return proved(KINDS, rest)
 
 

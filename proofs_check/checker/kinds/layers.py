@@ -9,7 +9,7 @@ else its dimension is proved by a certificate of its own.
 from typing import Any
 
 from proofs_check.checker.bounds import of_rank
-from proofs_check.checker.verify import BOUNDS, COUNT, DIMENSION, SIZE, SOME, Later, dimension, need, take
+from proofs_check.checker.verify import BOUNDS, COUNT, DIMENSION, ENDS, SIZE, SOME, Later, dimension, need, take
 
 
 def _counted(d: int, heads: int, a: int, b: int) -> int:
@@ -47,7 +47,7 @@ def prove(network: list[Any], layers: list[Any], claimed: int) -> str:
     )
 
 
-NETWORK = {"width": SIZE, "heads": SIZE, "embed": (SIZE,), "unembed": (SIZE,)}
+NETWORK = {"width": SIZE, "heads": SIZE} | ENDS
 PROOF = DIMENSION | {"upper_bounds": [BOUNDS, SOME]}
 LAYER = {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,), "proof": (Later(PROOF),)}
 ROWS = (({"network": NETWORK, "layers": [LAYER, SOME], "dimension": COUNT}, prove),)

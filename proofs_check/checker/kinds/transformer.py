@@ -8,7 +8,7 @@ checkers computed ranks as well; it may be any.
 from typing import Any
 
 from proofs_check.checker.bounds import of_rank
-from proofs_check.checker.verify import COUNT, SIZE, SOME, need
+from proofs_check.checker.verify import COUNT, ENDS, SIZE, SOME, need
 
 
 def prove(network: list[Any], claimed: int, seed: int) -> str:
@@ -33,6 +33,5 @@ def prove(network: list[Any], claimed: int, seed: int) -> str:
 
 
 LAYERS_ALIKE = {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,)}
-NETWORK: dict[str, object] = {"width": SIZE, "layers": [LAYERS_ALIKE, SOME], "heads": SIZE, "groups": SIZE}
-NETWORK |= {"embed": (SIZE,), "unembed": (SIZE,), "tied": bool}
+NETWORK = {"width": SIZE, "layers": [LAYERS_ALIKE, SOME], "heads": SIZE, "groups": SIZE, **ENDS, "tied": bool}
 ROWS = (({"network": NETWORK, "dimension": COUNT, "seed": range(2**64)}, prove),)

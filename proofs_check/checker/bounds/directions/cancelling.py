@@ -34,7 +34,8 @@ def cancelling(at: Unseen) -> Iterator[int]:
             most = min(most, rational_rank(at, i, s, size, sums))
         for k in range(net.h):
             spend(2 * net.a[i] * d * len(kept) * d * d)
-            flat = ((n, [x for row in block for x in row]) for n, _, block in at.motions("QK", i, k, unit(d), at.R[i]))
+            motions = at.motions(i, k, unit(d), at.R[i], values=False)
+            flat = ((n, [x for row in block for x in row]) for n, _, block in motions)
             moves = ((n, [sum(map(mul, form, block)) % at.p for form in kept]) for n, block in flat)
             yield from at.solve(moves, most)
 

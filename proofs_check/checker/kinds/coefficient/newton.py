@@ -12,7 +12,8 @@ from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, ad
 from proofs_check.checker.verify import COUNT, SOME, need, rational, scratch, spend, take
 
 RAY, SIZES = range(2**63), range(1, 17)
-Cone, Terms = tuple[int, ...], list[object]
+Cone = tuple[int, ...]
+Terms = list[object]
 
 
 def tight_at(ray: list[int], exponents: list[tuple[int, ...]]) -> frozenset[tuple[int, ...]]:
@@ -65,7 +66,7 @@ def expanded(rows: list[list[Polynomial]]) -> Polynomial:
     return {e: c for e, c in found.items() if c}
 
 
-def combined(terms: Any, face: list[Polynomial], variables: list[int], level: Fraction | None, n: int) -> Polynomial:
+def combined(terms: Terms, face: list[Polynomial], variables: list[int], level: Fraction | None, n: int) -> Polynomial:
     """Return a combination of generators on a face, and of derivatives or their minors, as the level allows."""
     places, found = range(len(variables)), dict[tuple[int, ...], Fraction]()
     most, size = (0, 1) if level is None else (level.denominator, level.numerator)
