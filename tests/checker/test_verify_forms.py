@@ -185,8 +185,8 @@ MUTANTS: dict[str, tuple[str, str, NetworkForm, int, Document, Document]] = {
         then(ZERO, UNIT), then(ZERO, UNIT, 2),
     ),
     "scores of all tokens alone": (
-        "apart if form.softmax else columns, columns)", "apart if form.softmax else columns, [])", NetworkForm(SOFTMAX), 2,
-        ONE, ONE | {"K1": [[1, 1]]},
+        "apart if form.softmax else columns, columns)", "apart if form.softmax else columns, [])",
+        NetworkForm(SOFTMAX), 2, ONE, ONE | {"K1": [[1, 1]]},
     ),
 }  # fmt: skip
 

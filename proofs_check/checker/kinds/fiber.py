@@ -19,7 +19,7 @@ from proofs_check.checker.functions.fibers.conditions import (
     holds,
     places,
 )
-from proofs_check.checker.functions.fibers.places import Exact, ModuloP, Spaces
+from proofs_check.checker.functions.fibers.places import Field, Spaces
 from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.functions.proofs import SAME, say_what_proves
@@ -29,7 +29,7 @@ PLACE, MANY = range(LAYERS + 1), "docs/transformer-fibers.md"
 ONE, EXACT = "docs/softmax-fibers.md", f"{MANY}, Corollary 5"
 ACTING = ("heads", "query-key", "value-output", "stream")
 Case = tuple[Form, int, Weights]
-Shown = tuple[Place, str, ModuloP | None]
+Shown = tuple[Place, str, Field | None]
 """A condition that is listed: where, why it fails, and the field over which it is shown that it holds."""
 
 
@@ -99,11 +99,11 @@ def _conditions(case: Case, listed: list[object]) -> Iterator[Shown]:
         known.remove((name, i))
         if true:
             p, seed = take(evidence, "the evidence", RESIDUES)
-            residues[p, seed] = residues.get((p, seed)) or Spaces(ModuloP(p), *case, seed)
+            residues[p, seed] = residues.get((p, seed)) or Spaces(Field(p), *case, seed)
             need(holds(residues[p, seed], name, i), f"residues modulo {p} must show that {name} of layer {i} holds")
-            yield (name, i), "", ModuloP(p)
+            yield (name, i), "", Field(p)
         else:
-            exact = exact or [Spaces(Exact(), *case)]
+            exact = exact or [Spaces(Field(), *case)]
             with scratch():
                 said = fails(exact[0], name, i, evidence)
             yield (name, i), said, None

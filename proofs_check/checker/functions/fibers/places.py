@@ -25,54 +25,33 @@ def numbers(seed: int, p: int) -> Iterator[int]:
         yield (seed >> 32) % p
 
 
-class Exact:
-    """The rational numbers, for vectors of integers."""
+class Field:
+    """The rational numbers, for vectors of integers up to a factor, or the field with p elements, if p is not 0."""
 
-    p = 0
-
-    def matrix(self, m: Matrix) -> Matrix:
-        """Return a multiple of a matrix."""
-        return integral(m).rows
-
-    def heads(self, heads: list[Head]) -> tuple[list[Head], int]:
-        """Return heads, and the number by which all O V are multiplied."""
-        return integers(heads)
-
-    def basis(self, *batches: Iterable[Sequence[int]]) -> Matrix:
-        """Return a basis of what vectors span."""
-        return Span(*batches).vectors()
-
-    def reduced(self, m: Matrix) -> Matrix:
-        """Return a matrix by the numbers that stand for its entries."""
-        return m
-
-
-class ModuloP(Exact):
-    """The field with p elements."""
-
-    def __init__(self, p: int) -> None:
+    def __init__(self, p: int = 0) -> None:
         self.p = p
 
     def matrix(self, m: Matrix) -> Matrix:
-        """Return a matrix modulo p."""
+        """Return a matrix modulo p, or a multiple of it."""
         rows, under = integral(m)
-        need(under % self.p, "the prime must divide no denominator")
-        inverse = pow(under, -1, self.p)
+        need(not self.p or under % self.p, "the prime must divide no denominator")
+        inverse = pow(under, -1, self.p) if self.p else 1
         return self.reduced([[x * inverse for x in row] for row in rows])
 
     def heads(self, heads: list[Head]) -> tuple[list[Head], int]:
-        """Return heads modulo p, and 1."""
-        return [Head(*map(self.matrix, head)) for head in heads], 1
+        """Return heads, and the number by which all O V are multiplied."""
+        return ([Head(*map(self.matrix, head)) for head in heads], 1) if self.p else integers(heads)
 
     def basis(self, *batches: Iterable[Sequence[int]]) -> Matrix:
-        """Return vectors of the batches that are a basis of what these span modulo p."""
-        return independent(self.p, ([x % self.p for x in v] for v in chain(*batches)))
+        """Return a basis of what vectors span; modulo p some of them are one."""
+        vectors = ([x % self.p for x in v] for v in chain(*batches)) if self.p else chain(*batches)
+        return independent(self.p, vectors) if self.p else Span(vectors).vectors()
 
     def reduced(self, m: Matrix) -> Matrix:
-        """Return the residues of the entries."""
+        """Return a matrix by the numbers that stand for its entries."""
         spend(10 * sum(map(len, m)))
         keep(sum(100 + 40 * len(row) for row in m))
-        return [[x % self.p for x in row] for row in m]
+        return [[x % self.p for x in row] for row in m] if self.p else m
 
     def times(self, batch: Matrix, m: Matrix) -> Matrix:
         """Return m v for each v."""
@@ -89,7 +68,7 @@ class Spaces:
     Columns `S` are S_i E on a basis of what E writes, and rows `Y` are Y_i, for a basis of what U reads.
     """
 
-    def __init__(self, field: Exact, form: Form, t: int, w: Weights, seed: int = 0) -> None:
+    def __init__(self, field: Field, form: Form, t: int, w: Weights, seed: int = 0) -> None:
         self.field, self.form, self.t, self.w, self.seed, self.depth = field, form, t, w, seed, len(w.layers)
         most, pairs = max(w.n, w.m), [field.heads(heads) for heads in w.layers]
         keep(4 * most * (100 + 8 * most))

@@ -7,7 +7,7 @@ from math import comb, prod
 from operator import itemgetter
 from typing import Any
 
-from proofs_check.checker.functions.fibers.places import ModuloP
+from proofs_check.checker.functions.fibers.places import Field
 from proofs_check.checker.functions.matrices import Span, dots, integral, through, unit, zero
 from proofs_check.checker.functions.network import Form, Weights, integers
 from proofs_check.checker.functions.rings import symmetric
@@ -26,7 +26,7 @@ def factors(rows: int, columns: int, inner: int, rank: int) -> int:
     return max((k - rank) * (rows - k) + inner * k + (inner - k) * columns for k in range(rank, min(inner, rows) + 1))
 
 
-def _rank(left: Matrix, right: Matrix, field: ModuloP) -> int:
+def _rank(left: Matrix, right: Matrix, field: Field) -> int:
     """Return the rank of left^T right, exactly: residues show that it is full, or elimination over Q tells."""
     most = len(left)
     if field.rank(field.matrix(left)) == most == field.rank(field.matrix(right)):
@@ -34,7 +34,7 @@ def _rank(left: Matrix, right: Matrix, field: ModuloP) -> int:
     return len(Span(dots(transposed(integral(left).rows), transposed(integral(right).rows))).basis)
 
 
-def orbit(form: Form, w: Weights, field: ModuloP) -> int:
+def orbit(form: Form, w: Weights, field: Field) -> int:
     """Return that of the fiber of Corollary 5: bases of the stream act freely, and factors vary for themselves."""
     ends = [d * d for d, m in ((w.widths[0], w.E), (w.widths[-1], w.U)) if m]
     total = (ends[0] if len(ends) == 2 else 0) if form.skip else sum(ends) + sum(d * d for d in w.widths[1:-1])

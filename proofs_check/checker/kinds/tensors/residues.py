@@ -3,13 +3,13 @@
 Without skip connections the first layer reads what E reads, and the last one writes what U writes.
 """
 
-from proofs_check.checker.functions.fibers.places import ModuloP
+from proofs_check.checker.functions.fibers.places import Field
 from proofs_check.checker.functions.matrices import determinant, dots, unit
 from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 
-class TensorResidues(ModuloP):
+class TensorResidues(Field):
     """A network modulo p: of each head A and V; backgrounds are lists of tokens."""
 
     def __init__(self, form: Form, t: int, w: Weights, p: int) -> None:
