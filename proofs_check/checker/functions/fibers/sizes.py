@@ -8,9 +8,10 @@ from operator import itemgetter
 from typing import Any
 
 from proofs_check.checker.functions.fibers.places import Field
-from proofs_check.checker.functions.matrices import Span, dots, integral, through, unit, zero
-from proofs_check.checker.functions.network import Form, Weights, integers
+from proofs_check.checker.functions.matrices import Span, dots, integral, zero
+from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.functions.rings import symmetric
+from proofs_check.checker.functions.theorems import visible_weights
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 Link = tuple[int, int, int, int | None]
@@ -58,12 +59,8 @@ class OneHead:
 
     def __init__(self, form: Form, t: int, w: Weights) -> None:
         self.w = w
-        columns = transposed(integral(w.E).rows) or unit(w.n)
-        forms, depth = list[Matrix](), len(w.layers)
-        for [head], _ in map(integers, w.layers):
-            forms.append(head.scores(columns, columns))
-            columns = head.writes(columns)
-        self.value = transposed(through(columns, integral(w.U).rows))
+        (A, V), depth = visible_weights(w), len(w.layers)
+        forms, self.value = [integral(m).rows for m in A], integral(V).rows
         nothing, skew = [zero(m) for m in forms], [zero(symmetric(m)) for m in forms]
         blind = [i for i in range(depth) if nothing[i] or (t == 2 and skew[i])]
         self.blind = blind[0] + 1 if blind and not (form.causal or zero(self.value)) else None
