@@ -48,12 +48,11 @@ MOST_ROWS = 8 * 10**6
 def transformer_certificate(shape: Transformer) -> Document:
     """Return a certificate for the dimension of a transformer.
 
-    The weights are made from the seed by the checker, sparse ones, of which ranks take no time
-    (`docs/certificate.md`, `"kind": "transformer"`). They meet the conditions of Proposition 18 of
-    `docs/transformers.md` but for a chance of 10^-12 or so: the checker says.
+    The checker counts the number of Proposition 18 of `docs/transformers.md` anew (`docs/certificate.md`, `"kind":
+    "transformer"`). Earlier ones computed ranks as well, at weights that they made from the seed.
 
     Raises:
-        TooLarge: a checker would take too long.
+        TooLarge: an earlier checker would take too long.
 
     Example:
         >>> from lightning_sym.dimension.blocks import Layers

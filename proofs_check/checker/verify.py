@@ -33,6 +33,8 @@ TERMS, LAYERS, HEADS, LONG = 512, 64, 4096, 10**20
 ROOM, BRACKETS = 2**29, 2**21  # bytes of numbers that are made, for a file; lists and, four times, objects in it
 SIZE, COUNT, SOME, SLOT, SIDE = range(1, 10**6 + 1), range(LONG), range(1, BRACKETS + 1), 2**64 - 1, 128
 Matrix = list[Any]
+Size = int | range
+Fields = dict[str, object]
 Key = tuple[str, int, int]
 """A weight by its letter, its layer and its head: ("Q", i, k)."""
 
@@ -89,10 +91,10 @@ def scratch(echelon: "Echelon | None" = None) -> Iterator[None]:
 # ---- what stands in a file
 
 
-def read(path: str) -> Any:
+def read(path: str) -> object:
     """Return the JSON value in a file."""
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         need(len(dict(pairs)) == len(pairs), "a key stands twice")
         return dict(pairs)
 
@@ -109,11 +111,11 @@ def read(path: str) -> Any:
 class Later:
     """A value that is left as it is, to be read by one of these forms: which, or how large, is not known before."""
 
-    def __init__(self, *forms: Any) -> None:
+    def __init__(self, *forms: object) -> None:
         self.forms = forms
 
 
-Rows = tuple[tuple[dict[str, Any], Callable[..., str]], ...]
+Rows = tuple[tuple[Mapping[str, object], Callable[..., str]], ...]
 """What objects hold besides the word that names them, by forms, and what says what is proved, given all that."""
 
 
@@ -127,7 +129,7 @@ class Table(NamedTuple):
     key: str
     own: Callable[[], dict[str, Rows]]
     folder: str = "-"
-    begin: Mapping[str, Any] = {}
+    begin: Mapping[str, object] = {}
 
     def words(self) -> list[str]:
         """Return all that may stand at the key."""
@@ -184,7 +186,7 @@ def take(value: Any, what: str, form: Any) -> Any:
     return value if form is object or type(form) in (Later, Table) else form(value)
 
 
-def proved(table: Table, data: Any, *given: Any) -> str:
+def proved(table: Table, data: Any, *given: object) -> str:
     """Say what an object proves: it is read by the first row whose first key stands there, or by the last one."""
     word, words = str(take(data, table.name, dict).get(table.key)), table.words()
     others = f"; others need the folder {table.folder} beside verify.py" * (len(words) == 1)
@@ -192,10 +194,10 @@ def proved(table: Table, data: Any, *given: Any) -> str:
     need(word in words, f"{must} {', '.join(words)}, found {word[:40]!a}{others}")
     rows = table.rows(word)
     form, prove = next((row for row in rows if {*[*row[0]][:1]} <= data.keys()), rows[-1])
-    return prove(*given, *take(data, table.name, {table.key: str} | form)[1:])
+    return prove(*given, *take(data, table.name, {table.key: str, **form})[1:])
 
 
-def any_prime(value: Any, least: int = 2) -> int:
+def any_prime(value: object, least: int = 2) -> int:
     """Return a prime below 2^22."""
     p = int(take(value, "the prime", range(least, 2**22)))
     need(all(p % k for k in range(2, int(p**0.5) + 1)), f"the modulus must be a prime, {p} is none")
@@ -206,7 +208,7 @@ odd_prime = partial(any_prime, least=3)
 INTEGER, RATIONAL = range(1 - LONG, LONG), re.compile(r"-?[0-9]{1,4000}(/(?!0+$)[0-9]{1,4000})?")
 
 
-def rational(value: Any) -> Fraction:
+def rational(value: object) -> Fraction:
     """Return a rational number, which is an integer or a string."""
     good = type(value) is not str or RATIONAL.fullmatch(value)
     need(good, f'a rational number must look like "-2/3", found {str(value)[:40]!a}')
@@ -215,15 +217,16 @@ def rational(value: Any) -> Fraction:
 
 
 SERIES = {"name": str, "taylor": [rational, SOME]}
-NETWORK: dict[str, Any] = {"widths": [SIZE], "attention_ranks": [SIZE], "tokens": SIZE}
-NETWORK |= {"normalization": (Later({"name": frozenset({"softmax"})}, SERIES),), "heads": SIZE}
-NETWORK |= {"value_ranks": ([SIZE],), "skip": bool, "causal": bool, "embed": (SIZE,), "unembed": (SIZE,)}
+ENDS: Fields = {"embed": (SIZE,), "unembed": (SIZE,)}
+NETWORK: Fields = {"widths": [SIZE], "attention_ranks": [SIZE], "tokens": SIZE}
+NETWORK["normalization"] = (Later({"name": frozenset({"softmax"})}, SERIES),)
+NETWORK |= {"heads": SIZE, "value_ranks": ([SIZE],), "skip": bool, "causal": bool} | ENDS
 
 
 class Network:
     """The shape. Layers count from 1: a[0], b[0] stand for nothing. b[i] is d[i-1] where there are no value ranks."""
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: object) -> None:
         values = take(data, "network", NETWORK)
         self.d, a, self.t, g, self.h, b, self.skip, self.causal, self.embed, self.unembed = values
         d, self.l, self.normalized, self.g = self.d, len(self.d) - 1, g is not None, list[Fraction]()
@@ -241,9 +244,8 @@ class Network:
         self.n, self.m, self.ends = self.embed or d[0], self.unembed or d[-1], bool(self.embed or self.unembed)
         self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
         words = (key.removeprefix("attention_").replace("_", " ").replace("causal", "mask") for key in NETWORK)
-        said = dict(zip(words, values, strict=True))
-        del said["normalization"]
-        says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in said.items())
+        said = (pair for pair in zip(words, values, strict=True) if pair[0] != "normalization")
+        says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in said)
         self.name += f" of {', '.join(says)}"  # in full, for it is what the claim is about
 
 
@@ -254,7 +256,7 @@ class Space(NamedTuple):
     """Where rows or columns of weights live; `free` if the network is the same in every basis of it."""
 
     kind: str
-    place: Any
+    place: object
     size: int
     free: bool = True
 
@@ -462,7 +464,7 @@ class Tape:
 class Point:
     """Weights modulo p by their keys, and at which number the entries of each begin."""
 
-    def __init__(self, net: Network, data: Any, p: int) -> None:
+    def __init__(self, net: Network, data: object, p: int) -> None:
         self.net, self.p, self.size, self.w, self.place = net, p, 0, dict[Key, Matrix](), dict[Key, int]()
         self.pieces = list(pieces(net))
         for piece, value in zip(self.pieces, take(data, "weights", [object, len(self.pieces)]), strict=True):
@@ -546,9 +548,9 @@ class Point:
 # ---- bounds of dimensions
 
 
-def of_row(p: int, t: Any = SOME, n: Any = SOME, m: Any = SOME, terms: Any = SOME, tables: Any = 0) -> dict[str, Any]:
+def of_row(p: int, t: Size = SOME, n: Size = SOME, m: Size = SOME, terms: Size = SOME, tables: Size = 0) -> Fields:
     """Return the form of a row: for a network of these sizes, or, as far as they are left out, of any sizes."""
-    form = {"input": [[range(p), t], n], "functional": [[[range(p), t], m], terms]}
+    form: Fields = {"input": [[range(p), t], n], "functional": [[[range(p), t], m], terms]}
     return form | ({"exponentials": [[[range(p), t], t], tables]} if tables else {})  # of scores: any numbers
 
 
@@ -557,7 +559,7 @@ LOWER = {"prime": any_prime, "terms": (range(2, TERMS + 1),), "weights": WEIGHTS
 LOWER |= {"rows": [Later(of_row(2**22), of_row(2**22, tables=SOME))], "columns": [COUNT]}
 
 
-def lower_bound(net: Network, r: int, data: Any) -> str:
+def lower_bound(net: Network, r: int, data: object) -> str:
     """Say what shows a minor of the differential that is not zero modulo p."""
     of_size = {"rows": [object, r], "columns": [COUNT, r]}
     p, terms, weights, rows, columns = take(data, "lower_bound", LOWER | of_size)
@@ -595,7 +597,7 @@ ORBIT: dict[str, Callable[[Network], bool]] = {
 """Families of symmetries, and which networks have them."""
 
 
-def orbit(has: Any, along: Any, net: Network, bound: int, p: int, weights: Any, families: list[str]) -> str:
+def orbit(has: Any, along: Any, net: Network, bound: int, p: int, weights: object, families: list[str]) -> str:
     """Say what shows that parameters less the rank of directions, those along families, are a bound."""
     point = Point(net, weights, p)
     for name in families:
@@ -615,7 +617,7 @@ ORBITS = ((BY_ORBIT, partial(orbit, ORBIT, Point.tangents)),)
 BOUNDS = Table("an upper bound", "kind", lambda: {"orbit": ORBITS}, "bounds")
 
 
-def dimension(net: Network, r: int, u: int, below: Any, above: list[Any]) -> str:
+def dimension(net: Network, r: int, u: int, below: object, above: list[Any]) -> str:
     """Say what a certificate proves of the dimension of a network."""
     proofs = [lower_bound(net, r, below), *(proved(BOUNDS, x, net) for x in above)]
     need(r <= u == min(x["bound"] for x in above), "upper must be the smallest bound, and lower not larger")
@@ -631,13 +633,13 @@ OPENING = {"format": frozenset({"lightning-sym/certificate"}), "version": range(
 KINDS = Table("a certificate", "kind", lambda: {"dimension": DIMENSIONS}, "kinds", OPENING)
 
 
-def check(data: Any, budget: Budget | None = None) -> str:
+def check(data: object, budget: Budget | None = None) -> str:
     """Say what a certificate proves; what `budget` has left is what checking did not take."""
     BUDGET.set(budget or Budget())
     rest = dict(take(data, "a certificate", dict))
     of = rest.pop("format", None), repr(rest.pop("version", None))
-    good = of == ("lightning-sym/certificate", "1")
-    need(good, "the format must be lightning-sym/certificate, and the version must be 1")
+    must = "the format must be lightning-sym/certificate, and the version must be 1"
+    need(of == ("lightning-sym/certificate", "1"), must)
     return proved(KINDS, rest)
 
 

@@ -65,7 +65,8 @@ MUTANTS: dict[str, tuple[ModuleType, str, str, Callable[[], Document]]] = {
         conditions, "return all(map(any, rows)) and", "return", spoiled("unmasked", V2_2=ZERO),
     ),
     "ranks may fall short": (
-        conditions, "return net.rank(net.at[name][i]) == net.w.widths[i]", "return True", bad("narrow_said_to_be_full")
+        conditions, "return len(net.field.basis(net.at[name][i])) == net.w.widths[i]", "return True",
+        bad("narrow_said_to_be_full"),
     ),
     "a set may be flipped": (
         conditions, "if not any(new) or not without", "if not without", bad("heads_that_can_be_flipped")

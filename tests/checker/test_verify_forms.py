@@ -165,7 +165,13 @@ MUTANTS: dict[str, tuple[str, str, NetworkForm, int, Document, Document]] = {
         "mean.grow(() if name in uniform else moved[name])", "mean.grow(())", NetworkForm(SOFTMAX), 2, TWO, NOTHING
     ),
     "the sum over all heads is left out": (
-        "skip=form.skip))  # columns", "skip=form.skip)[:0])  # columns", NetworkForm(SOFTMAX), 1, ONE, UNIT
+        "for head in heads)))  # columns", "for head in heads))[:0])  # columns", NetworkForm(SOFTMAX), 1, ONE, UNIT
+    ),
+    "what the second network reads is left out": (
+        "*map(neg, other)", "*[0 for _ in other]", NetworkForm(SOFTMAX), 1, ONE | {"V1": [[0, 0], [0, 0]]}, UNIT
+    ),
+    "both networks read with the same sign": (
+        "*map(neg, other)", "*other", NetworkForm(SOFTMAX), 1, UNIT | {"V1": [[-1, 0], [0, -1]]}, UNIT
     ),
     "opposite scores are equal": (
         "{None: 2, first: -2}", "{first: 2}", NetworkForm(SOFTMAX), 2, ONE, ONE | {"Q1": [[-1, -2]]}
@@ -179,8 +185,8 @@ MUTANTS: dict[str, tuple[str, str, NetworkForm, int, Document, Document]] = {
         then(ZERO, UNIT), then(ZERO, UNIT, 2),
     ),
     "scores of all tokens alone": (
-        "head.scores(keys[side], columns[side])", "head.scores(keys[side], [])", NetworkForm(SOFTMAX), 2,
-        ONE, ONE | {"K1": [[1, 1]]},
+        "apart if form.softmax else columns, columns)", "apart if form.softmax else columns, [])",
+        NetworkForm(SOFTMAX), 2, ONE, ONE | {"K1": [[1, 1]]},
     ),
 }  # fmt: skip
 

@@ -278,6 +278,6 @@ def test_each_file_reads_in_a_sitting() -> None:
         str(path.relative_to(folder)): len(path.read_text(encoding="utf-8").splitlines())
         for path in folder.rglob("*.py")
     }
-    assert lengths.pop("verify.py") <= 663
-    assert sum(lines for name, lines in lengths.items() if not name.startswith("kinds/")) <= 2242
+    assert lengths.pop("verify.py") <= 665
+    assert sum(lines for name, lines in lengths.items() if not name.startswith("kinds/")) <= 2181
     assert max(lengths.values()) <= 200

@@ -3,19 +3,28 @@
 A space does not change if vectors are scaled, so that most of what is followed through a network is integers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import gcd, lcm
 from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from proofs_check.checker.verify import BITS, BUDGET, ROOM, STEPS, Matrix, keep, need, rational, spend, take
+from proofs_check.checker.verify import (
+    BITS,
+    BUDGET,
+    ROOM,
+    STEPS,
+    Matrix,
+    keep,
+    need,
+    rational,
+    spend,
+    take,
+)
 
 Vector = list[int]
-LARGE_PRIME = 2**61 - 1
-Sparse = dict[int, int]  # entries modulo this prime that are not zero, by column
 
 
-def table(value: Any) -> Matrix:
+def table(value: object) -> Matrix:
     """Return a matrix of rational numbers."""
     rows: Matrix = take(value, "a matrix", [[rational]])
     need(rows and rows[0] and len(set(map(len, rows))) == 1, "a matrix must have rows of equal length, not zero")
@@ -65,7 +74,7 @@ def integral(m: Matrix) -> Scaled:
     return Scaled([[x.numerator * (under // x.denominator) for x in row] for row in m], under)
 
 
-def bits(vectors: Iterable[Vector]) -> int:
+def bits(vectors: Iterable[Sequence[int]]) -> int:
     """Return the most bits of an entry."""
     return max((x.bit_length() for v in vectors for x in v), default=0)
 
@@ -107,12 +116,12 @@ def common(denominators: list[int]) -> int:
 class Span:
     """The span of vectors, by a reduced basis: at the pivot of a basis vector all others are 0."""
 
-    def __init__(self, *batches: Iterable[Vector]) -> None:
+    def __init__(self, *batches: Iterable[Sequence[int]]) -> None:
         self.basis: dict[int, Vector] = {}
         for batch in batches:
             self.grow(batch)
 
-    def rest(self, v: Vector, at: dict[int, Vector] | None = None) -> Vector:
+    def rest(self, v: Sequence[int], at: dict[int, Vector] | None = None) -> Vector:
         """Return a multiple of what is left of v outside of the span, without a factor: 0 only if v is in it."""
         meets = [(p, b) for p, b in (at or self.basis).items() if v[p]]
         if meets:
@@ -125,9 +134,9 @@ class Span:
             v = [scale * x - sum(map(mul, factors, column)) for x, column in zip(v, columns, strict=True)]
         spend(len(v))
         shared = gcd(*v)
-        return [x // shared for x in v] if shared > 1 else v
+        return [x // shared for x in v] if shared > 1 else list(v)
 
-    def grow(self, vectors: Iterable[Vector]) -> None:
+    def grow(self, vectors: Iterable[Sequence[int]]) -> None:
         """Take in more vectors."""
         for v in vectors:
             if len(self.basis) == len(v):  # all vectors are in
@@ -161,24 +170,3 @@ def determinant(rows: Matrix, p: int = 0) -> int:
         rows = [[x * inverse % p if p else x // last for x in row] for row in others]
         sign, last = sign * (-1) ** place, top[0]
     return sign * last % p if p else sign * last
-
-
-def sparse_rank(matrix: list[Sparse]) -> int:
-    """Return the rank modulo 2^61 - 1, by elimination."""
-    pivots: dict[int, Sparse] = {}
-    for old in matrix:
-        row = {c: x for c, x in old.items() if x}
-        while row:
-            spend(20 + 5 * len(row))
-            first = min(row)
-            if first not in pivots:
-                inverse = pow(row[first], -1, LARGE_PRIME)
-                pivots[first] = {c: x * inverse % LARGE_PRIME for c, x in row.items()}
-                break
-            factor = row[first]
-            spend(10 * len(pivots[first]))
-            for c, x in pivots[first].items():
-                row[c] = (row.get(c, 0) - factor * x) % LARGE_PRIME
-                if not row[c]:
-                    del row[c]
-    return len(pivots)

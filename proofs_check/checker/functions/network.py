@@ -21,7 +21,7 @@ class Form(NamedTuple):
     skip: bool = False
 
     @classmethod
-    def read(cls, data: Any) -> "Form":
+    def read(cls, data: object) -> "Form":
         """Return the form that weight files name so."""
         normalization, mask, skip = take(data, "form", FORM)
         return cls(normalization == "softmax", mask == "causal", skip)

@@ -1,11 +1,5 @@
 """Proofs that two networks have the same function, or different ones (docs/certificate.md, section 4).
 
-The same function by layers that do the same on both streams, whatever their heads do, without normalization.
-A layer writes to the query x_k the sum over the keys x_j of T(x_j; x_k), where T(y; z) is the sum of V y (y^T A z).
-So all columns of the stacked streams lie in spaces R: behind a layer in the span of all T(y, y'; z), for y, y', z in R
-before it, where T(y, y'; z) is the polar form, with skip connections together with R. For one token z is y, and the
-polar form has three arguments (docs/deep-lightning.md, Lemma 2).
-
 Heads that stand in other layers, or are left out (docs/transformer-fibers.md, Theorem 1 (v)).
 With skip connections the input of a head is E x plus what the heads in front of it write. A head that does not read
 what another one writes does not see whether this stands in front of it.
@@ -14,13 +8,12 @@ what another one writes does not see whether this stands in front of it.
 import re
 from collections.abc import Callable
 from copy import copy
-from itertools import permutations, product
 from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.matrices import Span, dots, integral, table, through, zero
+from proofs_check.checker.functions.matrices import Span, dots, integral, table, through, unit, zero
 from proofs_check.checker.functions.network import NAMED, Form, Head, Weights, integers
 from proofs_check.checker.functions.outputs import INPUT, outputs
-from proofs_check.checker.functions.streams import LayerOfBoth, Streams, alone, behind, follow, streams
+from proofs_check.checker.functions.streams import behind, start, streams, tensors
 from proofs_check.checker.functions.theorems import THEOREMS
 from proofs_check.checker.verify import (
     LAYERS,
@@ -53,7 +46,7 @@ def moved(form: Form, t: int, w: Weights, levels: list[list[int | None]]) -> Wei
     """Return the network whose layers are the levels, if it has the same function."""
     fits = len(levels) == len(w.layers) and all(map(lambda a, b: len(a) == len(b), levels, w.layers))
     need(fits, "there must be a level, or null, for each head of each layer")
-    heads, found = list[Placed](), alone(form, t, w)
+    heads, found = list[Placed](), start(form, t, w.E or unit(w.n))
     reached, between = Span(found.R.vectors()), Span(found.R.vectors())
     for i, layer in enumerate(w.layers):
         one, other = found.R.vectors(), found.D.vectors()
@@ -62,7 +55,7 @@ def moved(form: Form, t: int, w: Weights, levels: list[list[int | None]]) -> Wei
             heads.append(Placed(i, level, plain, head, written, apart))
             reached.grow(written)
             between.grow(apart)
-        found = behind(LayerOfBoth((layer, []), form, (w.widths[i + 1], 0)), t, found, w.widths[i])
+        found = behind(layer, form, t, found)
     keys, queries, seen = between.vectors(), reached.vectors(), integral(w.U).rows
     for h in heads:
         q, k, _, _ = h.integral
@@ -95,37 +88,12 @@ def levels(form: Form, t: int, first: Weights, second: Weights, *places: list[li
     return f"heads in other layers, and {streams(form, t, one, other)}"
 
 
-def _behind(layer: LayerOfBoth, t: int, streams: Streams, cut: int, later: int = 0) -> Streams:
-    """Return the space behind a layer."""
-    halves = streams.R.vectors(slice(cut)), streams.R.vectors(slice(cut, None))
-    forms, _ = layer.forms(halves, halves)
-    written, every = layer.writer(halves), range(len(streams.R.basis))
-    keep(len(every) ** 3 * (100 + 40 * sum(layer.behind)))
-    # at a key, a query and what is carried: the sum over the heads of (y^T A z) V y'
-    parts = {(a, c): written([m[a][c] for m in forms], skip=False) for a in every for c in every}
-    space = Span(streams.R.vectors() if layer.form.skip else ())
-    for a, b, c in product(every, repeat=3):
-        if a <= b and (t > 1 or b <= c):
-            orders = permutations((a, b, c)) if t == 1 else ((a, c, b), (b, c, a))
-            rows = [parts[key, query][carried] for key, query, carried in orders]
-            spend(sum(map(len, rows)))
-            space.grow([[sum(column) for column in zip(*rows, strict=True)]])
-    return Streams(space, space, space)
-
-
-def tensors(form: Form, t: int, first: Weights, second: Weights) -> str:
-    """Say that layers do the same on both streams."""
-    need(not form.softmax, "layer tensors are those of networks without normalization")
-    follow(form, t, first, second, _behind)
-    return "layers that do the same (docs/deep-lightning.md, Lemma 2)"
-
-
 PLAIN = Later({re.compile("[QKV][1-9][0-9]*"): table})
 PLAIN_PAIR = {"tokens": SIZE, "first": PLAIN, "second": PLAIN}
 PAIR = {"form": Form.read, "tokens": SIZE, "first": NAMED, "second": NAMED}
 
 
-def plain_weights(data: Any) -> Weights:
+def plain_weights(data: object) -> Weights:
     """Return weights that are named Q1, K1, V1, Q2, ..."""
     depth = max(1, len(data) // 3 if type(data) is dict else 1)
     take(data, "weights", {f"{s}{i}": object for i in range(1, depth + 1) for s in "QKV"})
@@ -133,7 +101,7 @@ def plain_weights(data: Any) -> Weights:
     return Weights(data, Form())
 
 
-def about(t: int, *weights: Any) -> tuple[str, Weights, Weights]:
+def about(t: int, *weights: object) -> tuple[str, Weights, Weights]:
     """Return what a certificate about plain networks is about, in words, and the networks."""
     first, second = map(plain_weights, weights)
     _require_ends(first, second)
@@ -145,13 +113,13 @@ def _require_ends(one: Weights, other: Weights) -> None:
     need((one.n, one.m) == (other.n, other.m), "both networks must have the same input and output width")
 
 
-def say_what_proves(proofs: Table, form: Form, t: int, one: Weights, other: Weights, proof: Any) -> str:
+def say_what_proves(proofs: Table, form: Form, t: int, one: Weights, other: Weights, proof: object) -> str:
     """Say what proves that two networks have the same function, or have not."""
     _require_ends(one, other)
     return proved(proofs, proof, form, t, one, other)
 
 
-def _through(form: Form, t: int, here: Weights, last: Weights, between: list[Any], end: Any) -> str:
+def _through(form: Form, t: int, here: Weights, last: Weights, between: list[list[object]], end: object) -> str:
     """Say what leads from network to network, each with the function of the one before."""
     said = []
     for weights, proof in between:
@@ -192,7 +160,7 @@ SAME: Table = Table(
 )
 
 
-def with_a_form(claim: str, proofs: Table, form: Form, t: int, first: Any, second: Any, proof: Any) -> str:
+def with_a_form(claim: str, proofs: Table, form: Form, t: int, first: object, second: object, proof: object) -> str:
     """Say what shows a claim about two networks with a form."""
     one, other = Weights(first, form), Weights(second, form)
     said = say_what_proves(proofs, form, t, one, other, proof)

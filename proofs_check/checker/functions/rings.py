@@ -1,10 +1,11 @@
 """Rings over which certificates are checked: rational numbers, residues and intervals, and what they cost."""
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from proofs_check.checker.verify import BITS, Matrix, keep, need, spend, transposed
+from proofs_check.checker.verify import BITS, Echelon, Matrix, keep, need, pack, spend, transposed
 
 
 def _largest(m: Matrix) -> tuple[int, int]:
@@ -71,7 +72,7 @@ class Residues(Rationals):
 RATIONALS = Rationals()
 
 
-def is_multiple(m: Matrix, x: Any, n: Matrix) -> bool:
+def is_multiple(m: Matrix, x: object, n: Matrix) -> bool:
     """Return whether m = x n: first the shapes, then the entries."""
     spend(10 * len(m) * len(m[0]))
     good = (len(m), len(m[0])) == (len(n), len(n[0]))
@@ -82,6 +83,20 @@ def symmetric(m: Matrix) -> Matrix:
     """Return twice the symmetric part of a form, which is 0 where it is skew."""
     keep((len(m) + 1) * (256 + len(m) * (136 + bits_of_sums(2, m) // 7)))
     return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(m, transposed(m), strict=True)]
+
+
+def independent(p: int, vectors: Iterable[Sequence[int]]) -> list[Any]:
+    """Return those vectors of residues modulo p that do not depend on the ones before."""
+    echelon, found = Echelon(p, 0), list[Any]()
+    for v in vectors:
+        echelon = echelon if echelon.width else Echelon(p, len(v))
+        if echelon.add(pack(v)) is None:
+            keep(48 * len(v))
+            found.append(v)
+        if len(found) == len(v):
+            break
+    keep(-echelon.kept)
+    return found
 
 
 class Interval:

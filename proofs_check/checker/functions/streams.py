@@ -2,9 +2,16 @@
 
 Both streams are stacked, z = (x, x'). A pattern is a combination of letters, each of which stands for the same t x t
 matrix in all heads of both networks. Spaces do not change if vectors are scaled, so all numbers are integers.
+
+The same function by layers that do the same on both streams, whatever their heads do, without normalization.
+A layer writes to the query x_k the sum over the keys x_j of T(x_j; x_k), where T(y; z) is the sum of V y (y^T A z).
+So all columns of the stacked streams lie in spaces R: behind a layer in the span of all T(y, y'; z), for y, y', z in R
+before it, where T(y, y'; z) is the polar form, with skip connections together with R. For one token z is y, and the
+polar form has three arguments (docs/deep-lightning.md, Lemma 2).
 """
 
 from collections.abc import Callable
+from itertools import permutations, product
 from operator import neg
 from typing import Any, NamedTuple
 
@@ -15,8 +22,6 @@ from proofs_check.checker.verify import Matrix, keep, need, scratch, spend, tran
 
 Letters = dict[Any, int]
 """How often a letter is in a pattern, all of a layer up to a common factor."""
-Halves = tuple[Matrix, Matrix]
-"""Vectors z by their halves x and x'."""
 
 
 class Streams(NamedTuple):
@@ -28,12 +33,6 @@ class Streams(NamedTuple):
     R: Span
     D: Span
     M: Span
-
-    @classmethod
-    def start(cls, form: Form, t: int, columns: Matrix) -> "Streams":
-        """Return those in front of the first layer."""
-        R = Span(columns)
-        return cls(R, Span() if form.softmax and t == 1 else R, R)
 
 
 def _letters(forms: list[Matrix], form: Form, t: int) -> list[Letters]:
@@ -67,54 +66,45 @@ def _least(heads: list[Head], form: Form, s: int) -> tuple[int, int]:
     return steps, size
 
 
-class LayerOfBoth:
-    """The heads of a layer of both networks, and how they write for the vectors of a basis.
+def direct_sum(first: Weights, second: Weights) -> tuple[Matrix, list[list[Head]], Matrix]:
+    """Return two networks as one, by its E, heads and U: its stream is (x, x'), and it reads U x - U' x'."""
+    depth = max(len(first.layers), len(second.layers))
+    layers = [list[Head]() for _ in range(depth)]
+    for w, other in ((first, second), (second, first)):
+        widths = [*other.widths, *[other.widths[-1]] * depth]  # layers that are not there change nothing
 
-    Attributes:
-        heads: of integers, with the half of z that each reads.
-        under: what all that they write is multiplied by.
-        behind: the widths behind the layer.
-    """
+        def padded(m: Matrix, rows: int, columns: int, *, above: bool = w is first) -> Matrix:
+            keep((len(m) + rows) * (100 + 8 * columns))
+            wide = [[*row, *[0] * columns] if above else [*[0] * columns, *row] for row in m]
+            blank = [[0] * len(row) for row in wide[:1] * rows]
+            return wide + blank if above else blank + wide
 
-    def __init__(self, both: tuple[list[Head], list[Head]], form: Form, behind: tuple[int, int]) -> None:
-        heads, self.under = integers([*both[0], *both[1]])
-        self.heads = [(int(k >= len(both[0])), head) for k, head in enumerate(heads)]
-        self.form, self.behind = form, behind
-
-    def forms(self, columns: Halves, apart: Halves) -> tuple[list[Matrix], list[Matrix]]:
-        """Return forms on keys, with softmax differences, and queries; and, with softmax, on differences."""
-        keys = apart if self.form.softmax else columns
-        among = [head.scores(apart[side], apart[side]) for side, head in self.heads if self.form.softmax]
-        return [head.scores(keys[side], columns[side]) for side, head in self.heads], among
-
-    def writer(self, basis: Halves) -> Any:
-        """Return what gives, for how often each head writes and the stream itself stays, all vectors behind."""
-        done = [head.writes(basis[side]) for side, head in self.heads]
-
-        def written(factors: list[int], *, skip: bool) -> Matrix:
-            halves = []
-            for half, width in enumerate(self.behind):
-                of_heads = zip(self.heads, factors, done, strict=True)
-                parts = [(factor, rows) for (side, _), factor, rows in of_heads if factor and side == half]
-                parts += [(self.under, basis[half])] * skip
-                halves.append(combined(*parts) if parts else [[0] * width for _ in basis[half]])
-            return [one + other for one, other in zip(*halves, strict=True)]
-
-        return written
+        for i, heads in enumerate(w.layers):
+            d, b = widths[i : i + 2]
+            for q, k, v, o in heads:
+                value = (padded(v, 0, d), padded(o, b, 0)) if o else (padded(v, b, d), [])
+                layers[i].append(Head(padded(q, 0, d), padded(k, 0, d), *value))
+    E = [row for w in (first, second) for row in w.E or unit(w.n)]
+    pairs = zip(first.U or unit(first.m), second.U or unit(second.m), strict=True)
+    return E, layers, [[*row, *map(neg, other)] for row, other in pairs]
 
 
-def behind(layer: LayerOfBoth, t: int, streams: Streams, cut: int, later: int = 0) -> Streams:
+def behind(heads: list[Head], form: Form, t: int, streams: Streams, later: int = 0) -> Streams:
     """Return the spaces behind a layer; what comes later takes so many steps or more."""
-    form, heads = layer.form, layer.heads
-    columns, apart, middle = ((space.vectors(slice(cut)), space.vectors(slice(cut, None))) for space in streams)
-    forms, among = layer.forms(columns, apart)
+    heads, under = integers(heads)
+    columns, apart, middle = (space.vectors() for space in streams)
+    forms = [head.scores(apart if form.softmax else columns, columns) for head in heads]
     letters = _letters(forms, form, t)
     level = {None} if form.softmax and not form.causal else set()  # letters for matrices with equal columns
-    for spelling, m in zip(letters, among, strict=True) if level else ():
+    for spelling, head in zip(letters, heads, strict=True) if level else ():
+        m = head.scores(apart, apart)
         if zero(symmetric(m) if t == 2 else m):
             level |= set(spelling)
-    names, written = dict.fromkeys(name for each in letters for name in each), layer.writer(apart)
-    moved = {name: written([each.get(name, 0) for each in letters], skip=False) for name in names}
+    names, written = dict.fromkeys(name for each in letters for name in each), [head.writes(apart) for head in heads]
+    moved = {
+        name: combined(*((each[name], m) for each, m in zip(letters, written, strict=True) if name in each))
+        for name in names
+    }
     new = Span(streams.D.vectors() if form.skip else ())
     vectors = (v for name in names if name not in level for v in moved[name])
     meets = ((len(v), sum(map(bool, map(v.__getitem__, new.basis)))) for v in vectors)
@@ -123,57 +113,68 @@ def behind(layer: LayerOfBoth, t: int, streams: Streams, cut: int, later: int = 
         new.grow(() if name in level else moved[name])
     if not form.softmax:
         return Streams(new, new, new)
-    mean = Span(layer.writer(middle)([1] * len(heads), skip=form.skip))  # columns of patterns have sum 1
+    skipped = [(under, middle)] * form.skip
+    mean = Span(combined(*skipped, *((1, head.writes(middle)) for head in heads)))  # columns of patterns have sum 1
     uniform = {name for name in names if name is None or not any(name)}
     for name in names if not form.causal else ():
         mean.grow(() if name in uniform else moved[name])
     return Streams(Span(new.vectors(), mean.vectors()), new, mean)
 
 
-def alone(form: Form, t: int, w: Weights) -> Streams:
-    """Return the spaces of one network in front of its first layer."""
-    keep(w.n * (400 + 8 * w.n * (not w.E) + 100 * w.widths[0]))
-    return Streams.start(form, t, transposed(integral(w.E).rows) or unit(w.n))
-
-
-def _read_alike(first: Weights, second: Weights, space: Span) -> None:
-    """Demand that both networks read the same of a space behind the last layer."""
-    outputs = []
-    for w, half in zip((first, second), (slice(first.widths[-1]), slice(first.widths[-1], None)), strict=True):
-        u = integral(w.U)
-        outputs.append((u.under, through(space.vectors(half), u.rows)))
-    (a, one), (b, other) = outputs
-    good = all(b * x == a * y for pair in zip(one, other, strict=True) for x, y in zip(*pair, strict=True))
-    need(good, "what both networks read behind the last layer must agree on all that their streams have in common")
+def start(form: Form, t: int, E: Matrix) -> Streams:
+    """Return the spaces in front of the first layer."""
+    keep(len(E[0]) * (400 + 100 * len(E)))
+    R = Span(transposed(integral(E).rows))
+    return Streams(R, Span() if form.softmax and t == 1 else R, R)
 
 
 def follow(form: Form, t: int, first: Weights, second: Weights, by: Callable[..., Streams]) -> None:
     """Follow both streams to the end, through each layer by a function, and compare what is read there."""
-    depth = max(len(first.layers), len(second.layers))
     need(form.skip or len(first.layers) == len(second.layers), "without skip connections the depths must be equal")
-    networks = first, second
-    layers = [[*w.layers, *([] for _ in range(depth - len(w.layers)))] for w in networks]  # layers that change nothing
-    widths = [[*w.widths, *(w.widths[-1] for _ in range(depth - len(w.layers)))] for w in networks]
-    keep(first.n * (400 + 8 * first.n * (not first.E or not second.E) + 100 * (first.widths[0] + second.widths[0])))
-    start = [] if first.E and second.E else unit(first.n)
-    (one, under), (other, low) = (integral(w.E) for w in networks)
-    columns = zip(transposed(one) or start, transposed(other) or start, strict=True)
-    found = Streams.start(form, t, [[low * x for x in a] + [under * x for x in b] for a, b in columns])
-    if form.skip:  # what differs in front of the first layer does behind the last one
-        _read_alike(first, second, found.D)
-    for i, pair in enumerate(zip(*layers, strict=True)):
+    E, layers, U = direct_sum(first, second)
+    found, seen = start(form, t, E), integral(U).rows
+    alike = "what both networks read behind the last layer must agree on all that their streams have in common"
+    # with skip connections what differs in front of the first layer does behind the last one
+    need(not form.skip or zero(through(found.D.vectors(), seen)), alike)
+    for i, heads in enumerate(layers):
         # with skip connections differences fill more and more dimensions, without they may fill less
-        rest = [head for w in networks for layer in w.layers[i + 1 :] for head in layer] if form.skip else []
-        (later, _), (steps, size) = (_least(heads, form, len(found.D.basis)) for heads in (rest, pair[0] + pair[1]))
+        rest = [head for layer in layers[i + 1 :] for head in layer] if form.skip else []
+        (later, _), (steps, size) = (_least(each, form, len(found.D.basis)) for each in (rest, heads))
         foresee(later + steps, size)
         with scratch():  # what the layer makes is gone, but for the spaces
-            layer = LayerOfBoth((pair[0], pair[1]), form, (widths[0][i + 1], widths[1][i + 1]))
-            found = by(layer, t, found, widths[0][i], later)
+            found = by(heads, form, t, found, later)
         keep(sum(100 + 40 * len(v) + bits([v]) * len(v) // 7 for space in found for v in space.basis.values()))
-    _read_alike(first, second, found.R)
+    need(zero(through(found.R.vectors(), seen)), alike)
 
 
 def streams(form: Form, t: int, first: Weights, second: Weights) -> str:
     """Say that heads do the same on both streams."""
     follow(form, t, first, second, behind)
     return "common streams (docs/transformer-fibers.md, Theorem 1)"
+
+
+def _behind_cubes(heads: list[Head], form: Form, t: int, streams: Streams, later: int = 0) -> Streams:
+    """Return the space behind a layer."""
+    columns = streams.R.vectors()
+    (heads, _), every = integers(heads), range(len(columns))
+    forms, written = [head.scores(columns, columns) for head in heads], [head.writes(columns) for head in heads]
+    keep(len(every) ** 3 * (100 + 40 * len(columns[0]) if columns else 0))
+    # at a key, a query and what is carried: the sum over the heads of (y^T A z) V y'
+    parts = {
+        (a, c): combined(*((m[a][c], v) for m, v in zip(forms, written, strict=True))) for a in every for c in every
+    }
+    space = Span(columns if form.skip else ())
+    for a, b, c in product(every, repeat=3):
+        if a <= b and (t > 1 or b <= c):
+            orders = permutations((a, b, c)) if t == 1 else ((a, c, b), (b, c, a))
+            rows = [parts[key, query][carried] for key, query, carried in orders]
+            spend(sum(map(len, rows)))
+            space.grow([[sum(column) for column in zip(*rows, strict=True)]])
+    return Streams(space, space, space)
+
+
+def tensors(form: Form, t: int, first: Weights, second: Weights) -> str:
+    """Say that layers do the same on both streams."""
+    need(not form.softmax, "layer tensors are those of networks without normalization")
+    follow(form, t, first, second, _behind_cubes)
+    return "layers that do the same (docs/deep-lightning.md, Lemma 2)"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
 
 from proofs_check.checker.functions.matrices import unit, zero
 from proofs_check.checker.functions.network import Form, Weights
@@ -21,7 +20,7 @@ def visible_weights(w: Weights) -> tuple[list[Matrix], Matrix]:
     return A, times(w.U, P)
 
 
-def _visible(form: Form, t: int, w: Weights) -> Iterator[tuple[Any, Matrix]]:
+def _visible(form: Form, t: int, w: Weights) -> Iterator[tuple[object, Matrix]]:
     """Yield all that the function shows (docs/softmax-fibers.md, Theorems 1 and 4): names and matrices, in order."""
     (A, V), zeros = visible_weights(w), 0
     yield "values", V
@@ -50,12 +49,12 @@ def visible(form: Form, t: int, first: Weights, second: Weights) -> tuple[bool, 
     return same, f"visible weights ({shown_by})"
 
 
-def _classes(form: Form, t: int, w: Weights) -> tuple[dict[Any, Matrix], Matrix, Matrix]:
+def _classes(form: Form, t: int, w: Weights) -> tuple[dict[object, Matrix], Matrix, Matrix]:
     """Return what heads with the same form write together, by the form; what all write together; and what skips."""
     keep(100 * w.n * (w.n + w.m))
     one = [] if w.E or w.U else [list(map(Fraction, row)) for row in unit(w.n)]
     past = times(w.U, w.E, one) if form.skip else [[Fraction(0)] * w.n] * w.m
-    total, found = [[Fraction(0)] * w.n] * w.m, dict[Any, Matrix]()
+    total, found = [[Fraction(0)] * w.n] * w.m, dict[object, Matrix]()
 
     def add(to: Matrix, sign: int, m: Matrix) -> Matrix:
         spend(40 * w.m * w.n)

@@ -1,7 +1,6 @@
 """Different functions of two networks: by their outputs at an input, or by theorems (docs/certificate.md, 4)."""
 
 from functools import partial
-from typing import Any
 
 from proofs_check.checker.functions.network import Form
 from proofs_check.checker.functions.outputs import outputs
@@ -9,7 +8,7 @@ from proofs_check.checker.functions.proofs import DIFFERENT, PAIR, PLAIN_PAIR, a
 from proofs_check.checker.verify import INTEGER, SOME, Later, odd_prime, take
 
 
-def by_an_input(t: int, one: Any, other: Any, data: Any, p: int | None) -> str:
+def by_an_input(t: int, one: object, other: object, data: object, p: int | None) -> str:
     """Say where outputs for an input differ."""
     name, first, second = about(t, one, other)
     x = take(data, "the input", [[INTEGER, t], first.n])

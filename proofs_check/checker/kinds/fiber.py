@@ -1,7 +1,7 @@
 """Which weights of a softmax network have the same function as given ones, by a theorem whose hypotheses they fulfil.
 
 In the folder `functions/fibers` (docs/certificate.md, section 4.2) `conditions` has what the theorems ask of weights,
-`points` and `exact` what the answers are read off, `sizes` counts dimensions.
+`places` what the answers are read off, `sizes` counts dimensions.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,8 +19,7 @@ from proofs_check.checker.functions.fibers.conditions import (
     holds,
     places,
 )
-from proofs_check.checker.functions.fibers.exact import Spaces
-from proofs_check.checker.functions.fibers.points import Points
+from proofs_check.checker.functions.fibers.places import Field, Spaces
 from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.functions.proofs import SAME, say_what_proves
@@ -30,8 +29,8 @@ PLACE, MANY = range(LAYERS + 1), "docs/transformer-fibers.md"
 ONE, EXACT = "docs/softmax-fibers.md", f"{MANY}, Corollary 5"
 ACTING = ("heads", "query-key", "value-output", "stream")
 Case = tuple[Form, int, Weights]
-Shown = tuple[Place, str, Points | None]
-"""A condition that is listed: where, why it fails, and the points that show that it holds."""
+Shown = tuple[Place, str, Field | None]
+"""A condition that is listed: where, why it fails, and the field over which it is shown that it holds."""
 
 
 class Theorem(NamedTuple):
@@ -90,23 +89,23 @@ def _symmetries(form: Form, w: Weights) -> list[str]:
     return [name for name, there in zip(ACTING, (many, True, projected, stream), strict=True) if there]
 
 
-def _conditions(case: Case, listed: list[Any]) -> Iterator[Shown]:
+def _conditions(case: Case, listed: list[object]) -> Iterator[Shown]:
     """Yield each one, shown."""
     form, t, w = case
     known = set(places((*WORDS, *RANKS, *BLOCKS), form, t, len(w.layers)))
-    points, spaces = dict[tuple[int, int], Points](), list[Spaces]()
+    exact, residues = list[Spaces](), dict[tuple[int, int], Spaces]()
     for name, i, true, evidence in (take(x, "a condition", CONDITION) for x in listed):
         need((name, i) in known, f"there must be conditions of this network, each once, {name!a}, {i} is none")
         known.remove((name, i))
         if true:
             p, seed = take(evidence, "the evidence", RESIDUES)
-            points[p, seed] = points.get((p, seed)) or Points(*case, p, seed)
-            need(holds(points[p, seed], name, i), f"residues modulo {p} must show that {name} of layer {i} holds")
-            yield (name, i), "", points[p, seed]
+            residues[p, seed] = residues.get((p, seed)) or Spaces(Field(p), *case, seed)
+            need(holds(residues[p, seed], name, i), f"residues modulo {p} must show that {name} of layer {i} holds")
+            yield (name, i), "", Field(p)
         else:
-            spaces = spaces or [Spaces(*case)]
+            exact = exact or [Spaces(Field(), *case)]
             with scratch():
-                said = fails(spaces[0], name, i, evidence)
+                said = fails(exact[0], name, i, evidence)
             yield (name, i), said, None
 
 
@@ -118,7 +117,7 @@ def _from_theorem(case: Case, name: str | None, found: list[Shown]) -> tuple[str
         need(any(said for _, said, _ in found), "without a theorem there must be a condition that fails")
         return f"conditions of {MANY} that do not hold for {claim}; nothing is said of other weights", None, None
     need(THEOREMS[name].about(*case), f"{name!a} must be a theorem about this network")
-    shown = {place: points for place, _, points in found if points}
+    shown = {place: field for place, _, field in found if field}
     ways = [list(places(names, form, t, len(w.layers))) for names in THEOREMS[name].needs(form, t)]
     missing = [[place for place in way if place not in shown] for way in ways]
     need(not all(missing), f"{name} needs conditions that are not shown: {str(missing[0])[:100]}")
@@ -134,9 +133,9 @@ def _from_theorem(case: Case, name: str | None, found: list[Shown]) -> tuple[str
 def prove(
     form: Form,
     t: int,
-    weights: Any,
+    weights: object,
     name: str | None,
-    listed: list[Any],
+    listed: list[object],
     symmetries: list[str],
     blind: int | None,
     minimal: bool,
@@ -157,9 +156,9 @@ def prove(
     need(dimension == size, f"the dimension must be {size}, it is {dimension}")
     parts = [told, f"layer {seen} is blind" if seen else "", "" if size is None else f"dimension {size}"]
     parts.append("minimal in heads, widths and ranks" if minimal else "")
-    held = [(place, points) for place, _, points in found if points]
+    held = [(place, field) for place, _, field in found if field]
     if held:
-        primes = ", ".join(dict.fromkeys(str(points.p) for _, points in held))
+        primes = ", ".join(dict.fromkeys(str(field.p) for _, field in held))
         layers = {each: sorted(i for (name, i), _ in held if name == each) for (each, _), _ in held}
         names = "; ".join(f"{each} {','.join(map(str, at))}" for each, at in layers.items())
         page = f"{MANY}, Proposition{'s 13 and 15' if t > 2 else ' 13'}"

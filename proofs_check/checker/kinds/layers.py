@@ -9,7 +9,7 @@ else its dimension is proved by a certificate of its own.
 from typing import Any
 
 from proofs_check.checker.bounds import of_rank
-from proofs_check.checker.verify import BOUNDS, COUNT, DIMENSION, SIZE, SOME, Later, dimension, need, take
+from proofs_check.checker.verify import BOUNDS, COUNT, DIMENSION, ENDS, SIZE, SOME, Later, dimension, need, take
 
 
 def _counted(d: int, heads: int, a: int, b: int) -> int:
@@ -19,7 +19,7 @@ def _counted(d: int, heads: int, a: int, b: int) -> int:
     return heads * (of_rank(d, d, a) + of_rank(d, d, b) - 1)
 
 
-def _proved(d: int, heads: int, a: int, b: int | None, proof: Any) -> int:
+def _proved(d: int, heads: int, a: int, b: int | None, proof: object) -> int:
     """Return the dimension of a layer that a certificate proves."""
     net, r, u, below, above = take(proof, "the proof of a layer", PROOF)
     good = net.d == [d, d] and net.a == [0, a] and net.h == heads and net.t > 1
@@ -47,7 +47,7 @@ def prove(network: list[Any], layers: list[Any], claimed: int) -> str:
     )
 
 
-NETWORK = {"width": SIZE, "heads": SIZE, "embed": (SIZE,), "unembed": (SIZE,)}
+NETWORK = {"width": SIZE, "heads": SIZE} | ENDS
 PROOF = DIMENSION | {"upper_bounds": [BOUNDS, SOME]}
 LAYER = {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,), "proof": (Later(PROOF),)}
 ROWS = (({"network": NETWORK, "layers": [LAYER, SOME], "dimension": COUNT}, prove),)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from proofs_check.checker.functions.matrices import table, zero
 from proofs_check.checker.functions.network import Weights
@@ -111,7 +110,7 @@ MOVES: dict[str, Rows] = {
 STEP = Table("a step", "step", lambda: MOVES, begin={"to?": PLAIN})
 
 
-def _links(t: int, here: Weights, last: Weights, steps: list[Any]) -> Iterator[str]:
+def _links(t: int, here: Weights, last: Weights, steps: list[object]) -> Iterator[str]:
     """Yield what leads from network to network; all but the last step say where to."""
     for j, item in enumerate(steps, 1):
         rest = dict(take(item, "a step", dict))
@@ -122,7 +121,7 @@ def _links(t: int, here: Weights, last: Weights, steps: list[Any]) -> Iterator[s
         here = there
 
 
-def by_steps(t: int, one: Any, other: Any, steps: list[Any]) -> str:
+def by_steps(t: int, one: object, other: object, steps: list[object]) -> str:
     """Say what steps lead from one network to the other."""
     name, first, second = about(t, one, other)
     used = ", ".join(_links(t, first, second, steps))

@@ -35,7 +35,7 @@ def inside(at: Unseen) -> Iterator[int]:
     """Yield what V and O of a head may gain between the two."""
     for i, k in at.net.heads:
         F, R, b = at.F[i - 1], at.R[i], at.net.b[i]
-        inner, outer = transposed(at.product(at.w["V", i, k], transposed(F))), at.product(R, at.w["O", i, k])
+        inner, outer = transposed(at.product(at.heads[i, k].v, transposed(F))), at.product(R, at.heads[i, k].o)
         yield from at.one_sided(("O", i, k), inner, min(b, len(F)))
         yield from at.one_sided(("V", i, k), outer, min(b, len(R)), columns=True)
 
@@ -54,7 +54,7 @@ def skew(at: Unseen) -> Iterator[int]:
         F, f = transposed(at.F[i - 1]), len(at.F[i - 1])
         lone = net.h == 1 and not net.skip and not net.causal
         if line(net) or (narrow and lone):
-            motions = at.motions("QK", i, k, F, at.R[i])
+            motions = at.motions(i, k, F, at.R[i], values=False)
             moves = ((n, [(b[x][y] + b[y][x]) % p for x in range(f) for y in range(x + 1)]) for n, _, b in motions)
             yield from at.solve(moves, symmetric_of_rank(f, 2 * min(net.a[i], f)))
         narrow, stream = narrow or min(net.a[i], stream) == 1, min(stream, net.b[i], net.d[i])

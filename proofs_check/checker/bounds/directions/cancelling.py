@@ -28,13 +28,14 @@ def cancelling(at: Unseen) -> Iterator[int]:
         if not generic(at, columns, size, f):
             continue
         sums = equations(at, names)
-        kept = at.basis(([x % at.p for x in form] for form in coefficients(columns, sums)), d * d)
+        kept = at.basis([x % at.p for x in form] for form in coefficients(columns, sums))
         most = of_rank(f, f, net.a[i])
         if len(kept) < most:  # over the rationals their rank might be larger
             most = min(most, rational_rank(at, i, s, size, sums))
         for k in range(net.h):
             spend(2 * net.a[i] * d * len(kept) * d * d)
-            flat = ((n, [x for row in block for x in row]) for n, _, block in at.motions("QK", i, k, unit(d), at.R[i]))
+            motions = at.motions(i, k, unit(d), at.R[i], values=False)
+            flat = ((n, [x for row in block for x in row]) for n, _, block in motions)
             moves = ((n, [sum(map(mul, form, block)) % at.p for form in kept]) for n, block in flat)
             yield from at.solve(moves, most)
 
@@ -60,8 +61,8 @@ def generic(at: Unseen, columns: list[Matrix], size: int, f: int) -> bool:
     spend((d * d + n * n) * len(columns) * d * n * 64)
     moved = ([w[c] * (x == r) for W in columns for w in W for x in range(d)] for r in range(d) for c in range(d))
     mixed = ([x * (y == c) for W in columns for y in range(n) for x in W[r]] for r in range(n) for c in range(n))
-    orbit = at.basis(itertools.chain(moved, mixed), len(columns) * d * n)
-    return len(orbit) == size and len(at.basis(itertools.chain(*columns), d)) == f
+    orbit = at.basis(itertools.chain(moved, mixed))
+    return len(orbit) == size and len(at.basis(itertools.chain(*columns))) == f
 
 
 def equations(at: Unseen, names: list[Any]) -> Equations:

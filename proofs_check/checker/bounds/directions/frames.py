@@ -17,7 +17,7 @@ from proofs_check.checker.verify import Matrix, Tape, keep, spend, transposed, u
 def combinations(at: Unseen, i: int, k: int, W: Matrix, forms: Sequence[Matrix]) -> Iterator[int]:
     """Yield motions of the scores of a head that are combinations of these forms on the columns of W."""
     f, size = len(at.F[i - 1]), len(W[0]) ** 2
-    motions = ((n, block) for n, _, block in at.motions("QK", i, k, W, at.R[i]))
+    motions = ((n, block) for n, _, block in at.motions(i, k, W, at.R[i], values=False))
     every = itertools.chain(motions, ((None, form) for form in forms))
     images = ((n, [x % at.p for row in block for x in row]) for n, block in every)
     yield from at.solve(images, min(size, of_rank(f, f, at.net.a[i]) + len(forms)))
@@ -39,11 +39,11 @@ def skew_differences(at: Unseen) -> Iterator[int]:
     s = transposed(at.F[0])
     for i in range(2, net.l + 1):
         s = at.sum([s] * net.skip + [product(at.v[i - 1, k], s) for k in range(net.h)])
-        F, f, rank = transposed(at.F[i - 1]), len(at.F[i - 1]), len(at.basis(transposed(s), len(s)))
+        F, f, rank = transposed(at.F[i - 1]), len(at.F[i - 1]), len(at.basis(transposed(s)))
         if rank != min(f, len(at.F[0])):
             continue
         null = [(*unpack(x), *[0] * len(s))[: len(s)] for x in at.solve(enumerate(s), rank)]
-        vanishing = at.basis(product(null, F), f) if null else []
+        vanishing = at.basis(product(null, F)) if null else []
         spend(len(vanishing) ** 2 * f * f)
         with holding(len(vanishing) ** 2 * (100 * f + 24 * f * f)):
             forms = [skew_form(a, b) for a, b in itertools.combinations(vanishing, 2)]
@@ -77,7 +77,7 @@ def first_layers(at: Unseen) -> Iterator[int]:
     """Yield motions of E and of two layers that leave the coefficients of what they write in place."""
     net, r, one, tape = at.net, len(at.R[2]), line(at.net), Tape(at.p, 1, 0)
     a, b = min(net.a[2], 2), min(r, 2, net.b[2])
-    moving = [piece for piece in at.point.pieces if piece.key[0] == "E" or piece.key[1] in (1, 2)]
+    moving = [piece for piece in at.point.pieces if piece.key[1] <= 2]
     units = [
         at.entry(key, j, k) for key, rows, columns, _ in moving for j in range(rows.size) for k in range(columns.size)
     ]
@@ -100,14 +100,14 @@ def first_layers(at: Unseen) -> Iterator[int]:
 
 def coefficients(at: Unseen, tape: Tape) -> list[Matrix]:
     """Return R e, R (g + c_1), R c_2, ... as columns."""
-    net, w, R, dots = at.net, at.w, at.R[2], tape.dots
+    net, R, dots = at.net, at.R[2], tape.dots
 
     def head(i: int, k: int, x: Matrix) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """Return a key and a query, and the value: by matrices of which it is the product."""
-        value = (dots(x, w["V", i, k]), w["O", i, k]) if "O" in net.letters else (x, w["V", i, k])
-        return dots(x, w["K", i, k]), dots(x, w["Q", i, k]), *value
+        q, key, v, o = at.heads[i, k]
+        return dots(x, key), dots(x, q), *((dots(x, v), o) if o else (x, v))
 
-    e = dots([[1]], w["E", 0, 0]) if net.embed else [[1]]
+    e = dots([[1]], at.w[at.point.pieces[0].key]) if net.embed else [[1]]
     first = (head(1, k, e) for k in range(net.h))
     g = tape.add(*(dots(dots(key, query), dots(m, x)) for key, query, x, m in first))
     found = defaultdict[Any, list[Matrix]](list)

@@ -39,32 +39,31 @@ class MixedLayer:
             found = [[b[x] * c[y] + b[y] * c[x] for x, y in self.monomials] for b in transposed(a) for c in rows]
         return [x % self.p for form in found for x in form]
 
-    def image(self, *parts: tuple[int, int, str, Matrix]) -> list[int]:
-        """Return blocks dA_k or dv_k of all heads in a row, each with its sign, by the letter of a weight."""
+    def image(self, *parts: tuple[int, int, bool, Matrix]) -> list[int]:
+        """Return blocks dA_k, or else dv_k, of all heads in a row, each with its sign."""
         found = [0] * (self.h * self.each)
-        for sign, k, letter, block in parts:
-            of_values = letter in "VO"
-            entries = [x for row in block for x in row] if of_values else [block[x][y] for x, y in self.places]
-            for j, x in enumerate(entries, k * self.each + of_values * len(self.places)):
+        for sign, k, is_of_form, block in parts:
+            entries = [block[x][y] for x, y in self.places] if is_of_form else [x for row in block for x in row]
+            for j, x in enumerate(entries, k * self.each + (not is_of_form) * len(self.places)):
                 found[j] = sign * x % self.p
         return found
 
-    def motions(self, heads: Iterable[int]) -> Iterator[tuple[int, int, str, Matrix]]:
-        """Yield numbers of entries of these heads, each with its head, its letter and how it moves what counts."""
+    def motions(self, heads: Iterable[int]) -> Iterator[tuple[int, int, bool, Matrix]]:
+        """Yield numbers of entries of these heads, each with its head, and how it moves what counts of which part."""
         for k in heads:
-            for entry, letter, block in self.at.motions(self.at.net.letters, self.i, k, self.F, self.R):
-                yield entry, k, letter, self.part(block) if letter in "QK" else block
+            for entry, is_of_form, block in self.at.motions(self.i, k, self.F, self.R, values=True):
+                yield entry, k, is_of_form, self.part(block) if is_of_form else block
 
     def images(self, heads: Iterable[int], pairs: Any, twos: Any) -> Iterator[tuple[int | None, list[int]]]:
         """Yield those of motions of heads, of the mixing of pairs, and of the syzygies of two: vectors s = e."""
-        for entry, k, letter, block in self.motions(heads):
-            yield entry, self.image((1, k, letter, block))
+        for entry, k, is_of_form, block in self.motions(heads):
+            yield entry, self.image((1, k, is_of_form, block))
         for j, k in pairs:
-            yield None, self.image((-1, j, "K", self.A[k]), (1, k, "V", self.v[j]))
+            yield None, self.image((-1, j, True, self.A[k]), (1, k, False, self.v[j]))
         for j, k in twos:
             for e in unit(self.f):
                 first, second = (self.part(self.at.product(transposed(self.v[m]), [e])) for m in (j, k))
-                yield None, self.image((-1, j, "K", second), (1, k, "K", first))
+                yield None, self.image((-1, j, True, second), (1, k, True, first))
 
 
 def mixing(at: Unseen) -> Iterator[int]:
@@ -80,7 +79,7 @@ def mixing(at: Unseen) -> Iterator[int]:
         entries = sum(rows.size * columns.size for key, rows, columns, _ in at.point.pieces if key[1] == i)
         if entries >= forms:
             spend(entries * count * 64)
-            sides = ((n, (m, layer.v[k]) if s in "QK" else (layer.A[k], m)) for n, k, s, m in layer.motions(heads))
+            sides = ((n, (m, layer.v[k]) if form else (layer.A[k], m)) for n, k, form, m in layer.motions(heads))
             yield from at.solve(((n, layer.filled(*side)) for n, side in sides), forms)
         pairs = list(itertools.permutations(heads, 2))
         twos = [pair for pair in pairs if r == 1 and pair[0] < pair[1]]

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from proofs_check.checker.functions.matrices import dots, foresee, unit
+from proofs_check.checker.functions.network import Head
+from proofs_check.checker.functions.rings import independent
 from proofs_check.checker.verify import (
     Echelon,
     Key,
@@ -37,10 +39,10 @@ def line(net: Network) -> bool:
 
 
 class Motion(NamedTuple):
-    """How the entry with this number moves a form F^T K^T Q F or values R V F, by the weight that it is in."""
+    """How the entry with this number moves a form F^T K^T Q F, or else values R V F."""
 
     entry: int
-    letter: str
+    is_of_form: bool
     block: Matrix
 
 
@@ -49,7 +51,8 @@ class Unseen:
 
     def __init__(self, point: Point) -> None:
         self.point, self.net, self.p, self.w = point, point.net, point.p, point.w
-        self.v = dict[tuple[int, int], Matrix]()
+        self.heads = {at: Head(*(self.w.get((s, *at), []) for s in "QKVO")) for at in self.net.heads}
+        self.v = {at: self.product(o, v) if o else v for at, (_, _, v, o) in self.heads.items()}
         self.spaces()
 
     def product(self, a: Matrix, b: Matrix) -> Matrix:
@@ -59,23 +62,16 @@ class Unseen:
 
     def form(self, i: int, k: int, frame: Matrix) -> Matrix:
         """Return F^T K^T Q F for the columns F of a frame."""
-        keys = transposed(self.product(self.w["K", i, k], frame))
-        return self.product(keys, self.product(self.w["Q", i, k], frame))
+        head = self.heads[i, k]
+        return self.product(transposed(self.product(head.k, frame)), self.product(head.q, frame))
 
     def entry(self, key: Key, row: int, column: int) -> int:
         """Return the number of an entry of a weight."""
         return self.point.place[key] + row * len(self.w[key][0]) + column
 
-    def basis(self, vectors: Iterable[Vector], width: int, size: int | None = None) -> list[Vector]:
-        """Return those vectors with so many entries that do not depend on the ones before; `size` of them must be."""
-        echelon, found = Echelon(self.p, width), list[Vector]()
-        for vector in vectors:
-            if len(found) == width:
-                break
-            if echelon.add(pack(vector)) is None:
-                keep(48 * width)
-                found.append(vector)
-        keep(-echelon.kept)
+    def basis(self, vectors: Iterable[Vector], size: int | None = None) -> list[Vector]:
+        """Return those vectors that do not depend on the ones before; `size` of them must be."""
+        found = independent(self.p, vectors)
         good = size in (None, len(found))
         need(good, "what is written and read must have its largest dimension, it has a smaller one")
         return found
@@ -86,14 +82,11 @@ class Unseen:
         return [[sum(entries) % self.p for entries in row] for row in pairs]
 
     def spaces(self) -> None:
-        """Find F_i and R_i by bases, and V for O V."""
+        """Find F_i and R_i by bases."""
         net, product, unread = self.net, self.product, self.net.normalized and self.net.t == 1
-        for i, k in net.heads:
-            v = self.w["V", i, k]
-            self.v[i, k] = product(self.w["O", i, k], v) if "O" in net.letters else v
-        width = net.d[0]
-        start = transposed(self.w["E", 0, 0]) if net.embed else None
-        self.F = [unit(width) if start is None else self.basis(start, width, min(width, net.n))]
+        width, ends = net.d[0], [self.w[self.point.pieces[end].key] for end in (0, -1)]
+        start = transposed(ends[0]) if net.embed else None
+        self.F = [unit(width) if start is None else self.basis(start, min(width, net.n))]
         for i in range(1, net.l + 1):
             f, x = len(self.F[-1]), transposed(self.F[-1])
             images = [transposed(product(self.v[i, k], x)) for k in range(net.h)]
@@ -102,15 +95,15 @@ class Unseen:
             if f == 1 and not net.skip and not net.normalized:
                 scores = [self.form(i, k, x)[0][0] for k in range(net.h)]
                 new, size = list(product([scores], [image[0] for image in images])), 1
-            self.F.append(self.basis(new, net.d[i], size))
+            self.F.append(self.basis(new, size))
         width = net.d[-1]
-        self.R = [self.basis(self.w["U", net.l + 1, 0], width, min(width, net.m)) if net.unembed else unit(width)]
+        self.R = [self.basis(ends[1], min(width, net.m)) if net.unembed else unit(width)]
         for i in range(net.l, 0, -1):
             r = len(self.R[0])
             new = [v for k in range(net.h) for v in product(self.R[0], self.v[i, k])] + list(self.R[0]) * net.skip
             new += [row for s in "QK" for k in range(net.h) for row in self.w[s, i, k] if not unread]
             size = r * net.skip + net.h * (min(r, net.b[i]) + 2 * net.a[i] * (not unread))
-            self.R.insert(0, self.basis(new, net.d[i - 1], min(net.d[i - 1], size)))
+            self.R.insert(0, self.basis(new, min(net.d[i - 1], size)))
 
     def solve(self, moves: Iterable[tuple[int | None, Vector]], rank: int) -> Iterator[int]:
         """Yield a basis of the null space of the map that sends motions of entries, by their numbers, to these vectors.
@@ -140,16 +133,19 @@ class Unseen:
                 places = (self.entry(key, x, j) if columns else self.entry(key, j, x) for x in range(width))
                 yield from self.solve(zip(places, images, strict=True), rank)
 
-    def motions(self, letters: str, i: int, k: int, F: Matrix, R: Matrix) -> Iterator[Motion]:
-        """Yield motions of the entries of weights of a head by these letters."""
-        product, o = self.product, "O" in self.net.letters
-        foresee(0, 9 * sum(len(self.w[s, i, k]) * len(self.w[s, i, k][0]) for s in letters) ** 2)  # for sums of them
-        for s in letters:
-            x = product(self.w["K" if s == "Q" else "Q", i, k], F) if s in "QK" else transposed(R)
-            x = transposed(product(R, self.w["O", i, k])) if s == "V" and o else x
-            y = product(self.w["V", i, k], F) if s == "O" else F
+    def motions(self, i: int, k: int, F: Matrix, R: Matrix, *, values: bool) -> Iterator[Motion]:
+        """Yield motions of the entries of a head: of the weights of its form, and, if wanted, of its values."""
+        product, head = self.product, self.heads[i, k]
+        moving = [x for x in self.point.pieces if x.key[1:] == (i, k) and (values or x.rows.kind == "query-key")]
+        foresee(0, 9 * sum(x.rows.size * x.columns.size for x in moving) ** 2)  # for sums of them
+        for key, rows, columns, dual in moving:
+            is_of_form = rows.kind == "query-key"
+            x = product(head.k if dual else head.q, F) if is_of_form else transposed(R)
+            x = transposed(product(R, head.o)) if rows.kind == "value-output" else x
+            y = product(head.v, F) if columns.kind == "value-output" else F
             spend(len(x) * len(y) * 32 * (1 + len(x[0]) * len(y[0])))
             with holding(200 * (len(x[0]) + len(y[0])) + 96 * len(x[0]) * len(y[0])):
                 for r, c in itertools.product(range(len(x)), range(len(y))):
                     block = [[a * b % self.p for b in y[c]] for a in x[r]]
-                    yield Motion(self.entry((s, i, k), r, c), s, transposed(block) if s == "K" else block)
+                    block = transposed(block) if is_of_form and not dual else block
+                    yield Motion(self.entry(key, r, c), is_of_form, block)

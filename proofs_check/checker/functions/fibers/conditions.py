@@ -2,20 +2,19 @@
 
 They are about five batches of vectors at each place of a network, by their letters (docs/transformer-fibers.md):
 `F` columns of words, `N` of words with a letter in the layer before, `S` of S_i E; rows `U` of words above, `Y` of Y_i.
-`Points` has them at points modulo a prime, `Spaces` over the rationals. A condition is that no relation of heads, of
-those that it is about, makes everything zero: residues that are not zero show it, and one relation that it fails.
+`Spaces` has them modulo a prime and over the rationals. A condition is that no relation of heads, of those that it is
+about, makes everything zero: residues that are not zero show it, and one relation that it fails.
 """
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from proofs_check.checker.functions.fibers.exact import Spaces
-from proofs_check.checker.functions.fibers.points import Points
-from proofs_check.checker.functions.matrices import Span, combined, integral, zero
+from proofs_check.checker.functions.fibers.places import Spaces
+from proofs_check.checker.functions.matrices import Vector, combined, integral, zero
 from proofs_check.checker.functions.network import Form
 from proofs_check.checker.functions.rings import symmetric
-from proofs_check.checker.verify import COUNT, Matrix, keep, need, rational, scratch, spend, take
+from proofs_check.checker.verify import COUNT, Matrix, need, rational, scratch, spend, take, transposed
 
 SUBSETS = 16
 """Heads up to which all sets of them are gone through."""
@@ -57,7 +56,7 @@ class Asked(NamedTuple):
     relations: tuple[str, ...] = ()
 
 
-def asked(net: Points | Spaces, name: str, i: int) -> Asked:
+def asked(net: Spaces, name: str, i: int) -> Asked:
     """Return what a condition of layer i is about."""
     causal, two, inner = net.form.causal, net.t == 2, i < net.depth
     sets = ("U", "F") if not net.form.skip else ("Y", "S")
@@ -73,7 +72,7 @@ def asked(net: Points | Spaces, name: str, i: int) -> Asked:
     }[name]
 
 
-def flips(net: Points | Spaces, name: str, i: int) -> bool:
+def flips(net: Spaces, name: str, i: int) -> bool:
     """Return whether the next layer must read what a set of heads writes together with what is left."""
     return name == "c" and net.form.causal and net.form.skip and i < net.depth
 
@@ -81,60 +80,76 @@ def flips(net: Points | Spaces, name: str, i: int) -> bool:
 # ---- that hold, by residues
 
 
-def holds(net: Points, name: str, i: int) -> bool:
+def holds(net: Spaces, name: str, i: int) -> bool:
     """Return whether residues show a condition of layer i (docs/transformer-fibers.md, Propositions 13 and 15)."""
     with scratch():
         if name in RANKS:
-            return net.rank(net.at[name][i]) == net.w.widths[i]
+            return len(net.field.basis(net.at[name][i])) == net.w.widths[i]
         if flips(net, name, i):
-            return _no_set(net, *net.flips(i))
-        scores, one, other, relations = asked(net, name, i)
-        rows = net.rows(i, one, other, scores=scores)
-        if relations in (("all",), ("sets",)):
-            return net.independent(rows) if relations == ("all",) else _no_set(net, rows)
+            return _no_set(net, *net.flips(i, list(range(len(net.layers[i - 1])))))
         if name == "a'":
-            return _alone(net, i, rows)
+            return _independent(net, net.squares(i)) if net.t == 2 else _alone(net, i)
+        forms, relations = _forms(net, name, i), asked(net, name, i).relations
+        rows = list(map(net.flat, forms))
+        if relations in (("all",), ("sets",)):
+            return _independent(net, rows) if relations == ("all",) else _no_set(net, rows)
         if name == "s":  # no form is opposite to a transposed one, be it of another head
-            return _none_opposite(net, rows, net.transposed_forms(i))
+            return _none_opposite(net, rows, [net.flat(transposed(m)) for m in forms])
         unlike = "equal" not in relations or len({*map(tuple, rows)}) == len(rows)
         unlike = unlike and ("opposite" not in relations or _none_opposite(net, rows, rows))
         return all(map(any, rows)) and unlike
 
 
-def _none_opposite(net: Points, rows: Matrix, others: Matrix) -> bool:
+def _forms(net: Spaces, name: str, i: int) -> list[Matrix]:
+    """Return what a condition of layer i is about, of each head: in front of the layer, but for rows, behind it."""
+    scores, one, other, _ = asked(net, name, i)
+    return net.forms(i, net.at[one][i - 1 if scores else i], net.at[other][i - 1], scores=scores)
+
+
+def _independent(net: Spaces, rows: Matrix) -> bool:
+    """Return whether rows are independent: as many of the columns are."""
+    return len(net.field.basis(zip(*rows, strict=True))) == len(rows)
+
+
+def _none_opposite(net: Spaces, rows: Matrix, others: Matrix) -> bool:
     """Return whether no row of a head is opposite to another one of this head, or of one behind it."""
     pairs = ((row, other) for h, row in enumerate(rows) for other in others[h:])
-    return all(any((x + y) % net.p for x, y in zip(*both, strict=True)) for both in pairs)
+    return all(any((x + y) % net.field.p for x, y in zip(*both, strict=True)) for both in pairs)
 
 
-def _alone(net: Points, i: int, rows: Matrix) -> bool:
+def _alone(net: Spaces, i: int) -> bool:
     """Return whether of each head one of two forms is not zero (Proposition 15)."""
-    below = all(net.independent(net.rows(j, "N", queries, scores=True)) for j in range(1, i) for queries in ("S", "N"))
-    first = net.at["N"][0]
-    own = [net.scores(h, first, first) for h in net.layers[i - 1]] if net.form.skip or i == 1 else [[0]] * len(rows)
-    return all(any(one) or (below and any(other)) for one, other in zip(own, rows, strict=True))
+    first, rows = net.at["N"][0], net.squares(i)
+    own = [symmetric(m) for m in net.forms(i, first, first, scores=True)] if net.form.skip or i == 1 else []
+    seen = [any(net.flat(m)) for m in own] or [False] * len(rows)
+    below = all(
+        _independent(net, list(map(net.flat, _forms(net, "a", j)))) and _independent(net, net.squares(j))
+        for j in range(1, i)
+    )
+    return all(one or (below and any(other)) for one, other in zip(seen, rows, strict=True))
 
 
-def _no_set(net: Points, alone: Matrix, pairs: dict[tuple[int, int], list[int]] | None = None) -> bool:
+def _no_set(net: Spaces, alone: Matrix, pairs: dict[tuple[int, int], Vector] | None = None) -> bool:
     """Return whether rows, and what belongs to pairs of them, have the sum zero for no set but the empty one."""
-    both = pairs or {}
-    if net.independent([*alone, *both.values()]):
+    both, heads = pairs or {}, len(alone)
+    columns = net.field.basis(zip(*alone, *both.values(), strict=True))
+    if len(columns) == heads + len(both):
         return True
-    if len(alone) > SUBSETS:
+    if heads > SUBSETS or not columns:
         return False
-    width = len(alone[0]) * (1 + len(alone) // 2 * bool(both))
-    spend(2 ** len(alone) * (20 + 2 * width))
-    keep(len(alone) * (100 + 40 * len(alone[0])))
+    rows = transposed(columns)
+    of_pair = dict(zip(both, rows[heads:], strict=True))
+    spend(2**heads * (20 + 2 * len(columns) * (1 + heads // 2 * bool(both))))
 
     def without(start: int, chosen: list[int], total: list[int]) -> bool:
-        for h in range(start, len(alone)):
-            parts = [total, alone[h], *(both[g, h] for g in chosen if both)]
-            new = [sum(column) % net.p for column in zip(*parts, strict=True)]
+        for h in range(start, heads):
+            parts = [total, rows[h], *(of_pair[h, g] for g in chosen if both)]
+            new = [sum(column) % net.field.p for column in zip(*parts, strict=True)]
             if not any(new) or not without(h + 1, [*chosen, h], new):
                 return False
         return True
 
-    return without(0, [], [0] * len(alone[0]))
+    return without(0, [], [0] * len(columns))
 
 
 # ---- that do not hold, over the rationals
@@ -143,11 +158,11 @@ def _no_set(net: Points, alone: Matrix, pairs: dict[tuple[int, int], list[int]] 
 RANK, RELATION = {"rank": COUNT}, {"relation": [rational]}
 
 
-def fails(spaces: Spaces, name: str, i: int, evidence: Any) -> str:
+def fails(spaces: Spaces, name: str, i: int, evidence: object) -> str:
     """Say why a condition of layer i fails; rejected if that is not so."""
     if name in RANKS:
         (most,) = take(evidence, "the evidence", RANK)
-        found, width = len(Span(spaces.at[name][i]).basis), spaces.w.widths[i]
+        found, width = len(spaces.field.basis(spaces.at[name][i])), spaces.w.widths[i]
         short = f"the rank of {name} of layer {i} must be at most {most} < {width}, it is {found}"
         need(found <= most < width, short)
         return f"{name} of layer {i} (rank {found} of {width})"
@@ -171,9 +186,15 @@ def _may_relate(relations: tuple[str, ...], c: list[Fraction]) -> bool:
 
 def _vanishes(spaces: Spaces, name: str, i: int, about: Asked, c: list[int]) -> bool:
     """Return whether everything that the condition is about is zero for the relation."""
-    one, other = spaces.at[about.one][i - 1 if about.scores else i], spaces.at[about.other][i - 1]
+    forms = _forms(spaces, name, i)
     if name == "a'" and spaces.t > 2 and spaces.form.skip:  # no other form may help this head
-        one = other = Span(one, spaces.at["N"][0]).vectors()
-    m = combined(*zip(c, spaces.rows(i, one, other, scores=about.scores), strict=True))
-    good = zero(symmetric(m) if about.one == about.other else m)  # on one batch alone symmetric parts are what counts
-    return good and (not flips(spaces, name, i) or spaces.flips_are_unread(i, c))
+        batch = spaces.field.basis(spaces.at["N"][i - 1], spaces.at["N"][0])
+        forms = spaces.forms(i, batch, batch, scores=True)
+    if about.scores and about.one == about.other:
+        forms = list(map(symmetric, forms))
+    if not zero(combined(*zip(c, forms, strict=True))):
+        return False
+    if not flips(spaces, name, i):
+        return True
+    alone, pairs = spaces.flips(i, [h for h, x in enumerate(c) if x])
+    return zero([list(map(sum, zip(*alone, *pairs.values(), strict=True)))])

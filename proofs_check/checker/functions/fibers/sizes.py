@@ -7,10 +7,11 @@ from math import comb, prod
 from operator import itemgetter
 from typing import Any
 
-from proofs_check.checker.functions.fibers.points import ModuloP
-from proofs_check.checker.functions.matrices import Span, dots, integral, through, unit, zero
-from proofs_check.checker.functions.network import Form, Weights, integers
+from proofs_check.checker.functions.fibers.places import Field
+from proofs_check.checker.functions.matrices import Span, dots, integral, zero
+from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.functions.rings import symmetric
+from proofs_check.checker.functions.theorems import visible_weights
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 Link = tuple[int, int, int, int | None]
@@ -26,24 +27,24 @@ def factors(rows: int, columns: int, inner: int, rank: int) -> int:
     return max((k - rank) * (rows - k) + inner * k + (inner - k) * columns for k in range(rank, min(inner, rows) + 1))
 
 
-def _rank(left: Matrix, right: Matrix, points: ModuloP) -> int:
+def _rank(left: Matrix, right: Matrix, field: Field) -> int:
     """Return the rank of left^T right, exactly: residues show that it is full, or elimination over Q tells."""
     most = len(left)
-    if points.rank(points.modulo(left)) == most == points.rank(points.modulo(right)):
+    if field.rank(field.matrix(left)) == most == field.rank(field.matrix(right)):
         return most
     return len(Span(dots(transposed(integral(left).rows), transposed(integral(right).rows))).basis)
 
 
-def orbit(form: Form, w: Weights, points: ModuloP) -> int:
+def orbit(form: Form, w: Weights, field: Field) -> int:
     """Return that of the fiber of Corollary 5: bases of the stream act freely, and factors vary for themselves."""
     ends = [d * d for d, m in ((w.widths[0], w.E), (w.widths[-1], w.U)) if m]
     total = (ends[0] if len(ends) == 2 else 0) if form.skip else sum(ends) + sum(d * d for d in w.widths[1:-1])
     for i, heads in enumerate(w.layers):
         before, behind = w.widths[i : i + 2]
         for head in heads:
-            total += factors(before, before, len(head.k), _rank(head.k, head.q, points))
+            total += factors(before, before, len(head.k), _rank(head.k, head.q, field))
             if head.o:
-                total += factors(behind, before, len(head.v), _rank(transposed(head.o), head.v, points))
+                total += factors(behind, before, len(head.v), _rank(transposed(head.o), head.v, field))
     return total
 
 
@@ -58,12 +59,8 @@ class OneHead:
 
     def __init__(self, form: Form, t: int, w: Weights) -> None:
         self.w = w
-        columns = transposed(integral(w.E).rows) or unit(w.n)
-        forms, depth = list[Matrix](), len(w.layers)
-        for [head], _ in map(integers, w.layers):
-            forms.append(head.scores(columns, columns))
-            columns = head.writes(columns)
-        self.value = transposed(through(columns, integral(w.U).rows))
+        (A, V), depth = visible_weights(w), len(w.layers)
+        forms, self.value = [integral(m).rows for m in A], integral(V).rows
         nothing, skew = [zero(m) for m in forms], [zero(symmetric(m)) for m in forms]
         blind = [i for i in range(depth) if nothing[i] or (t == 2 and skew[i])]
         self.blind = blind[0] + 1 if blind and not (form.causal or zero(self.value)) else None

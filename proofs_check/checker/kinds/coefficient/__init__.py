@@ -7,7 +7,6 @@ sizes are in models.py. What stands where is in docs/certificate.md.
 
 from fractions import Fraction
 from math import prod
-from typing import Any
 
 from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.functions.rings import Residues
@@ -31,6 +30,7 @@ from proofs_check.checker.verify import (
     RATIONAL,
     SOME,
     Echelon,
+    Fields,
     Later,
     need,
     pack,
@@ -68,7 +68,7 @@ def at_point(polynomials: list[Polynomial], point: list[Fraction]) -> list[Polyn
 class ZeroPoint:
     """Polynomials at one of their zeros, in coordinates; those that are coordinates by themselves are `seen`."""
 
-    def __init__(self, polynomials: list[Polynomial], point: list[Fraction], data: Any) -> None:
+    def __init__(self, polynomials: list[Polynomial], point: list[Fraction], data: object) -> None:
         n, count = len(point), range(len(polynomials))
         form = {"numerators": [polynomial(n), n], "denominator": polynomial(n), "seen": [[COUNT, 2]]}
         tops, low, seen = take(data, "coordinates", form)
@@ -91,7 +91,7 @@ class ZeroPoint:
         self.rest = [{key: c for key, c in f.items() if not any(key[i] for i in self.seen)} for f in self.whole]
 
 
-def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
+def from_above(polynomials: list[Polynomial], point: list[Fraction], data: object) -> Fraction:
     """Return twice a bound: the sum of weights with which every term has weight 1 or more."""
     if "signs" in take(data, "above", dict):
         return by_signs(polynomials, point, data)
@@ -108,7 +108,7 @@ def from_above(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     return total(weights)
 
 
-def by_signs(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
+def by_signs(polynomials: list[Polynomial], point: list[Fraction], data: object) -> Fraction:
     """Return twice a bound of one polynomial that has both signs near the point: the codimension of its zeros, 1."""
     sign = {"weights": [range(1, LONG), len(point)], "point": [range(-1, 2), len(point)]}
     (signs,) = take(data, "above", {"signs": [sign, 2]})
@@ -124,7 +124,7 @@ def by_signs(polynomials: list[Polynomial], point: list[Fraction], data: Any) ->
     return Fraction(1)
 
 
-def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) -> Fraction:
+def from_below(polynomials: list[Polynomial], point: list[Fraction], data: object) -> Fraction:
     """Return twice a bound: coordinates that are seen, and the sum of multipliers of initial monomials, or of faces."""
     n, count = len(point), len(polynomials)
     if "fan" in take(data, "below", dict):
@@ -150,7 +150,7 @@ def from_below(polynomials: list[Polynomial], point: list[Fraction], data: Any) 
     return len(here.seen) + at_most_one(pairs, here.seen, n)
 
 
-def prove(of: dict[str, Any], lower: Fraction, upper: Fraction, above: Any, below: Any) -> str:
+def prove(of: Fields, lower: Fraction, upper: Fraction, above: Fields, below: Fields) -> str:
     """Say what a certificate proves of a learning coefficient."""
     take(of, "of", dict)
     if "model" in of:

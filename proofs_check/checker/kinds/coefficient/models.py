@@ -4,13 +4,15 @@ The theorems of docs/learning-coefficients-linear-attention.md say that a coeffi
 or the smallest of a few numbers: solutions of the program are looked at, numbers are computed anew."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from operator import mul
-from typing import Any
 
 from proofs_check.checker.kinds.coefficient.terms import total
 from proofs_check.checker.verify import COUNT, SIZE, need, rational, spend, take
+
+Proved = tuple[Fraction, Fraction, str]
+"""Twice both bounds, and by which theorem."""
 
 
 def least(length: int, *parts: tuple[slice, Sequence[int], int]) -> Fraction:
@@ -38,7 +40,7 @@ def products(p: int, h: int, n: int) -> int:
     return min(h * n + t * (p - h - n) + t * t for t in range(min(h, n, p) + 1))
 
 
-def zero_above(v: int, e: int, data: Any) -> Fraction:
+def zero_above(v: int, e: int, data: object) -> Fraction:
     """Return the cost of weights of pivots x, of their products q and of outputs u."""
     k = min(v, e)
     x, q, u = take(data, "above", {"x": [rational, k], "q": [[rational, k], k], "u": [rational, k]})
@@ -50,7 +52,7 @@ def zero_above(v: int, e: int, data: Any) -> Fraction:
     return total(((v + e - 2 * j - 1) * a for j, a in enumerate(x))) + v * total(u) + total(itertools.chain(*q))
 
 
-def rows_below(v: int, e: int, rows: Any) -> Fraction:
+def rows_below(v: int, e: int, rows: object) -> Fraction:
     """Return the sum of multipliers of x_i + q_ij + 2 x_j + u_j >= 1, for v <= e."""
     (y,) = take(rows, "multipliers", {"rows": [[rational, v], v]})
     spend(10 * v * v)
@@ -62,7 +64,7 @@ def rows_below(v: int, e: int, rows: Any) -> Fraction:
     return total(itertools.chain(*y))
 
 
-def triple_below(e: int, data: Any) -> Fraction:
+def triple_below(e: int, data: object) -> Fraction:
     """Return the bound at three times as many tokens as the width, of two families of pivots."""
     a, b, c = take(data, "averages", {"a": [rational, e], "b": [rational, e], "c": [rational, e]})
     falls = all(x >= y for each in (a, b) for x, y in itertools.pairwise(each))
@@ -77,7 +79,7 @@ def triple_below(e: int, data: Any) -> Fraction:
     return 3 * e * (of_b + of_c)
 
 
-def linear_attention(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tuple[Fraction, Fraction, str]:
+def linear_attention(v: int, e: int, teacher: int | None, above: object, below: object) -> Proved:
     """Return twice both bounds, and by which theorem."""
     if teacher is None and v <= e:
         return rows_below(v, e, below), zero_above(v, e, above), "Theorem 3"
@@ -100,7 +102,7 @@ def linear_attention(v: int, e: int, teacher: int | None, above: Any, below: Any
     return 2 * teacher * v - 1 + low, Fraction(2 * teacher * v - v + most), "Theorem 5"
 
 
-def one_head(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tuple[Fraction, Fraction, str]:
+def one_head(v: int, e: int, teacher: int | None, above: object, below: object) -> Proved:
     """Return twice both bounds, which are the same number, and by which theorem."""
     take(above, "above", {"chain": str})
     take(below, "below", {"chain": str})
@@ -116,14 +118,15 @@ def one_head(v: int, e: int, teacher: int | None, above: Any, below: Any) -> tup
     return value, value, theorem
 
 
-MODELS: dict[str, Any] = {"linear attention": linear_attention, "one head": one_head}
+Model = Callable[[int, int, int | None, object, object], Proved]
+MODELS: dict[str, Model] = {"linear attention": linear_attention, "one head": one_head}
 
 
 SMALL = range(1, 10**4)
 MODEL = {"model": frozenset(MODELS), "vocabulary": SMALL, "width": SMALL, "teacher": (SMALL,), "tokens": (SIZE,)}
 
 
-def proved(data: Any, above: Any, below: Any) -> tuple[Fraction, Fraction, str, str]:
+def proved(data: object, above: object, below: object) -> tuple[Fraction, Fraction, str, str]:
     """Return twice both bounds of a model, what it is, and by which theorem."""
     model, v, e, teacher, tokens = take(data, "of", MODEL)
     need(v > 1 and (tokens is None or tokens > 1), "there must be two words and two tokens, or more")

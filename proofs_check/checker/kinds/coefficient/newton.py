@@ -6,7 +6,6 @@ those that are smallest on each of these."""
 
 import itertools
 from fractions import Fraction
-from typing import Any
 
 from proofs_check.checker.functions.matrices import determinant
 from proofs_check.checker.kinds.coefficient.terms import DEGREES, Polynomial, add, at_most_one, polynomial, times
@@ -14,6 +13,7 @@ from proofs_check.checker.verify import COUNT, SOME, need, rational, scratch, sp
 
 RAY, SIZES = range(2**63), range(1, 17)
 Cone = tuple[int, ...]
+Terms = list[object]
 
 
 def tight_at(ray: list[int], exponents: list[tuple[int, ...]]) -> frozenset[tuple[int, ...]]:
@@ -67,7 +67,7 @@ def expanded(rows: list[list[Polynomial]]) -> Polynomial:
     return {e: c for e, c in found.items() if c}
 
 
-def combined(terms: Any, face: list[Polynomial], variables: list[int], level: Fraction | None, n: int) -> Polynomial:
+def combined(terms: Terms, face: list[Polynomial], variables: list[int], level: Fraction | None, n: int) -> Polynomial:
     """Return a combination of generators on a face, and of derivatives or their minors, as the level allows."""
     places, found = range(len(variables)), dict[tuple[int, ...], Fraction]()
     most, size = (0, 1) if level is None else (level.denominator, level.numerator)
@@ -86,7 +86,7 @@ def combined(terms: Any, face: list[Polynomial], variables: list[int], level: Fr
     return {e: c for e, c in found.items() if c}
 
 
-def by_faces(polynomials: list[Polynomial], variables: list[int], n: int, data: Any) -> Fraction:
+def by_faces(polynomials: list[Polynomial], variables: list[int], n: int, data: object) -> Fraction:
     """Return twice a bound of polynomials in some of n variables: of their monomials, but at most the level.
 
     The level is a rank, or 1 / the order of a zero: on no face have the polynomials a common zero off the coordinate

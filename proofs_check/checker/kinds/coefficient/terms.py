@@ -45,7 +45,7 @@ Polynomial = dict[tuple[int, ...], Fraction]
 def polynomial(n: int) -> Any:
     """Return the form of a polynomial in n variables: a list of terms, a coefficient and exponents."""
 
-    def form(value: Any) -> Polynomial:
+    def form(value: object) -> Polynomial:
         found: Polynomial = {}
         for term in take(value, "a polynomial", [object]):
             c, exponents = take(term, "a term", [object, 2])

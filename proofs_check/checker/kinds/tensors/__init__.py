@@ -8,7 +8,6 @@ connections it is Theorem 3 there, with (D'), (S) and (F'), up to a change of ba
 """
 
 from itertools import combinations
-from typing import Any
 
 from proofs_check.checker.functions.fibers.sizes import orbit
 from proofs_check.checker.functions.network import NAMED, Form, Weights
@@ -16,6 +15,7 @@ from proofs_check.checker.kinds.tensors.lines import degrees, excluded
 from proofs_check.checker.kinds.tensors.residues import TensorResidues
 from proofs_check.checker.verify import COUNT, SIZE, SOME, Matrix, need, odd_prime, scratch, spend, transposed
 
+Line = list[Matrix]
 LARGEST = 1000
 """Of degrees on lines."""
 
@@ -31,7 +31,7 @@ def _ranks(t: int, w: Weights, s: int, *, skip: bool) -> list[int]:
     return found
 
 
-def _factors_excluded(net: TensorResidues, i: int, j: int, ranks: list[int], lines: list[Any]) -> None:
+def _factors_excluded(net: TensorResidues, i: int, j: int, ranks: list[int], lines: list[Line]) -> None:
     most, degree = 2 * ranks[i], 2 * ranks[j] * 3 ** (j - i)
     need(most < degree <= LARGEST < net.p, f"degrees must be from {most + 1} to {LARGEST}, this is {degree}")
     known = []
@@ -44,8 +44,8 @@ def _factors_excluded(net: TensorResidues, i: int, j: int, ranks: list[int], lin
 
 
 def prove(
-    form: Form, t: int, weights: Any, p: int, s: int, top: list[Any], carried: list[Any], lines: list[Any],
-    dimension: int | None,
+    form: Form, t: int, weights: object, p: int, s: int, top: list[Matrix], carried: list[Matrix],
+    lines: list[list[Line]], dimension: int | None,
 ) -> str:  # fmt: skip
     """Say what is determined."""
     w = Weights(weights, form)

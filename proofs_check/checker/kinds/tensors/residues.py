@@ -3,27 +3,27 @@
 Without skip connections the first layer reads what E reads, and the last one writes what U writes.
 """
 
-from proofs_check.checker.functions.fibers.points import ModuloP
+from proofs_check.checker.functions.fibers.places import Field
 from proofs_check.checker.functions.matrices import determinant, dots, unit
 from proofs_check.checker.functions.network import Form, Weights
 from proofs_check.checker.verify import Matrix, spend, transposed
 
 
-class TensorResidues(ModuloP):
+class TensorResidues(Field):
     """A network modulo p: of each head A and V; backgrounds are lists of tokens."""
 
     def __init__(self, form: Form, t: int, w: Weights, p: int) -> None:
         super().__init__(p)
         self.form, self.t = form, t
-        self.layers = [[self._pair(*map(self.modulo, head)) for head in heads] for heads in w.layers]
-        self.ends = [self.modulo(m) for m in (w.E, w.U) if m]
+        self.layers = [[self._pair(*map(self.matrix, head)) for head in heads] for heads in w.layers]
+        self.ends = [self.matrix(m) for m in (w.E, w.U) if m]
         if not form.skip and w.E:
-            e = transposed(self.modulo(w.E))
+            e = transposed(self.matrix(w.E))
             self.layers[0] = [
                 (self.times(self.times(e, transposed(a)), e), self.times(v, e)) for a, v in self.layers[0]
             ]
         if not form.skip and w.U:
-            u = self.modulo(w.U)
+            u = self.matrix(w.U)
             self.layers[-1] = [(a, self.times(u, transposed(v))) for a, v in self.layers[-1]]
 
     def _pair(self, q: Matrix, k: Matrix, v: Matrix, o: Matrix) -> tuple[Matrix, Matrix]:
