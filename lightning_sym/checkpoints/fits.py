@@ -133,22 +133,22 @@ def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, numbe
 
     And how much a difference is off, from how much both are.
     """
-    width = min(first.shape[1], len(left))  # of the stream; several heads of a group stand side by side
-    place = (number * 7) % width
-    others = np.delete(np.arange(width), place)
+    least = min(first.shape[1], len(left))  # of the stream; several heads of a group stand side by side
 
-    def columns(array: Floats) -> Floats:
-        blocks = array.reshape(len(array), -1, width)
-        return (blocks[:, :, others] - blocks[:, :, place : place + 1]).reshape(len(array), -1)
+    def of_columns(*arrays: Floats) -> Contrast:
+        count = arrays[0].shape[1]
+        width = least if count % least == 0 else count  # latents have a width of their own
+        place = (number * 7) % width
+        others = np.delete(np.arange(width), place)
 
-    def rows(array: Floats) -> Floats:
-        blocks = array.reshape(-1, width, array.shape[1])
-        return (blocks[:, others] - blocks[:, place : place + 1]).reshape(-1, array.shape[1])
+        def less(array: Floats) -> Floats:
+            blocks = array.reshape(len(array), -1, width)
+            return (blocks[:, :, others] - blocks[:, :, place : place + 1]).reshape(len(array), -1)
 
-    def of_others(off: Floats) -> Floats:
-        return off.reshape(-1, width)[:, others].reshape(-1)
+        return less(arrays[0]), less(arrays[1]), lambda off: off.reshape(-1, width)[:, others].reshape(-1)
 
-    return (columns(first), columns(second), of_others), (rows(left), rows(right), of_others)
+    *rows, of_rows = of_columns(left.T, right.T)
+    return of_columns(first, second), (rows[0].T, rows[1].T, of_rows)
 
 
 def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], most: float) -> Exactly:
@@ -318,11 +318,16 @@ def gauge_fits(
     first: Any, form: CheckpointForm, inner: LayerSymmetry, names: Collection[str]
 ) -> Iterator[tuple[object, Fitted | Measured]]:
     """Yield the gauges of a part that were fitted, and how well the weights of the first, in order, tell them."""
+    for part in {"latents", "query_latents"} & {*names}:
+        yield getattr(inner, part), fitted(getattr(inner, part), getattr(first, part[:-1]))
     if first.query is None:
         return
-    a, width, turned = form.head_width, form.width, form.turned
+    a, width, turned = form.head_width, first.query.shape[-1], form.turned
     if "values" in names:
-        yield inner.values, fitted(inner.values, first.value, first.output.reshape(form.groups, -1, a))
+        yield inner.values, fitted(inner.values, first.value, first.output.reshape(form.groups, -1, form.values))
+    if "shared_turns" in names:
+        rows = first.query_turned.swapaxes(0, 1).reshape(1, form.rotating, -1)
+        yield inner.shared_turns, fitted_turns(inner.shared_turns, rows, first.key_turned)
     readers = first.query.reshape(form.groups, -1, a, width).swapaxes(1, 2).reshape(form.groups, a, -1)
     if "turns" in names:
         yield inner.turns, fitted_turns(inner.turns, readers[:, :turned], first.key[:, :turned])

@@ -19,7 +19,8 @@ from lightning_sym.checkpoints import families, logits, pieces, stored_checkpoin
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.layout import Place
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
-from lightning_sym.checkpoints.pieces import SHAPELESS, SHAPELESS_FORM, CheckpointPiece
+from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.pieces import SHAPELESS, SHAPELESS_FORM
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import FOLLOWS, NAMED, Walker

@@ -22,16 +22,8 @@ from lightning_sym.checkpoints.folder_files import read_safetensors_file
 from lightning_sym.checkpoints.layer_norm_families import AFFINE, NORMS
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
-from lightning_sym.checkpoints.pieces import (
-    HALVES,
-    LAYER,
-    MLP,
-    SHAPELESS,
-    CheckpointPiece,
-    CheckpointTable,
-    Half,
-    table,
-)
+from lightning_sym.checkpoints.piece_table import MLP, CheckpointPiece, CheckpointTable, Half
+from lightning_sym.checkpoints.pieces import HALVES, LAYER, SHAPELESS, table
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.rotary_config import read_rotary, write_rotary
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, kinds, sizes_of
