@@ -163,6 +163,11 @@ class CheckpointForm:
         return self.value_width or self.head_width
 
     @property
+    def widest(self) -> int:
+        """How many rows the values, or the queries and keys, of a head have, whichever are more."""
+        return max(self.values, self.head_width)
+
+    @property
     def numbers_of_a_layer(self) -> int:
         """How many numbers the maps of a layer have, gates counted."""
         widest = max(self.width, self.latent or 0, self.query_latent or 0)

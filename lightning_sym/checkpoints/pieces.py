@@ -216,6 +216,11 @@ OF_HALF = {1: frozenset(LAYER) - OF_MLP, 2: OF_MLP}
 """By the number of the norm in front, the pieces of a half of a layer."""
 
 
+def read_by(block: Block, name: str) -> Half:
+    """Return the half of a layer that a map is in: what reads the same norm."""
+    return next(half for half in halves_of(block) if name in half.maps)
+
+
 def halves_of(block: Block) -> Iterable[Half]:
     """Return what reads each norm of a layer, for what does not depend on sizes."""
     if block.norm3_gain is None:
