@@ -113,7 +113,9 @@ def circuits(
 
     `QK` is the bilinear form of the scores and `OV` the map of a head, of the normed stream: gains and norm biases are
     folded, with LayerNorm the mean of the stream is taken out on both sides. So no gauge changes them, and rotations of
-    the stream change no number here. With gains on queries and keys `QK` is what their norms divide.
+    the stream change no number here. With gains on queries and keys `QK` is what their norms divide. Maps that read
+    latents are multiplied with those into them, as though the norms in between did nothing: these divide by a number a
+    token; `QK` is then of the rows that no position turns.
 
     Args:
         checkpoint: of any family.

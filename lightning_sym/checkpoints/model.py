@@ -62,6 +62,11 @@ class CheckpointForm:
         head_norms: queries and keys go through a norm: those of each `head`, with gains that all heads have in common,
             or, all heads of a layer together, the whole `width`, with gains for each row.
         norms_behind: what attention, and the MLP, add goes through a norm of its own first.
+        latent: heads read keys and values from so many numbers, a map of the stream behind a norm of its own, whose
+            epsilon is `LATENT_EPSILON`; rotary positions turn further rows of queries, `rotary_width` of each head, and
+            one further key, which all heads have in common.
+        query_latent: heads read queries from so many numbers, made in the same way.
+        value_width: of values; `None`: as wide as queries and keys.
         rotary_width: how many rows of queries and keys, the first ones, rotary positions turn; `None`: all.
         parallel: attention and MLP read the same stream, each behind its norm, and both are added to it.
         local_theta: base of the rotary frequencies, not scaled, in the layers that have the window.
@@ -70,11 +75,6 @@ class CheckpointForm:
             time, by softmax.
         chosen: how many of these each token reads, those of largest weight; the others add nothing.
         normed_choice: their weights are divided by their sum.
-        latent: heads read keys and values from so many numbers, a map of the stream behind a norm of its own, whose
-            epsilon is `LATENT_EPSILON`; rotary positions turn further rows of queries, `rotary_width` of each head, and
-            one further key, which all heads have in common.
-        query_latent: heads read queries from so many numbers, made in the same way.
-        value_width: of values; `None`: as wide as queries and keys.
     """
 
     family: str
@@ -104,6 +104,9 @@ class CheckpointForm:
     logit_cap: Fraction | None = None
     head_norms: Literal["head", "width"] | None = None
     norms_behind: bool | None = None
+    latent: int | None = None
+    query_latent: int | None = None
+    value_width: int | None = None
     local_theta: Fraction | None = None
     rotary_width: int | None = None
     parallel: bool | None = None
@@ -111,9 +114,6 @@ class CheckpointForm:
     experts: int | None = None
     chosen: int | None = None
     normed_choice: bool | None = None
-    latent: int | None = None
-    query_latent: int | None = None
-    value_width: int | None = None
 
     @property
     def has_gate(self) -> bool:

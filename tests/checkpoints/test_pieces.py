@@ -45,6 +45,7 @@ NETWORKS = {
     "mixtral": small_checkpoint("mixtral", 8, layers=1, vocabulary=8, inner=8, stored="BF16"),
     "olmo2": small_checkpoint("olmo2", 9, layers=1, vocabulary=8, biases=True, stored="BF16"),
     "qwen3": small_checkpoint("qwen3", 6, layers=1, vocabulary=8, biases=True, stored="BF16"),
+    "youtu": small_checkpoint("youtu", 10, layers=1, vocabulary=8, stored="BF16"),
 }
 BIASED = replace(NETWORKS["mixtral"].blocks[0], router_bias=np.array([0.5, -0.25, 0.125], dtype=np.float32))
 NETWORKS["mixtral"] = replace(NETWORKS["mixtral"], blocks=(BIASED,))
@@ -113,6 +114,7 @@ def test_a_rewriting_and_a_fingerprint_see_it(network: str, name: str, wrong: Ma
 
 OF_HEADS = {"norm1_gain", "norm1_bias", "query", "query_bias", "key", "key_bias", "value", "output"}
 OF_HEADS |= {"query_norm_gain", "key_norm_gain", "query_row_gain", "key_row_gain"}
+OF_HEADS |= {"latent", "query_latent", "norm3_gain", "norm4_gain"}
 """What QK and OV of the heads depend on."""
 
 
