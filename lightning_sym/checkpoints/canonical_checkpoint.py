@@ -256,7 +256,7 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
     latents = way.latents.made(block)
     block = changed(block, form, way.ring, latents) if latents else block
     if not way.latents.told(block):
-        left.append(f"latents: {way.untold}")
+        left.append(way.latents.untold)
     flat = block if form.norm == "rms" or way is EXACT else _centred(block)
     gauge = way.gauge(flat, form)
     for name in ("behind1", "behind2"):

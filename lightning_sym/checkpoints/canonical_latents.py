@@ -33,10 +33,12 @@ class LatentWay(NamedTuple):
     Attributes:
         made: what is done.
         told: whether what was chosen is told by the numbers of the layer that was made.
+        untold: what is said where it is not.
     """
 
     made: Callable[[Block], dict[str, Part]]
     told: Callable[[Block], bool]
+    untold: str
 
 
 def maps_into(block: Block) -> Iterator[tuple[str, Any]]:
@@ -60,9 +62,8 @@ def _balanced(block: Block) -> dict[str, Part]:
     """Return turns of latents, of full rank, and of the frequencies of the key that heads share."""
     found: dict[str, Part] = {}
     for part, rows in maps_into(block):
-        left, values, right = np.linalg.svd(rows, full_matrices=False)
-        if left.shape[0] == left.shape[1] and values[-1] > LEAST * values[0]:
-            found[part] = left.T * cube_signs(values[:, None] * right)[:, None]
+        left = np.linalg.svd(rows)[0].T if _is_filled(rows) else np.eye(len(rows))
+        found[part] = left * cube_signs(left @ rows)[:, None]
     if block.key_turned is None or block.query_turned is None:
         return found
     return found | {"shared_turns": common_turns(block.query_turned, block.key_turned[0])[None]}
@@ -79,10 +80,18 @@ def _balanced_are_told(block: Block) -> bool:
     """Return whether maps into latents have full rank, and no sum of cubes vanishes by which a sign was chosen."""
     key = block.key_turned
     turned = key is None or cubes_are_told(as_complex(np.asarray(key, dtype=np.float64)))
-    return turned and all(
-        cubes_are_told(rows) and np.linalg.norm(rows, axis=1).min() > LEAST * np.linalg.norm(rows)
-        for _, rows in maps_into(block)
-    )
+    return turned and all(_is_filled(rows) and cubes_are_told(rows) for _, rows in maps_into(block))
 
 
-EXACT_LATENTS, BALANCED_LATENTS = LatentWay(_exact, _exact_are_told), LatentWay(_balanced, _balanced_are_told)
+def _is_filled(rows: Any) -> bool:
+    """Return whether a map into latents has full rank, so that its singular values tell a turn."""
+    values = np.linalg.svd(rows, compute_uv=False)
+    return len(values) == len(rows) and bool(values[-1] > LEAST * values[0])
+
+
+EXACT_LATENTS = LatentWay(
+    _exact, _exact_are_told, "latents: signs, or orders, of rows that are zero or equal up to a sign"
+)
+BALANCED_LATENTS = LatentWay(
+    _balanced, _balanced_are_told, "latents: turns, as they are more than the stream fills, or cubes add up to nothing"
+)

@@ -21,14 +21,11 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry
 ROUNDS = 4
 """Fits to the better half of the equations, each half chosen by the one before."""
 
-
 ABOUT = 8
 """Short numbers are preferred to fitted ones, which follow the roundings, if at most so many times as far off."""
 
-
 EXACTLY = 2.0**-40
 """What is off by less of the largest entry of its row may be off by nothing."""
-
 
 ROUNDED = 2.0**-6
 """What is off by less of the largest entry of its row may have been rounded, to eight bits."""
@@ -106,7 +103,10 @@ def gauge_matrix(
             break  # all are off alike, or by no more than roundings make
         above, below = off(found, inverse)
         one, other = _contrasts(first, second, left, right, number)
-        middle = np.median(np.concatenate([one[2](above), other[2](below)]))
+        apart = np.concatenate([one[2](above), other[2](below)])
+        if not len(apart):
+            break
+        middle = np.median(apart)
         some, rows = one[2](above) <= middle, other[2](below) <= middle
         found = best_matrix(one[0][:, some], one[1][:, some], other[0][rows], other[1][rows], weights)
         inverse = inverse_of(found)
@@ -120,7 +120,6 @@ def gauge_matrix(
 
 Contrast = tuple[Floats, Floats, Callable[[Floats], Floats]]
 """Old and new rows or columns, less others, and how much their differences are off, from how much they are."""
-
 Exactly = tuple[Ratio | None, Ratio | None]
 """A matrix and its inverse, in nice numbers."""
 
@@ -129,10 +128,7 @@ RealOrComplex = npt.NDArray[np.inexact]
 
 
 def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, number: int) -> tuple[Contrast, Contrast]:
-    """Return columns less one of them, rows less one of their block: a wrong number spoils one, not the mean.
-
-    And how much a difference is off, from how much both are.
-    """
+    """Return columns less one of them, rows less one of their block: a wrong number spoils one, not the mean."""
     least = min(first.shape[1], len(left))  # of the stream; several heads of a group stand side by side
 
     def of_columns(*arrays: Floats) -> Contrast:
