@@ -36,6 +36,10 @@ _OLD = {
 _UNTIED = {"tie_word_embeddings": False, "reorder_and_upcast_attn": True}
 _EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 20}
 _WINDOW = {"sliding_window": 5}
+_LATENT = _SMALL | {
+    "num_key_value_heads": 6, "kv_lora_rank": 20, "q_lora_rank": 28, "qk_nope_head_dim": 10, "qk_rope_head_dim": 8,
+    "v_head_dim": 10,
+}  # fmt: skip
 
 
 def _scaled(kind: str, factor: float, **more: Any) -> dict[str, Any]:
@@ -80,6 +84,13 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "Mixtral, one expert a token": ("Mixtral", _SMALL | {"num_local_experts": 4, "num_experts_per_tok": 1}),
     "Qwen3-MoE": ("Qwen3Moe", _SMALL | _EXPERTS),
     "Qwen3-MoE, weights divided": ("Qwen3Moe", _SMALL | _EXPERTS | {"norm_topk_prob": True, "head_dim": 10}),
+    "DeepSeek-V2, dense": ("DeepseekV2", _LATENT | {"first_k_dense_replace": 3, "mlp_bias": True}),
+    "DeepSeek-V3, dense": ("DeepseekV3", _LATENT | {"first_k_dense_replace": 3}),
+    "DeepSeek-V3, dense, no latent queries": (
+        "DeepseekV3",
+        _LATENT | {"first_k_dense_replace": 3, "q_lora_rank": None, "v_head_dim": 12},
+    ),
+    "Youtu": ("Youtu", _LATENT | {"rms_norm_eps": 1e-3}),
     "OLMo 2": ("Olmo2", _SMALL),
     "OLMo 2, biases, tied": ("Olmo2", _SMALL | {"attention_bias": True, "tie_word_embeddings": True}),
     "Phi-3": ("Phi3", _SMALL | _WINDOW | {"pad_token_id": 0}),

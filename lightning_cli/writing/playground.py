@@ -19,7 +19,8 @@ from lightning_cli.writing.faults import Fault, broken, faults_of
 from lightning_cli.writing.moves import OF_LAYERS, Settings, array_of, at_rest
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
-from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry

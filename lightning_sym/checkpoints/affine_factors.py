@@ -88,6 +88,20 @@ class Then(Generic[S]):
         return times(self.second, self.first @ x)
 
 
+@dataclass(frozen=True, eq=False)
+class Stacked(Generic[S]):
+    """The rows of two factors, one below the other."""
+
+    first: Factor[S]
+    second: Factor[S]
+
+    def __matmul__(self, x: S) -> S:
+        parts = self.first @ x, self.second @ x
+        counts = [part.shape[-2] for part in parts]
+        above, below = np.split(np.eye(sum(counts), dtype=int).astype(object), counts[:1], axis=1)
+        return constant(x, above, "two factors") @ parts[0] + constant(x, below, "two factors") @ parts[1]
+
+
 class Shared(Generic[S]):
     """A factor that several heads of a group have: what it was multiplied with last is kept."""
 

@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
 from lightning_sym.checkpoints.identity import stored_type, unlike
 from lightning_sym.checkpoints.layer_fit import fitted
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces, require_checkpoint
-from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
+from lightning_sym.checkpoints.pieces import LAYER, NUMBERS, OF_HALF
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
@@ -124,7 +124,8 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bo
         guess = LayerSymmetry()
     if orders:
         guess = LayerSymmetry(**{name: getattr(guess, name) for name in ORDERS})
-    gains = {f"gain{number}": gain_to_be_had(np.asarray(getattr(theirs, f"norm{number}_gain"))) for number in (1, 2)}
+    had = {f"gain{number}": getattr(theirs, f"norm{number}_gain") for number in NUMBERS}
+    gains = {name: gain_to_be_had(np.asarray(gain)) for name, gain in had.items() if gain is not None}
     ways = ({},) if orders else ({}, gains, gains | _biases(mine, theirs, form))
     best: dict[int, tuple[float, LayerSymmetry]] = {}
     for inside in (LayerSymmetry(), guess):

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.coded import along
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Numbers
-from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece
+from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.pieces import LENGTH
 from lightning_sym.errors import BadInput
 
 Places = npt.NDArray[np.int64]
@@ -155,15 +156,6 @@ class Factors:
         return ring.over(array, found) if exponent < 0 else ring.times(array, found)
 
 
-BasisKind = type[Matrices] | type[Turns] | type[GainFactors] | type[Factors]
-GAUGES: tuple[tuple[str, str, BasisKind], ...] = (
-    ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
-    ("query-key", "gain_factors", GainFactors), ("query-key", "row_factors", RowFactors),
-    ("ups", "ups", Factors), ("behind1", "behind1", Factors), ("behind2", "behind2", Factors),
-)  # fmt: skip
-"""By space, the part of a symmetry that changes its basis."""
-
-
 @dataclass(frozen=True, eq=False)
 class StreamMap:
     """`x -> c R x`: `R` orthogonal, an order with signs, `R x = signs x[order]`, or a matrix.
@@ -177,6 +169,11 @@ class StreamMap:
     signs: Any = None
     matrix: Any = None
     exact: bool = False
+
+    @classmethod
+    def of(cls, part: object, ring: Arithmetic) -> StreamMap:
+        """Return that of a part of a symmetry, which turns latents."""
+        return cls(Fraction(1), matrix=ring.numbers(part))
 
     @property
     def is_identity(self) -> bool:
@@ -211,6 +208,16 @@ class StreamMap:
         return np.where(signs > 0, array, -array)
 
 
+BasisKind = type[Matrices] | type[Turns] | type[GainFactors] | type[Factors] | type[StreamMap]
+GAUGES: tuple[tuple[str, str, BasisKind], ...] = (
+    ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
+    ("query-key", "gain_factors", GainFactors), ("query-key", "row_factors", RowFactors),
+    ("ups", "ups", Factors), ("behind1", "behind1", Factors), ("behind2", "behind2", Factors),
+    ("latent", "latents", StreamMap), ("query latent", "query_latents", StreamMap), ("rotary", "shared_turns", Turns),
+)  # fmt: skip
+"""By space, the part of a symmetry that changes its basis."""
+
+
 def one_number(number: Fraction, ring: Arithmetic) -> Numbers:
     """Return a number as an array of one entry."""
     return ring.numbers(np.array([number], dtype=object))
@@ -219,12 +226,14 @@ def one_number(number: Fraction, ring: Arithmetic) -> Numbers:
 def for_first_axis(found: Numbers, piece: CheckpointPiece, place: int) -> Numbers:
     """Return for each entry of the first axis the numbers of its group.
 
-    A group's numbers belong to all of its heads.
+    A group's numbers belong to all of its heads; those of a space over nothing are for all.
 
     Raises:
         BadInput: the axis moves by sizes alone, as a gain does, whose entries must not be mixed.
     """
     axis, first = piece.axes[place], piece.axes[0].space
+    if not axis.space.over:
+        return found
     if axis.sized or not {first, *first.over} & {*axis.space.over}:
         raise BadInput(f"{piece.name}: no change of the {axis.space.kind} basis is known for it")
     share = first.size // axis.space.over[0].size

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.align import added_to_ends, along_ones
+from lightning_sym.checkpoints.canonical_latents import BALANCED_LATENTS, EXACT_LATENTS, LatentWay, maps_into
 from lightning_sym.checkpoints.canonical_ways import (
     Rows,
     are_told,
@@ -38,9 +37,10 @@ from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
 from lightning_sym.checkpoints.folding import SIGNED_BY
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
-from lightning_sym.checkpoints.pieces import HALVES, LAYER
+from lightning_sym.checkpoints.pieces import LAYER, halves_of
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
+from lightning_sym.checkpoints.stream_fit import scale_to_one
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Part, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form, require_whole
 from lightning_sym.checkpoints.walk import rewritten
@@ -97,6 +97,7 @@ class _Way(NamedTuple):
         keys: what groups, heads, experts and neurons are ordered by.
         told: whether what was chosen in the layer is told by its numbers.
         untold: what is said where it is not.
+        latents: what is done to latents before.
     """
 
     ring: Exact | Rounded
@@ -105,12 +106,13 @@ class _Way(NamedTuple):
     keys: Callable[[Block], Iterable[Rows]]
     told: Callable[[Block, CheckpointForm, Collection[str]], bool]
     untold: str
+    latents: LatentWay
 
 
 ZERO_OR_EQUAL = "signs, or orders, of rows that are zero, or equal up to what may be done to each"
 CUBES = "signs, or turns, by which the cubes of a row add up to nothing"
-EXACT = _Way(Exact(), exact_stream, exact_gauge, exact_keys, rows_are_told, ZERO_OR_EQUAL)
-ROUNDED = _Way(Rounded(), balanced_stream, balanced_gauge, balanced_keys, signs_are_told, CUBES)
+EXACT = _Way(Exact(), exact_stream, exact_gauge, exact_keys, rows_are_told, ZERO_OR_EQUAL, EXACT_LATENTS)
+ROUNDED = _Way(Rounded(), balanced_stream, balanced_gauge, balanced_keys, signs_are_told, CUBES, BALANCED_LATENTS)
 
 
 def canonical_checkpoint(
@@ -214,44 +216,13 @@ def _are_floats(rows: Rows, gain: Rows, operation: Callable[[Exact, Numbers, Num
     return True
 
 
-def scale_to_one(epsilon: Fraction) -> Fraction:
-    """Return the scale of the stream that takes an epsilon to that of its class: those times the squares of fractions.
-
-    It is a number without square factors over a million, such as 1/10^5 and 1/10^6, which stay; where that is large,
-    divided by a power of four.
-
-    Example:
-        >>> scale_to_one(Fraction(1, 10**5)), scale_to_one(Fraction(9, 4 * 10**5)), scale_to_one(Fraction(4, 10**6))
-        (Fraction(1, 1), Fraction(2, 3), Fraction(1, 2))
-    """
-    if epsilon <= 0:
-        return Fraction(1)
-    rest, free, divisor = epsilon.numerator * epsilon.denominator, 1, 2
-    while divisor * divisor <= rest and divisor < LARGEST:
-        while rest % (divisor * divisor) == 0:
-            rest //= divisor * divisor
-        if rest % divisor == 0:
-            free, rest = free * divisor, rest // divisor
-        divisor += 1
-    free *= 1 if isqrt(rest) ** 2 == rest else rest
-    wanted = Fraction(free, 10**6)
-    while wanted > Fraction(1, 10**4):
-        wanted /= 4
-    square = wanted / epsilon
-    return Fraction(isqrt(square.numerator), isqrt(square.denominator))
-
-
-LARGEST = 2**20
-"""Divisors of an epsilon that are looked for; what is left is a prime, or the square of one, for epsilons in files."""
-
-
 def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Part], list[str]]:
     """Return norms that do nothing, with no biases that others take up; and which norms stay as they are."""
     parts, left = dict[str, Part](), list[str]()
     if way is EXACT and form.norm == "layer":
         return parts, left
-    for half in HALVES.values():
-        number, (gain, bias) = half.norm[-1], (getattr(block, name) for name in half.norms)
+    for half in halves_of(block):
+        number, (gain, bias) = half.number, half.norm_of(block)
         if gain is None:
             continue
         maps = (getattr(block, name) for name, piece in half.maps.items() if piece.norm and not piece.added_to)
@@ -282,6 +253,10 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
 
     To what is left as it is, it adds what nothing tells.
     """
+    latents = way.latents.made(block)
+    block = changed(block, form, way.ring, latents) if latents else block
+    if not way.latents.told(block):
+        left.append(way.latents.untold)
     flat = block if form.norm == "rms" or way is EXACT else _centred(block)
     gauge = way.gauge(flat, form)
     for name in ("behind1", "behind2"):
@@ -289,7 +264,7 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
             gauge[name] = np.where(np.asarray(gain) < 0, -1.0, 1.0)
     made = changed(flat, form, way.ring, gauge)
     groups, heads, experts, neurons = way.keys(made)
-    found: dict[str, Part] = {}
+    found = {**latents}
     order, found["heads"] = ordered_sets(groups, heads)
     if kept := has_equal_experts(block, form):
         left.append("experts, in their order, as two have equal rows of the router")
@@ -316,6 +291,7 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
         found |= along_ones(changed(block, form, way.ring, found), None)
     ways = (groups, *heads.reshape(form.groups, -1, 2), experts, *neurons.reshape(len(experts), -1, 2))
     inside = [made.value] * ("values" in gauge) + [made.key[:, form.turned :]] * ("queries" in gauge)
+    inside += [np.asarray(rows)[None] for _, rows in maps_into(made)]
     rows = (np.linalg.norm(group, axis=1) for part in inside for group in part)  # singular values stand in order
     return found, min(map(_nearest, (*(each[:, 0] for each in ways), *rows)))
 

@@ -135,7 +135,7 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
         # inverse, transposed
         parts["queries"] = np.divide(1.0, of_keys, out=np.zeros_like(of_keys), where=of_keys != 0)
     if form.head_norms is None and form.turned:
-        parts["turns"] = np.stack([_quarter_turns(rows[: form.turned]) for rows in block.key])
+        parts["turns"] = np.stack([quarter_turns(rows[: form.turned]) for rows in block.key])
     if form.scales_neurons:
         parts["ups"] = unit_powers(block.up) * (1 if block.gate is None else first_signs(block.up))  # ReLU: no signs
     return parts
@@ -177,7 +177,7 @@ def _one_a_row(rows: Rows) -> Floats:
     return found
 
 
-def _quarter_turns(rows: Rows) -> Floats:
+def quarter_turns(rows: Rows) -> Floats:
     """Return quarter turns and powers of two that bring the first number of a key into one quadrant.
 
     There is one pair for each frequency, a plane of two rows.
@@ -243,14 +243,14 @@ def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Part]:
 def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
     """Return matrices or turns of each group, and scales of neurons that a gate multiplies; not what is not told."""
     share = form.heads // form.groups
-    writers = block.output.reshape(form.groups, -1, form.head_width)
+    writers = block.output.reshape(form.groups, -1, form.values)
     found: dict[str, Part | None] = {"values": _matrix_of_each_group(zip(block.value, writers, strict=True))}
     if form.head_norms is not None:
         found |= _factors(block, form, _equal_lengths)
     if form.head_norms is None and form.turned:
         queries, keys = (part[:, : form.turned] for part in (block.query, block.key))
         by_group = queries.reshape(form.groups, share, *queries.shape[1:])
-        found["turns"] = np.stack([_turns(rows, key) for rows, key in zip(by_group, keys, strict=True)])
+        found["turns"] = np.stack([common_turns(rows, key) for rows, key in zip(by_group, keys, strict=True)])
     if form.head_norms is None and form.turned < form.head_width:
         queries, keys = (part[:, form.turned :] for part in (block.query, block.key))
         sides = queries.reshape(form.groups, share, *queries.shape[1:]).swapaxes(1, 2)
@@ -272,7 +272,7 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
         form: of the network, as this layer has it.
         gauge: the parts of it.
     """
-    by_group = block.query.reshape(form.groups, form.heads // form.groups, form.head_width, form.width)
+    by_group = block.query.reshape(form.groups, form.heads // form.groups, form.head_width, -1)
     rows: dict[str, tuple[RealOrComplex, int | tuple[int, int]]] = {
         "values": (block.value, -1),
         "queries": (by_group[:, :, form.turned :], (1, 3)),
@@ -328,7 +328,7 @@ def _matrix_of_each_group(pairs: Iterable[tuple[Rows, Rows]]) -> Floats | None:
     return np.stack([np.eye(size) if matrix is None else matrix for matrix, size in made])
 
 
-def _turns(queries: Rows, keys: Rows) -> Floats:
+def common_turns(queries: Rows, keys: Rows) -> Floats:
     """Return a number for each frequency: queries and keys become equally long, the weighted sum of keys positive.
 
     The sum is that of all entries, each times the square of its size.

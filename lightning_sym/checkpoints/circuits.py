@@ -14,8 +14,10 @@ from lightning_sym.checkpoints.seen_maps import RankBounds, head_ranks, seen_hea
 from lightning_sym.checkpoints.understood import Walker, block_of, require_form
 from lightning_sym.citations import proof_in
 from lightning_sym.display import Lines, Result
+from lightning_sym.errors import BadInput
 from lightning_sym.fibers.conditions import TransformerConditions, condition_lines, transformer_conditions
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
+from lightning_sym.network.foreign_features import LATENT
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
@@ -111,11 +113,13 @@ def circuits(
 
     `QK` is the bilinear form of the scores and `OV` the map of a head, of the normed stream: gains and norm biases are
     folded, with LayerNorm the mean of the stream is taken out on both sides. So no gauge changes them, and rotations of
-    the stream change no number here. With gains on queries and keys `QK` is what their norms divide.
+    the stream change no number here. With gains on queries and keys `QK` is what their norms divide. Maps that read
+    latents are multiplied with those into them, as though the norms in between did nothing: these divide by a number a
+    token; `QK` is then of the rows that no position turns.
 
     Args:
         checkpoint: of any family.
-        conditions: test those of the theorems too.
+        conditions: test those of the theorems too, which know no latents.
         memory: bytes that may be used.
         progress: told of each layer.
 
@@ -156,7 +160,7 @@ def circuits(
         ])  # fmt: skip
     heads = tuple(Head(i // form.heads, i % form.heads, qk, ov) for i, (qk, ov) in enumerate(zip(*table, strict=True)))
     found = None
-    if conditions:
+    if conditions and form.latent is None:
         found = transformer_conditions(attention_part(checkpoint), 3, memory=memory, progress=progress)
     return Circuits(checkpoint.name, form, heads, found, _absent(checkpoint))
 
@@ -173,6 +177,8 @@ def attention_part(checkpoint: Checkpoint) -> Weights:
     require_checkpoint(checkpoint)
     form = checkpoint.form
     require_form(form, Walker.HEADS)
+    if form.latent is not None:
+        raise BadInput(f"the attention of a network must read the stream alone, got {LATENT}")
     share = form.heads // form.groups
     matrices: dict[str, Array] = {}
     for layer in range(form.layers):
@@ -192,6 +198,7 @@ def _absent(checkpoint: Checkpoint) -> tuple[str, ...]:
         found.append("biases")
     found += ["norms of queries and keys"] * (form.head_norms is not None)
     found += ["experts"] * (form.experts is not None)
+    found += [LATENT] * (form.latent is not None)
     found += ["attention and MLP side by side"] * (form.parallel is not None)
     found += ["norms behind attention and MLPs"] * (form.norms_behind is not None)
     return (*found, "learned positions" if form.theta is None else "rotary positions")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -223,6 +223,18 @@ def _read_query_scale(config: Config, form: CheckpointForm) -> CheckpointForm:
 def _write_query_scale(form: CheckpointForm) -> dict[str, object]:
     width = form.score_width or Fraction(form.head_width)
     return {"query_pre_attn_scalar": width.numerator if width.denominator == 1 else width}
+
+
+def gguf_score_width(largest: int) -> Callable[[Mapping[str, object]], object]:
+    """Return what llama.cpp divides scores by the root of in Gemma 2 and 3: the head width but in one model."""
+
+    def implied(own: Mapping[str, object]) -> object:
+        width, heads = own.get("embedding_length"), own.get("attention.head_count")
+        if isinstance(width, int) and isinstance(heads, int) and heads > 0 and own.get("block_count") == largest:
+            return width // heads
+        return own.get("attention.key_length")
+
+    return implied
 
 
 QUERY_SCALE = Feature(_read_query_scale, _write_query_scale)

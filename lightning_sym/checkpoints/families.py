@@ -8,15 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from fractions import Fraction
 
-from lightning_sym.checkpoints.config import LARGEST_SIZE
-from lightning_sym.checkpoints.layer_norm_families import AFFINE, LAYER_NORM, NORMS, rotary_share
+from lightning_sym.checkpoints.config_features import gguf_score_width
+from lightning_sym.checkpoints.layer_norm_families import AFFINE, LAYER_NORM, NORMS, gguf_share
 from lightning_sym.checkpoints.layout import Layout, ModelFamily, Place
 from lightning_sym.checkpoints.relatives import RELATIVES
 from lightning_sym.checkpoints.rotary_config import FACTORS
 
-WITH_GAINS = NORMS | {"query_norm", "key_norm", "query_row", "key_row", "behind1", "behind2"}
+WITH_GAINS = NORMS | {"query_norm", "key_norm", "query_row", "key_row", "behind1", "behind2", "norm3", "norm4"}
 
 Names = Mapping[str, tuple[str, str]]
 """By norm, map or end, its name in folders and in GGUF files."""
@@ -158,6 +157,14 @@ QWEN3_MOE_LAYER: Names = {
 EXPERTS_GGUF_KEYS = LLAMA_GGUF_KEYS | {
     "expert_used_count": "num_experts_per_tok", "expert_feed_forward_length": "moe_intermediate_size",
 }  # fmt: skip
+LATENT_LAYER: Names = {
+    **LLAMA_LAYER,
+    **dict.fromkeys(("query", "query_turned"), ("self_attn.q_proj", "attn_q")),
+    "query_latent": ("self_attn.q_a_proj", "attn_q_a"), "norm4": ("self_attn.q_a_layernorm", "attn_q_a_norm"),
+    **dict.fromkeys(("latent", "key_turned"), ("self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa")),
+    "norm3": ("self_attn.kv_a_layernorm", "attn_kv_a_norm"),
+    **dict.fromkeys(("key", "value"), ("self_attn.kv_b_proj", "attn_kv_b")),
+}  # fmt: skip
 GEMMA_GGUF_KEYS = LLAMA_GGUF_KEYS | {
     "attn_logit_softcapping": "attn_logit_softcapping", "final_logit_softcapping": "final_logit_softcapping",
     "rope.freq_base_swa": "rope_local_base_freq", "attention.sliding_window_pattern": "sliding_window_pattern",
@@ -170,32 +177,18 @@ NEOX_GGUF_KEYS = {
 }  # fmt: skip
 
 
-def _score_width(largest: int) -> Callable[[Mapping[str, object]], object]:
-    """Return what llama.cpp divides scores by the root of in Gemma 2 and 3: the head width but in one model."""
-
-    def implied(own: Mapping[str, object]) -> object:
-        width, heads = own.get("embedding_length"), own.get("attention.head_count")
-        if isinstance(width, int) and isinstance(heads, int) and heads > 0 and own.get("block_count") == largest:
-            return width // heads
-        return own.get("attention.key_length")
-
-    return implied
-
-
-def _share(own: Mapping[str, object]) -> Fraction | None:
-    """Return the share of the rows of a head of GPT-NeoX that rotary positions turn."""
-    stated = [own.get(key) for key in ("embedding_length", "attention.head_count", "rope.dimension_count")]
-    sizes = [size for size in stated if isinstance(size, int) and 0 < size <= LARGEST_SIZE]
-    if len(sizes) < len(stated) or sizes[0] // sizes[1] < sizes[2]:
-        return None
-    return rotary_share(sizes[2], sizes[0] // sizes[1])
-
-
 PHI3_LAYER: Names = {
     **LLAMA_LAYER,
     **dict.fromkeys(("query", "key", "value"), ("self_attn.qkv_proj", "attn_qkv")),
     **dict.fromkeys(("gate", "up"), ("mlp.gate_up_proj", "ffn_up")),
 }  # fmt: skip
+
+
+def _latent(name: str, at: Place) -> Place:
+    """Return the place of a piece of attention with latents: heads in turn, turned rows interleaved."""
+    by_head, queries = name in ("key", "value"), name in ("query", "query_turned")
+    behind = at.tensor.replace("q_proj", "q_b_proj").replace("attn_q", "attn_q_b") if queries else ""
+    return replace(at, interleaved="turned" in name, by_group=by_head or queries, behind=behind)
 
 
 # ---- the rows
@@ -223,6 +216,7 @@ _GEMMA3, _GEMMA3_GGUF = layouts(LLAMA_ENDS, {**QWEN3_LAYER, **GEMMA2_LAYER}, "mo
 _OLMO2, _OLMO2_GGUF = layouts(LLAMA_ENDS, OLMO2_LAYER, "model.layers.{}")
 _MIXTRAL, _MIXTRAL_GGUF = layouts(LLAMA_ENDS, MIXTRAL_LAYER, "model.layers.{}", interleaved=("query", "key"))
 _QWEN3_MOE, _QWEN3_MOE_GGUF = layouts(LLAMA_ENDS, QWEN3_MOE_LAYER, "model.layers.{}")
+_LATENT, _LATENT_GGUF = (made.changed(_latent) for made in layouts(LLAMA_ENDS, LATENT_LAYER, "model.layers.{}"))
 _PHI3, _PHI3_GGUF = layouts(LLAMA_ENDS, PHI3_LAYER, "model.layers.{}")
 
 
@@ -276,7 +270,7 @@ _ROWS = (
         prefix="gpt_neox.",
         ignored=_MASKS_AND_FREQUENCIES,
         gguf_keys=NEOX_GGUF_KEYS,
-        gguf_implied={"rotary_pct": _share},
+        gguf_implied={"rotary_pct": gguf_share},
         gguf_layout=_NEOX_GGUF,
         gguf_name="gptneox",
     ),
@@ -302,6 +296,9 @@ _ROWS = (
         gguf_implied={"norm_topk_prob": True},
         gguf_name="qwen3moe",
     ),
+    relative("deepseek_v2", _LATENT),
+    relative("deepseek_v3", _LATENT),
+    relative("youtu", _LATENT),
     relative("olmo2", _OLMO2, _OLMO2_GGUF),
     relative("phi3", _PHI3, _PHI3_GGUF),
     relative("granite", gguf=_LLAMA_GGUF, gguf_keys=GRANITE_GGUF_KEYS),
@@ -312,14 +309,14 @@ _ROWS = (
         with_gains_less_one(_GEMMA2),
         _GEMMA2_GGUF,
         gguf_keys=GEMMA_GGUF_KEYS,
-        gguf_implied={"query_pre_attn_scalar": _score_width(46)},
+        gguf_implied={"query_pre_attn_scalar": gguf_score_width(46)},
     ),
     relative(
         "gemma3_text",
         with_gains_less_one(_GEMMA3),
         _GEMMA3_GGUF,
         gguf_keys=GEMMA_GGUF_KEYS,
-        gguf_implied={"query_pre_attn_scalar": _score_width(62)},
+        gguf_implied={"query_pre_attn_scalar": gguf_score_width(62)},
         gguf_name="gemma3",
     ),
 )

@@ -41,7 +41,7 @@ class Fingerprint(Result):
             then, in layers with rotary positions, the sizes of the frequencies.
         marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, `router`, each from
             the largest down; `attention bias` and `MLP bias`; `attention gain` and `MLP gain`, of the norms behind
-            both.
+            both; `latent` and `query latent`, eigenvalues of `A A^T` of the maps `A` into latents.
         ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
             `logit bias`.
         digest: SHA-256 of the form and of all tensors, byte by byte; the name of the family has no part in it.
@@ -82,9 +82,7 @@ class Fingerprint(Result):
         for name in ("embedding", "unembedding"):
             yield [np.sqrt(np.abs(self.ends[name].middle))]
         for heads, marks in zip(self.heads, self.marks, strict=True):
-            yield np.split(
-                heads.middle, range(self.form.head_width, heads.middle.shape[1], self.form.head_width), axis=1
-            )
+            yield np.split(heads.middle, range(self.form.widest, heads.middle.shape[1], self.form.widest), axis=1)
             yield [np.abs(balls.middle) for balls in marks.values() if balls.middle.size > 1]
 
     def lines(self) -> Lines:
@@ -92,7 +90,7 @@ class Fingerprint(Result):
         lines = [("checkpoint", self.name), ("network", form_line(self.form)), ("key", self.key)]
         lines += [(name, _some(balls)) for name, balls in self.ends.items()]
         for layer, (heads, marks) in enumerate(zip(self.heads, self.marks, strict=True)):
-            values, rest = self.form.head_width, heads
+            values, rest = self.form.widest, heads
             lines.append((f"layer {layer}", f"OV {_some(_largest(rest[:, :values]))}"))
             lines.append(("", f"QK {_some(_largest(rest[:, values : 2 * values]))}"))
             lines += [("", f"{name} {_some(balls)}") for name, balls in marks.items()]
@@ -163,31 +161,35 @@ def _take(every: hashlib._Hash, pieces: Pieces) -> None:
 def _layer(block: Block, cuts: list[Cut], form: CheckpointForm, root: float) -> tuple[Balls, dict[str, Balls]]:
     """Return the marks of the heads of a layer, and of its neurons and biases, part by part."""
     heads, neurons, biases = list[Balls](), dict[str, list[Balls]](), dict[str, Near | None]()
+    latents: dict[str, Balls] = {}
     for cut in cuts:
         part, its_form = cut.of(block, form), cut.form(form)
         if cut.groups is not None:
             seen = seen_heads(part, its_form, root)
             heads.append(_head_marks(seen, its_form, root))
             biases.setdefault("attention bias", seen.bias)
+            latents = {name.replace("_", " "): eigenvalues(gram([part.mT])) for name, part in seen.latents.items()}
         if cut.neurons is not None:
             of_mlp = seen_neurons(part, its_form, root)
             biases.setdefault("MLP bias", of_mlp.bias)
             for name, balls in _neuron_marks(of_mlp, root):
                 neurons.setdefault(name, []).append(balls)
     found = {name: joined(*parts).ordered() for name, parts in neurons.items()}
-    return joined(*heads, axis=0), found | _bias_marks(biases, root, parallel=bool(form.parallel))
+    return joined(*heads, axis=0), found | latents | _bias_marks(biases, root, parallel=bool(form.parallel))
 
 
 def _head_marks(seen: SeenHeads, form: CheckpointForm, root: float) -> Balls:
-    a = form.head_width
+    a = form.widest
     ov = _padded(singular_values(seen.output, seen.value).over(root), a)
     qk = _padded(singular_values(seen.query.mT, seen.key), a)
     qk = qk if form.head_norms is None else qk.over(root).over(root)  # queries and keys grow with the stream
-    if not form.turned:
+    turned, rows = (form.turned, (seen.query, seen.key)) if seen.turned is None else (form.rotating, seen.turned)
+    if not turned:
         return joined(ov, qk)
-    half = np.arange(form.turned // 2)
-    planes = np.stack([half, half + form.turned // 2], axis=1)
-    sizes = seen_planes(seen.query, planes).norms().times(seen_planes(seen.key, planes).norms())
+    half = np.arange(turned // 2)
+    planes = np.stack([half, half + turned // 2], axis=1)
+    of_queries, of_keys = (seen_planes(part, planes).norms() for part in rows)
+    sizes = of_queries.times(of_keys)
     return joined(ov, qk, sizes if form.head_norms is None else sizes.over(root).over(root))
 
 

@@ -84,7 +84,7 @@ def compare_fingerprints(first: Fingerprint, second: Fingerprint) -> Fingerprint
             apart.append(place)
             continue
         if mine.middle.ndim == 2:
-            known, distances[place] = _heads(mine, other, first.form.head_width)
+            known, distances[place] = _heads(mine, other, first.form.widest)
         else:
             known, distances[place] = bool(mine.apart(other).any()), _share(mine.middle, other.middle)
         if known:

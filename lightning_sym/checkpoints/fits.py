@@ -21,14 +21,11 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry
 ROUNDS = 4
 """Fits to the better half of the equations, each half chosen by the one before."""
 
-
 ABOUT = 8
 """Short numbers are preferred to fitted ones, which follow the roundings, if at most so many times as far off."""
 
-
 EXACTLY = 2.0**-40
 """What is off by less of the largest entry of its row may be off by nothing."""
-
 
 ROUNDED = 2.0**-6
 """What is off by less of the largest entry of its row may have been rounded, to eight bits."""
@@ -106,7 +103,10 @@ def gauge_matrix(
             break  # all are off alike, or by no more than roundings make
         above, below = off(found, inverse)
         one, other = _contrasts(first, second, left, right, number)
-        middle = np.median(np.concatenate([one[2](above), other[2](below)]))
+        apart = np.concatenate([one[2](above), other[2](below)])
+        if not len(apart):
+            break
+        middle = np.median(apart)
         some, rows = one[2](above) <= middle, other[2](below) <= middle
         found = best_matrix(one[0][:, some], one[1][:, some], other[0][rows], other[1][rows], weights)
         inverse = inverse_of(found)
@@ -120,7 +120,6 @@ def gauge_matrix(
 
 Contrast = tuple[Floats, Floats, Callable[[Floats], Floats]]
 """Old and new rows or columns, less others, and how much their differences are off, from how much they are."""
-
 Exactly = tuple[Ratio | None, Ratio | None]
 """A matrix and its inverse, in nice numbers."""
 
@@ -129,26 +128,23 @@ RealOrComplex = npt.NDArray[np.inexact]
 
 
 def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, number: int) -> tuple[Contrast, Contrast]:
-    """Return columns less one of them, rows less one of their block: a wrong number spoils one, not the mean.
+    """Return columns less one of them, rows less one of their block: a wrong number spoils one, not the mean."""
+    least = min(first.shape[1], len(left))  # of the stream; several heads of a group stand side by side
 
-    And how much a difference is off, from how much both are.
-    """
-    width = min(first.shape[1], len(left))  # of the stream; several heads of a group stand side by side
-    place = (number * 7) % width
-    others = np.delete(np.arange(width), place)
+    def of_columns(*arrays: Floats) -> Contrast:
+        count = arrays[0].shape[1]
+        width = least if count % least == 0 else count  # latents have a width of their own
+        place = (number * 7) % width
+        others = np.delete(np.arange(width), place)
 
-    def columns(array: Floats) -> Floats:
-        blocks = array.reshape(len(array), -1, width)
-        return (blocks[:, :, others] - blocks[:, :, place : place + 1]).reshape(len(array), -1)
+        def less(array: Floats) -> Floats:
+            blocks = array.reshape(len(array), -1, width)
+            return (blocks[:, :, others] - blocks[:, :, place : place + 1]).reshape(len(array), -1)
 
-    def rows(array: Floats) -> Floats:
-        blocks = array.reshape(-1, width, array.shape[1])
-        return (blocks[:, others] - blocks[:, place : place + 1]).reshape(-1, array.shape[1])
+        return less(arrays[0]), less(arrays[1]), lambda off: off.reshape(-1, width)[:, others].reshape(-1)
 
-    def of_others(off: Floats) -> Floats:
-        return off.reshape(-1, width)[:, others].reshape(-1)
-
-    return (columns(first), columns(second), of_others), (rows(left), rows(right), of_others)
+    *rows, of_rows = of_columns(left.T, right.T)
+    return of_columns(first, second), (rows[0].T, rows[1].T, of_rows)
 
 
 def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], most: float) -> Exactly:
@@ -318,11 +314,16 @@ def gauge_fits(
     first: Any, form: CheckpointForm, inner: LayerSymmetry, names: Collection[str]
 ) -> Iterator[tuple[object, Fitted | Measured]]:
     """Yield the gauges of a part that were fitted, and how well the weights of the first, in order, tell them."""
+    for part in {"latents", "query_latents"} & {*names}:
+        yield getattr(inner, part), fitted(getattr(inner, part), getattr(first, part[:-1]))
     if first.query is None:
         return
-    a, width, turned = form.head_width, form.width, form.turned
+    a, width, turned = form.head_width, first.query.shape[-1], form.turned
     if "values" in names:
-        yield inner.values, fitted(inner.values, first.value, first.output.reshape(form.groups, -1, a))
+        yield inner.values, fitted(inner.values, first.value, first.output.reshape(form.groups, -1, form.values))
+    if "shared_turns" in names:
+        rows = first.query_turned.swapaxes(0, 1).reshape(1, form.rotating, -1)
+        yield inner.shared_turns, fitted_turns(inner.shared_turns, rows, first.key_turned)
     readers = first.query.reshape(form.groups, -1, a, width).swapaxes(1, 2).reshape(form.groups, a, -1)
     if "turns" in names:
         yield inner.turns, fitted_turns(inner.turns, readers[:, :turned], first.key[:, :turned])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.model import Block
-from lightning_sym.checkpoints.pieces import HALVES
+from lightning_sym.checkpoints.pieces import HALVES, halves_of
 
 
 class Folded(SimpleNamespace):
@@ -25,8 +25,8 @@ SIGNED_BY = {
 def fold(block: Block) -> Folded:
     """Return the folded layer of a `whole` block."""
     made: dict[str, Any] = dict.fromkeys(name for half in HALVES.values() for name in half.maps)
-    for half in HALVES.values():
-        gain, bias = (None if (norm := getattr(block, name)) is None else _floats(norm) for name in half.norms)
+    for half in halves_of(block):
+        gain, bias = (None if norm is None else _floats(norm) for norm in half.norm_of(block))
         for piece, added in half.affine():
             if (stored := getattr(block, piece.name)) is None:
                 continue

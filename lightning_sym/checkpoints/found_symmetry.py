@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.identity import stored_type
 from lightning_sym.checkpoints.measured import Fitted, fitted, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part
+from lightning_sym.checkpoints.pieces import NUMBERS
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.stream_fit import centred
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -145,8 +146,8 @@ def layer_words(found: LayerSymmetry, gauge: Iterable[str], *, written_out: bool
     """Return what was done in a layer: what was written out, the gauge in words, and norms."""
     words = ["keys and values written out for each head"] if written_out else []
     words += gauge
-    for number in (1, 2):
-        gain, bias = getattr(found, f"gain{number}"), getattr(found, f"bias{number}")
+    for number in NUMBERS:
+        gain, bias = getattr(found, f"gain{number}"), getattr(found, f"bias{number}", None)
         if gain is not None or bias is not None:
             words.append(
                 f"norm {number} folded" if gain is not None and (gain == 1).all() else f"norm {number} rewritten"
@@ -181,6 +182,9 @@ GAUGES = {
     "values": "values",
     "queries": "queries and keys",
     "turns": "turns of frequencies",
+    "latents": "latent keys and values turned",
+    "query_latents": "latent queries turned",
+    "shared_turns": "turns of the frequencies of the key that heads share",
     "gain_factors": "gains of queries and keys scaled",
     "row_factors": "gains of queries and keys scaled",
     "behind1": "signs in front of the norm behind attention",
@@ -196,8 +200,8 @@ def _numbers_words(name: str, numbers: Gauge) -> str:
     said = GAUGES[name]
     if not isinstance(numbers, Ratio):
         return f"{said}, fitted"
-    one = np.array([1.0, 0.0]) if name == "turns" else np.array(1.0)
-    if name in ("values", "queries"):
+    one = np.array([1.0, 0.0]) if name.endswith("turns") else np.array(1.0)
+    if name in ("values", "queries", "latents", "query_latents"):
         one = np.eye(numbers.numerators.shape[-1])
     if (numbers.floats == one).all():
         return ""

@@ -22,14 +22,13 @@ from lightning_sym.checkpoints.layer_told import NORMS, LayerTold
 from lightning_sym.checkpoints.likeness import alike_maps
 from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import LAYER, OF_HALF
+from lightning_sym.checkpoints.pieces import LAYER, NUMBERS, OF_HALF, STREAM_NORMS
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
 from lightning_sym.checkpoints.walk import (
     BRIEF,
     CHOICES,
     EXACT,
-    READERS,
     Differences,
     LayerWalk,
     Ring,
@@ -174,7 +173,7 @@ class LayerFound:
         for part in parts:
             if part == "stream":
                 pair = replace(pair, stream=stream)
-            elif part in ("gain1", "gain2"):
+            elif part.startswith("gain") and part[4:].isdigit():
                 gains -= {int(part[-1])}
             else:
                 inner[part] = None
@@ -202,10 +201,10 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
     """Return the account that explains most, and why the symmetry cannot be written down."""
     options: dict[int, tuple[bool, ...]] = {}
     why_not = ""
-    for number in READERS:
+    for number in NUMBERS:
         name = f"norm{number}_gain"
-        if getattr(pair.second, name) is None:
-            options[number] = (False,)
+        if (gain := getattr(pair.second, name)) is None or number not in STREAM_NORMS:
+            options[number] = (gain is not None and bool((gain != 0).all()),)
             continue
         mine, theirs = (measured(getattr(block, name), pair.stored(name)) for block in (pair.first, pair.second))
         options[number], said = gain_ways(pair.stream.measured, mine, theirs, pair.limit, f"norm {number}")
@@ -254,7 +253,7 @@ def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bo
 
 def _joined(pair: LayerPair, halves: dict[int, LayerAccount]) -> LayerAccount:
     """Return each half as its account has it."""
-    gains = frozenset(n for n, each in halves.items() if n in each.gains)
+    gains = frozenset(n for number, each in halves.items() for n in each.gains if (n == 2) is (number == 2))
     choices = frozenset(name for n, each in halves.items() for name in each.choices if name.endswith("2") is (n == 2))
     guess = halves[1].guess.with_neurons_of(halves[2].guess)
     return _chosen(pair, guess, gains, choices, lambda cut: _walk(pair, cut, guess, gains))

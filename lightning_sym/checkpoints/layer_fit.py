@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +16,14 @@ from lightning_sym.checkpoints.fits import RealOrComplex
 from lightning_sym.checkpoints.folding import Folded
 from lightning_sym.checkpoints.found_symmetry import ORDERS, Gauge, gauge_words
 from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
-from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined_numbers, orders_of
+from lightning_sym.checkpoints.layer_parts import SHARED, Cut, cuts_of, joined_numbers, orders_of
 from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
 from lightning_sym.checkpoints.pieces import HALVES
+from lightning_sym.checkpoints.rewritings import LATENT_PARTS
+from lightning_sym.checkpoints.stream_fit import as_map
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
 FACTORS = ("values", "queries", "turns", "ups")
@@ -105,7 +108,10 @@ def fitted(
     cuts = cuts_of(second, form, alone=form.experts is not None)
     pairs = (first, stream), (second, None)
     sides = [FoldedParts(whole(block, form, form.groups), form, cuts, there) for block, there in pairs]
-    found = fit_gauge(sides[0], sides[1], form, stored, rounds, about, by)
+    turned = {space: (part, _turned(sides, space, form)) for space, part in LATENT_PARTS.items()}
+    inside = {space: StreamMap(Fraction(1), matrix=by) for space, (_, by) in turned.items() if by is not None}
+    latents = {part: by for part, by in turned.values() if by is not None}
+    found = latents | fit_gauge(replace(sides[0], inside=inside), sides[1], form, stored, rounds, about, by)
     singular = {  # as far as floats see
         name
         for name in ("values", "queries")
@@ -117,12 +123,25 @@ def fitted(
     return Guess(LayerSymmetry().having(parts), inexact, words)
 
 
+def _turned(sides: Sequence[FoldedParts], space: str, form: CheckpointForm) -> Floats | Ratio | None:
+    """Return the orthogonal matrix that turned some latents; `None` where there are none, or they are equal."""
+    old, new = (getattr(side.part(SHARED), space.replace(" ", "_")) for side in sides)
+    if old is None or np.array_equal(old, new):
+        return None
+    left, _, right = np.linalg.svd(new @ old.T)
+    found = as_map(left @ right, Fraction(1), exact=True, form=form)
+    if found.order is None:
+        return found.matrix
+    signs = np.ones(len(old)) if found.signs is None else value_of(found.signs)
+    return Ratio(np.eye(len(old))[found.order] * signs[:, None], 1)
+
+
 def bare(block: Block) -> Block:
     """Return a layer whose norms do nothing."""
     gains = {
         name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
     }
-    none = {f"{half.norm}_bias": None for half in HALVES.values()}
+    none = {name: None for half in HALVES.values() for name, piece in half.norms.items() if piece.added_to}
     return block.having({**none, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}})
 
 
@@ -171,6 +190,11 @@ def _fitted_part(
             parts |= _query_key(old, new, some, rounds, about, by)
         if form.head_norms == "width":
             parts |= row_factors(old, new, ratio, stored)
+        if form.latent is not None:
+            wide = (np.concatenate(list(x.query_turned), axis=-1) for x in (old, new))
+            four = (as_complex(x[None])[0] for x in by.of(*wide, old.key_turned[0], new.key_turned[0]))
+            weights = (_equation_weight(new.query_turned), _equation_weight(new.key_turned))
+            parts["shared_turns"] = _row_numbers([(*four,)], weights, about)
     if cut.first:
         parts |= _signs_behind(old, new) | (gain_factors(old, new, stored) if form.head_norms == "head" else {})
     return parts | ({"ups": _ups(old, new, form, about, by)} if form.scales_neurons and cut.neurons is not None else {})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from lightning_sym.checkpoints.config import UNGATED, Config, refuse
+from lightning_sym.checkpoints.config import LARGEST_SIZE, UNGATED, Config, refuse
 from lightning_sym.checkpoints.layout import Biases
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.relatives import ATTENTION, MLP
@@ -141,6 +141,15 @@ def rotary_share(turned: int, width: int) -> Fraction:
     while int(width * float(share := Fraction(-(-turned * 10**digits // width), 10**digits))) != turned:
         digits += 1
     return share
+
+
+def gguf_share(own: Mapping[str, object]) -> Fraction | None:
+    """Return the share of the rows of a head of GPT-NeoX that rotary positions turn."""
+    stated = [own.get(key) for key in ("embedding_length", "attention.head_count", "rope.dimension_count")]
+    sizes = [size for size in stated if isinstance(size, int) and 0 < size <= LARGEST_SIZE]
+    if len(sizes) < len(stated) or sizes[0] // sizes[1] < sizes[2]:
+        return None
+    return rotary_share(sizes[2], sizes[0] // sizes[1])
 
 
 def _neox_stated(form: CheckpointForm, biases: Biases) -> dict[str, object]:

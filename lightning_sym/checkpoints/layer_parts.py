@@ -162,7 +162,9 @@ def parts_of(
 
 
 def cuts_of(block: Block, form: CheckpointForm, *, alone: bool = False) -> list[Cut]:
-    """Return the parts of a layer: one, where it is small; heads are not parted where their values have biases.
+    """Return the parts of a layer: one, where it is small.
+
+    Heads are not parted where their values have biases, or read latents.
 
     Args:
         block: the layer.
@@ -179,7 +181,8 @@ def cuts_of(block: Block, form: CheckpointForm, *, alone: bool = False) -> list[
     neuron = form.width * (3 if form.has_gate else 2)
     if alone or form.groups * group + form.inner * neuron <= PART:
         return [Cut(slice(0, form.groups), slice(0, form.inner), first=True)]
-    groups = [slice(0, form.groups)] if block.value_bias is not None else _slices(form.groups, group)
+    whole = block.value_bias is not None or form.latent is not None
+    groups = [slice(0, form.groups)] if whole else _slices(form.groups, group)
     neurons = _slices(form.inner, neuron)
     heads = (Cut(some, None, first=False) for some in groups[1:])
     rest = (Cut(None, some, first=False) for some in neurons[1:])

@@ -10,13 +10,13 @@ import numpy as np
 from lightning_sym.checkpoints.layer_parts import Cut, letter_space
 from lightning_sym.checkpoints.measured import Measured, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
 from lightning_sym.checkpoints.units import Worst
-from lightning_sym.checkpoints.walk import READERS, Settled, differing, look_at
+from lightning_sym.checkpoints.walk import Settled, differing, look_at
 
 MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
 
-NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
+NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in NUMBERS for part in ("gain", "bias")}
 NORMS |= {"attention_bias": "output_bias"}
 """By part of a symmetry, the piece of the second that it is."""
 

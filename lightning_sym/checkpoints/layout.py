@@ -15,7 +15,8 @@ import numpy.typing as npt
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import Array, CheckpointForm, N
-from lightning_sym.checkpoints.pieces import CheckpointPiece, CheckpointTable, table
+from lightning_sym.checkpoints.piece_table import CheckpointPiece, CheckpointTable
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.errors import BadInput
 
 
@@ -31,6 +32,7 @@ class Place:
         less: the tensor is the piece less this number.
         skipped: rows in front of those of the piece, which nothing reads; they are written as zeros.
         stacked: the matrices of all experts are one tensor, the expert its first axis.
+        behind: what the tensor is called where it reads latent queries, if that is another name.
     """
 
     tensor: str
@@ -40,6 +42,11 @@ class Place:
     less: int = 0
     skipped: int = 0
     stacked: bool = False
+    behind: str = ""
+
+    def of(self, form: CheckpointForm) -> Place:
+        """Return the place in the files of a network of this form."""
+        return replace(self, tensor=self.behind) if self.behind and form.query_latent is not None else self
 
     def names(self, form: CheckpointForm) -> list[str]:
         """Return the tensor, or those of all experts."""
@@ -77,7 +84,8 @@ class Layout:
         for layer in range(form.layers):
             for name, place in self.block.items():
                 if name in parts:
-                    found[f"{layer}.{name}"] = replace(place, tensor=place.tensor.format(layer))
+                    own = place.of(form)
+                    found[f"{layer}.{name}"] = replace(own, tensor=own.tensor.format(layer))
         return found
 
 
@@ -205,20 +213,20 @@ def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tens
     return plus_number(array, place.less)
 
 
-def join(pieces: CheckpointTable, arrays: Mapping[str, npt.NDArray[N]], place: Place) -> npt.NDArray[N]:
-    """Return the tensor that holds these pieces, in this order, each less what its place says.
+def join(pieces: CheckpointTable, arrays: Mapping[str, npt.NDArray[N]], places: Mapping[str, Place]) -> npt.NDArray[N]:
+    """Return the tensor that holds these pieces, in this order, each as its place says.
 
     Raises:
         BadInput: a piece does not have the shape that the form gives it.
     """
-    flat = []
+    flat, place = [], places[next(iter(arrays))]
     times, rows = _parts_of(pieces, arrays, place)
     for (name, array), count in zip(arrays.items(), rows, strict=True):
         piece = pieces[name]
         if array.shape != piece.shape:
             raise BadInput(f"{name} must have the shape {piece.shape}, got {array.shape}")
         matrix = piece.as_matrix(array)
-        if place.interleaved:
+        if places[name].interleaved:
             heads, width = piece.shape[:2]
             mixed = matrix.reshape(heads, 2, width // 2, *matrix.shape[1:]).swapaxes(1, 2)
             matrix = mixed.reshape(matrix.shape)

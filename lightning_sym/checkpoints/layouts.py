@@ -78,13 +78,15 @@ def _fused(*names: Names, by_group: bool) -> Callable[[ModelFamily], tuple[Layou
             def changed(_: str, place: Place) -> Place:
                 before, _, end = place.tensor.rpartition(".")
                 start, dot, word = before.rpartition(".")
-                if word not in fused or "*" in start:  # each expert keeps its matrices apart
+                if word not in fused or "*" in start or place.behind:  # experts, and latents, keep matrices apart
                     return place
                 together = by_group and word in STACKED
                 return replace(place, tensor=f"{start}{dot}{fused[word]}.{end}", by_group=together)
 
             return changed
 
+        if by_group and family.layout.block["query"].behind:
+            return ()
         found = tuple(family.layout.changed(change(fused)) for fused in names)
         return tuple(layout for layout in found if layout != family.layout)
 

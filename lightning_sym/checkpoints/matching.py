@@ -7,8 +7,8 @@ they may be scaled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.lazy import import_extra
 
+NO_TURNS: Mapping[str, StreamMap] = {}
+
 
 def seen(folded: Folded, form: CheckpointForm) -> Folded:
     """Return a folded layer as a norm sees the stream: with LayerNorm, maps without their part along ones."""
@@ -38,11 +40,15 @@ def seen(folded: Folded, form: CheckpointForm) -> Folded:
     return Folded(**vars(folded) | changed)
 
 
-def carried(folded: Folded, form: CheckpointForm, stream: StreamMap) -> Folded:
-    """Return a folded layer in the new coordinates of the stream."""
+def carried(
+    folded: Folded, form: CheckpointForm, stream: StreamMap, inside: Mapping[str, StreamMap] = NO_TURNS
+) -> Folded:
+    """Return a folded layer in the new coordinates of the stream, and of latents."""
     pieces = table(form).layer
     ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
-    bases = (stream if stream.matrix is None else replace(stream, matrix=value_of(stream.matrix))).bases(ring)
+    maps = {"stream": stream, **inside}
+    plain = {kind: x if x.matrix is None else replace(x, matrix=value_of(x.matrix)) for kind, x in maps.items()}
+    bases = {**plain.pop("stream").bases(ring), **plain}
     changed = {name: moved(pieces[name], array, bases, ring) for name, array in there.items()}
     return Folded(**vars(folded) | changed)
 
@@ -56,12 +62,14 @@ class FoldedParts:
         form: of it.
         cuts: its parts.
         stream: into whose coordinates it is brought, if into others than its own.
+        inside: how latents are turned then, by their spaces.
     """
 
     block: Block
     form: CheckpointForm
     cuts: list[Cut]
     stream: StreamMap | None = None
+    inside: Mapping[str, StreamMap] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -71,7 +79,7 @@ class FoldedParts:
     def part(self, cut: Cut, orders: dict[str, Places] | None = None) -> Folded:
         """Return a part, heads and neurons in another order."""
         found = seen(fold(cut.of(self.block, self.form, orders)), self.form)
-        return found if self.stream is None else carried(found, self.form, self.stream)
+        return found if self.stream is None else carried(found, self.form, self.stream, self.inside)
 
     def heads(self) -> Iterator[Folded]:
         """Yield all heads, some groups at a time."""

@@ -17,7 +17,8 @@ from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.explanation import Detail
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured
 from lightning_sym.checkpoints.model import Array, CheckpointForm
-from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.pieces import table
 
 Arrays = Mapping[str, Array]
 NOTHING: Detail = MappingProxyType({})

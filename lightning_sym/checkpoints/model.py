@@ -20,6 +20,8 @@ from lightning_sym.errors import BadInput
 from lightning_sym.rings.rotary import RotaryScaling
 
 Array = npt.NDArray[np.floating]
+LATENT_EPSILON = Fraction(1, 10**6)
+"""Of the norms of latents, whatever the others have: no key states it."""
 N = TypeVar("N", bound=np.generic)
 """What stands in an array."""
 
@@ -60,6 +62,11 @@ class CheckpointForm:
         head_norms: queries and keys go through a norm: those of each `head`, with gains that all heads have in common,
             or, all heads of a layer together, the whole `width`, with gains for each row.
         norms_behind: what attention, and the MLP, add goes through a norm of its own first.
+        latent: heads read keys and values from so many numbers, a map of the stream behind a norm of its own, whose
+            epsilon is `LATENT_EPSILON`; rotary positions turn further rows of queries, `rotary_width` of each head, and
+            one further key, which all heads have in common.
+        query_latent: heads read queries from so many numbers, made in the same way.
+        value_width: of values; `None`: as wide as queries and keys.
         rotary_width: how many rows of queries and keys, the first ones, rotary positions turn; `None`: all.
         parallel: attention and MLP read the same stream, each behind its norm, and both are added to it.
         local_theta: base of the rotary frequencies, not scaled, in the layers that have the window.
@@ -97,6 +104,9 @@ class CheckpointForm:
     logit_cap: Fraction | None = None
     head_norms: Literal["head", "width"] | None = None
     norms_behind: bool | None = None
+    latent: int | None = None
+    query_latent: int | None = None
+    value_width: int | None = None
     local_theta: Fraction | None = None
     rotary_width: int | None = None
     parallel: bool | None = None
@@ -136,13 +146,32 @@ class CheckpointForm:
 
     @property
     def turned(self) -> int:
-        """How many rows of queries, and of keys, rotary positions turn; asked of a layer (`at`), where these differ."""
-        return 0 if self.theta is None else self.rotary_width or self.head_width
+        """How many rows of queries, and of the keys of its own, of each head rotary positions turn.
+
+        It is asked of a layer (`at`), where these differ.
+        """
+        return 0 if self.theta is None or self.latent is not None else self.rotary_width or self.head_width
+
+    @property
+    def rotating(self) -> int:
+        """How many rows rotary positions turn together: of each head, or of the one key that heads have in common."""
+        return self.rotary_width or self.head_width
+
+    @property
+    def values(self) -> int:
+        """How many rows the values of a head have."""
+        return self.value_width or self.head_width
+
+    @property
+    def widest(self) -> int:
+        """How many rows the values, or the queries and keys, of a head have, whichever are more."""
+        return max(self.values, self.head_width)
 
     @property
     def numbers_of_a_layer(self) -> int:
         """How many numbers the maps of a layer have, gates counted."""
-        return self.width * (2 * self.head_width * (self.heads + self.groups) + 3 * self.inner)
+        widest = max(self.width, self.latent or 0, self.query_latent or 0)
+        return widest * ((self.head_width + self.values) * (self.heads + self.groups) + 3 * self.inner)
 
     @property
     def scales_neurons(self) -> bool:
@@ -190,6 +219,11 @@ class Block(Pieces):
     whole width `query_row_gain` `(H, a)`, `key_row_gain` `(G, a)`; `behind1_gain`, `behind2_gain`, of the norms behind
     attention and behind the MLP, `(d,)`; `router` `(E, d)`, its bias `(E,)`. Without `gate` the MLP is `down act(up
     x)`, with it `down (act(gate x) * up x)`; with experts neurons `e m/E` to `(e + 1) m/E - 1` are those of expert `e`.
+
+    With latents of `r` and `q` numbers, heads of `a` rows, values of `v` rows and `t` rows that are turned: `latent`
+    `(r, d)`, `query_latent` `(q, d)`, the gains of their norms `norm3_gain` `(r,)` and `norm4_gain` `(q,)`; `key`
+    `(H, a, r)`, `value` `(H, v, r)`, `output` `(H, d, v)`, `query` `(H, a, q)`, `query_turned` `(H, t, q)`, of both `d`
+    in place of `q` without `query_latent`, and `key_turned` `(1, t, d)`.
     """
 
     norm1_gain: Any  # an array, or `None` where no norm stands in front
@@ -206,6 +240,10 @@ class Block(Pieces):
     key_norm_gain: Array | None = field(default=None, kw_only=True)
     query_row_gain: Array | None = field(default=None, kw_only=True)
     key_row_gain: Array | None = field(default=None, kw_only=True)
+    query_latent: Array | None = field(default=None, kw_only=True)
+    query_turned: Array | None = field(default=None, kw_only=True)
+    latent: Array | None = field(default=None, kw_only=True)
+    key_turned: Array | None = field(default=None, kw_only=True)
     behind1_gain: Array | None = field(default=None, kw_only=True)
     norm2_gain: Any
     norm2_bias: Array | None
@@ -218,6 +256,8 @@ class Block(Pieces):
     down: Array
     down_bias: Array | None
     behind2_gain: Array | None = field(default=None, kw_only=True)
+    norm3_gain: Array | None = field(default=None, kw_only=True)
+    norm4_gain: Array | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

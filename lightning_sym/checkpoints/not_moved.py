@@ -17,18 +17,18 @@ from lightning_sym.checkpoints.layer_accounts import LayerFound
 from lightning_sym.checkpoints.measured import Measured
 from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, wide
 from lightning_sym.checkpoints.model import Array, Checkpoint
-from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.searched import Searched
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import unit_at
-from lightning_sym.checkpoints.walk import READERS, Differences, Stream
+from lightning_sym.checkpoints.walk import Differences, Stream
 from lightning_sym.errors import BadInput, TooLarge
 
 PARTS = {"stream": "layer-not-turned", "heads": "heads-one-side"} | {
     part: "scale-one-side" for _, part, _ in GAUGES
-} | {f"gain{number}": "gain-not-folded" for number in READERS}  # fmt: skip
+} | {f"gain{number}": "gain-not-folded" for number in NUMBERS}  # fmt: skip
 """By part of a symmetry, the mistake of leaving it out in a map; in a bias it is `bias-not-turned`."""
 
 BIAS = "bias-not-turned"

@@ -33,7 +33,8 @@ from lightning_sym.checkpoints.layout import (
 )
 from lightning_sym.checkpoints.layouts import LAYOUTS, Files, LayoutRow, layout_row
 from lightning_sym.checkpoints.model import Array, CheckpointForm
-from lightning_sym.checkpoints.pieces import CheckpointTable, table
+from lightning_sym.checkpoints.piece_table import CheckpointTable
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stored_types import ON_DISK, ArrayTensor, StoredTensor
 from lightning_sym.errors import BadInput, FileFormatError

@@ -7,172 +7,14 @@ in which units it measures follow from here. A variant of attention, or of MLPs,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from math import prod
+from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
-
-from lightning_sym.checkpoints.model import CheckpointForm, N
-from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.piece_table import ATTENTION, LATENTS, MLP, CheckpointPiece, CheckpointTable, Half
 from lightning_sym.network.pieces import Axis, WeightSpace
-
-
-@dataclass(frozen=True)
-class CheckpointPiece:
-    """A weight of a layer, or of what stands before and behind the layers.
-
-    Attributes:
-        name: such as `query_bias`.
-        axes: of the array, in its order.
-        columns: the places of the axes that are columns of the weight as a matrix `(out, in)`; the others are its rows.
-        scales: spaces of one number that act on it, with exponents; a space over another one has a number for each
-            point of that, such as for each neuron.
-        added_to: of a bias, the map or the norm whose outputs it is added to.
-    """
-
-    name: str
-    axes: tuple[Axis, ...]
-    columns: tuple[int, ...] = ()
-    scales: tuple[tuple[WeightSpace, int], ...] = ()
-    added_to: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.axes:
-            raise ProgramError(f"a piece of a checkpoint must have axes, {self.name} has none")
-        if not {axis.space for axis in self.axes} >= {under for space, _ in self.scales for under in space.over}:
-            raise ProgramError(f"{self.name} must have an axis for each space that one of its scales lies over")
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of its array."""
-        return tuple(axis.space.size for axis in self.axes)
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """The places of the axes that are rows of its matrix."""
-        return tuple(place for place in range(len(self.axes)) if place not in self.columns)
-
-    @property
-    def matrix_shape(self) -> tuple[int, ...]:
-        """The shape of its matrix `(out, in)`, or of its vector where it has no columns."""
-        sides = (self.rows, self.columns) if self.columns else (self.rows,)
-        return tuple(prod(self.shape[place] for place in side) for side in sides)
-
-    @property
-    def spaces(self) -> tuple[WeightSpace, ...]:
-        """Every space that it moves with or against."""
-        return (*(axis.space for axis in self.axes), *(space for space, _ in self.scales))
-
-    @property
-    def norm(self) -> str:
-        """The norm whose gain it takes up: the one whose outputs it reads; empty where it reads none."""
-        return next((space.kind for space, exponent in self.scales if space.over and exponent < 0 and self.reads), "")
-
-    @property
-    def reads(self) -> bool:
-        """Whether it reads the stream."""
-        return any(axis.space.kind == "stream" and not axis.up for axis in self.axes)
-
-    def place(self, kind: str) -> int | None:
-        """Return which of its axes lives in a space of this kind, if one does."""
-        return self._places.get(kind)
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """By kind of space, the first axis that lives in one."""
-        return {axis.space.kind: place for place, axis in reversed([*enumerate(self.axes)])}
-
-    def as_matrix(self, array: npt.NDArray[N]) -> npt.NDArray[N]:
-        """Return the array as its matrix, or vector; it may have fewer neurons, or more groups, than the piece."""
-        moved = np.transpose(array, (*self.rows, *self.columns))
-        return moved.reshape(prod(moved.shape[: len(self.rows)]), -1) if self.columns else moved.reshape(-1)
-
-    def of_matrix(self, matrix: npt.NDArray[N]) -> npt.NDArray[N]:
-        """Return the array of a matrix, or vector."""
-        order = (*self.rows, *self.columns)
-        back = sorted(range(len(order)), key=order.__getitem__)
-        return matrix.reshape([self.shape[place] for place in order]).transpose(back)
-
-    def matrix_entry(self, index: tuple[int, ...]) -> tuple[int, ...]:
-        """Return a place in the array as row and column of its matrix, or as the place in its vector."""
-        found = []
-        for side in (self.rows, self.columns) if self.columns else (self.rows,):
-            number = 0
-            for place in side:
-                number = number * self.shape[place] + index[place]
-            found.append(number)
-        return tuple(found)
-
-
-ATTENTION, MLP = "attention", "mlp"
-"""The two halves of a layer."""
-
-
-@dataclass(frozen=True)
-class Half:
-    """One half of a layer: it reads the stream behind a norm of its own, and adds to it.
-
-    Attributes:
-        norm: what the norm is called.
-        norms: its gain and its bias.
-        maps: all other pieces, each map in front of its bias.
-    """
-
-    norm: str
-    norms: dict[str, CheckpointPiece]
-    maps: dict[str, CheckpointPiece]
-
-    def affine(self) -> Iterator[tuple[CheckpointPiece, CheckpointPiece | None]]:
-        """Yield each map with its bias, if it may have one."""
-        for name, piece in self.maps.items():
-            if not piece.added_to:
-                yield piece, self.maps.get(f"{name}_bias")
-
-
-@dataclass(frozen=True)
-class CheckpointTable:
-    """All pieces that a network of a form may have, by their names and in their order.
-
-    Attributes:
-        ends: those before and behind the layers; every one of them is there.
-        halves: those of a layer, by `ATTENTION` and `MLP`; a gate, and biases, may be missing.
-    """
-
-    ends: Mapping[str, CheckpointPiece]
-    halves: Mapping[str, Half]
-
-    def __post_init__(self) -> None:
-        pieces = (*self.ends.values(), *self.layer.values())
-        for space in {space for piece in pieces for space in piece.spaces if space.free}:
-            if sum(space in piece.spaces for piece in pieces) < 2:
-                raise ProgramError(f"the space {space.kind} stands on one piece alone: who else moves with it?")
-        for name in (name for name, piece in self.layer.items() if piece.norm):
-            if f"{name}_bias" not in self.layer:
-                raise ProgramError(f"{name} reads a norm, whose bias needs a bias of {name} to be taken up by")
-
-    @cached_property
-    def layer(self) -> Mapping[str, CheckpointPiece]:
-        """Those of a layer."""
-        return {name: piece for half in self.halves.values() for name, piece in (half.norms | half.maps).items()}
-
-    def names(self) -> set[str]:
-        """Return the names of all of them."""
-        return {*self.ends, *self.layer}
-
-    def __getitem__(self, name: str) -> CheckpointPiece:
-        """Return the piece of a name such as `embedding`, `query` or `3.query`.
-
-        Raises:
-            BadInput: there is none.
-        """
-        short = name.rpartition(".")[2]
-        if (piece := self.layer.get(short, self.ends.get(short))) is None:
-            raise BadInput(f"a piece of a checkpoint must be one whose axes are known, got {name}")
-        return piece
 
 
 @lru_cache(maxsize=64)
@@ -185,13 +27,17 @@ def table(form: CheckpointForm) -> CheckpointTable:
         (2, 4, 16)
     """
 
-    def named(pieces: Iterator[CheckpointPiece]) -> dict[str, CheckpointPiece]:
+    def named(pieces: Iterable[CheckpointPiece]) -> dict[str, CheckpointPiece]:
         return {piece.name: piece for piece in pieces}
 
-    halves = {ATTENTION: ("norm1", attention(form)), MLP: ("norm2", mlp(form))}
+    of_attention = tuple((attention if form.latent is None else latent_attention)(form))
+    norms = {each.norm or "norm1" for each in of_attention}
+    halves = {ATTENTION: "norm1", MLP: "norm2"} | {half: name for name, half in LATENTS.items() if name in norms}
+    maps = {name: [each for each in of_attention if (each.norm or "norm1") == name] for name in halves.values()}
+    maps["norm2"] = [*mlp(form)]
     return CheckpointTable(
         named(ends(form)),
-        {half: Half(name, named(norm(form, name)), named(maps)) for half, (name, maps) in halves.items()},
+        {half: Half(name, named(norm(form, name)), named(maps[name])) for half, name in halves.items()},
     )
 
 
@@ -204,18 +50,25 @@ LENGTH = WeightSpace("scale", (), 1)
 """The length of the stream: norms do not see it, but for their epsilon."""
 
 
+def in_front(form: CheckpointForm, name: str) -> WeightSpace:
+    """Return the space that a norm reads."""
+    size = {"norm3": form.latent, "norm4": form.query_latent}.get(name) or form.width
+    return WeightSpace(LATENTS.get(name, "stream"), (), size)
+
+
 def behind(form: CheckpointForm, name: str) -> WeightSpace:
     """Return what rescales the coordinates behind a norm: gain and bias take it, what reads the norm its inverse."""
-    return WeightSpace(name, (), 1, over=(stream(form, up=False).space,))
+    return WeightSpace(name, (), 1, over=(in_front(form, name),))
 
 
 def norm(form: CheckpointForm, name: str) -> Iterator[CheckpointPiece]:
-    """Yield the gain of a norm, and its bias; none where layers read the stream as it is."""
+    """Yield the gain of a norm, and its bias; none where layers read the stream as it is, no bias for latents."""
     if form.bare:
         return
-    scales = ((behind(form, name), 1),)
-    yield CheckpointPiece(f"{name}_gain", (stream(form, up=True)._replace(sized=True),), scales=scales)
-    yield CheckpointPiece(f"{name}_bias", (stream(form, up=True),), scales=scales, added_to=name)
+    scales, axis = ((behind(form, name), 1),), Axis(in_front(form, name), up=True)
+    yield CheckpointPiece(f"{name}_gain", (axis._replace(sized=True),), scales=scales)
+    if name not in LATENTS:
+        yield CheckpointPiece(f"{name}_bias", (axis,), scales=scales, added_to=name)
 
 
 def signed(form: CheckpointForm, name: str) -> tuple[tuple[WeightSpace, int], ...]:
@@ -270,6 +123,33 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     yield from norm_behind(form, "behind1")
 
 
+def latent_attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
+    """Yield the pieces of attention that reads keys and values, perhaps queries too, from latents behind norms.
+
+    Each head has keys and values of its own; the rows that rotary positions turn have one key for all heads.
+    """
+    groups, one = WeightSpace("groups", (), form.groups), WeightSpace("shared keys", (), 1, free=False)
+    heads = Axis(WeightSpace("heads", (), form.heads, over=(groups,)), up=True)
+    scores = WeightSpace("query-key", (), form.head_width, over=(groups,))
+    value = WeightSpace("value-output", (), form.values, over=(groups,))
+    rotary = WeightSpace("rotary", (), form.rotating)
+    queries = "norm1" if form.query_latent is None else "norm4"
+
+    def reading(name: str, norm: str, *rows: Axis) -> CheckpointPiece:
+        axes = (*rows, Axis(in_front(form, norm), up=False))
+        return CheckpointPiece(name, axes, (len(rows),), ((behind(form, norm), -1),), biased=False)
+
+    yield reading("query", queries, heads, Axis(scores, up=True))
+    yield reading("key", "norm3", Axis(groups, up=True), Axis(scores, up=False))
+    yield reading("value", "norm3", Axis(groups, up=True), Axis(value, up=True))
+    yield CheckpointPiece("output", (heads, stream(form, up=True), Axis(value, up=False)), (0, 2), ((LENGTH, 1),))
+    if form.query_latent is not None:
+        yield reading("query_latent", "norm1", Axis(in_front(form, "norm4"), up=True))
+    yield reading("query_turned", queries, heads, Axis(rotary, up=True))
+    yield reading("latent", "norm1", Axis(in_front(form, "norm3"), up=True))
+    yield reading("key_turned", "norm1", Axis(one, up=True), Axis(rotary, up=False))
+
+
 def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     """Yield the pieces of an MLP; what a gate multiplies may be rescaled, neuron by neuron."""
     experts = WeightSpace("experts", (), form.experts or 1)
@@ -307,20 +187,42 @@ SHAPELESS_FORM = CheckpointForm(
 )  # fmt: skip
 
 
+LATENT_FORM = replace(SHAPELESS_FORM, head_norms=None, norms_behind=None, experts=None, latent=1, query_latent=1)
+
+
 def _of_all_forms() -> CheckpointTable:
-    """Return all pieces of all forms: the two kinds of norms of queries and keys exclude each other."""
+    """Return all pieces of all forms: the kinds of norms of queries and keys exclude each other, and latents both."""
     found, wide = table(SHAPELESS_FORM), table(replace(SHAPELESS_FORM, head_norms="width"))
-    maps = found.halves[ATTENTION].maps
-    gains = {name: piece for name, piece in wide.halves[ATTENTION].maps.items() if name not in maps}
+    latent, maps = table(LATENT_FORM), found.halves[ATTENTION].maps
     behind = {name: piece for name, piece in maps.items() if name.startswith("behind")}
+    more = {name: piece for name, piece in wide.halves[ATTENTION].maps.items() if name not in maps}
+    more |= {name: latent.layer[name] for name in ("query_latent", "query_turned", "latent", "key_turned")}
     half = replace(
-        found.halves[ATTENTION], maps={**{n: p for n, p in maps.items() if n not in behind}, **gains, **behind}
+        found.halves[ATTENTION], maps={**{n: p for n, p in maps.items() if n not in behind}, **more, **behind}
     )
-    return CheckpointTable(found.ends, {**found.halves, ATTENTION: half})
+    of_latents = {name: latent.halves[name] for name in LATENTS.values()}
+    return CheckpointTable(found.ends, {**found.halves, ATTENTION: half, **of_latents})
 
 
 SHAPELESS = _of_all_forms()
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer
-OF_HALF = {number: frozenset((*half.norms, *half.maps)) for number, half in enumerate(HALVES.values(), 1)}
-"""By the number of its norm, the pieces of a half of a layer."""
+NUMBERS = tuple(half.number for half in HALVES.values())
+"""Those of all norms that maps read."""
+STREAM_NORMS = (1, 2)
+"""Those of the norms that read the stream."""
+OF_MLP = frozenset((*HALVES[MLP].norms, *HALVES[MLP].maps))
+OF_HALF = {1: frozenset(LAYER) - OF_MLP, 2: OF_MLP}
+"""By the number of the norm in front, the pieces of a half of a layer."""
+
+
+def read_by(block: Block, name: str) -> Half:
+    """Return the half of a layer that a map is in: what reads the same norm."""
+    return next(half for half in halves_of(block) if name in half.maps)
+
+
+def halves_of(block: Block) -> Iterable[Half]:
+    """Return what reads each norm of a layer, for what does not depend on sizes."""
+    if block.norm3_gain is None:
+        return HALVES[ATTENTION], HALVES[MLP]
+    return table(replace(LATENT_FORM, query_latent=None if block.norm4_gain is None else 1)).halves.values()

@@ -119,6 +119,12 @@ def _turns(random: np.random.Generator, *shape: int) -> _Numbers:
     return np.asarray(turns[random.integers(len(turns), size=shape[:-1])].astype(np.float64))
 
 
+def _latents(random: np.random.Generator, size: int, _: int) -> _Numbers:
+    """Return reflections behind an order with signs."""
+    order = np.eye(size)[random.permutation(size)] * random.choice([-1.0, 1.0], size=size)
+    return np.asarray(random_rotation(random, size, centred=False) @ order)
+
+
 def _row_factors(random: np.random.Generator, groups: int, rows: int, width: int) -> _Numbers:
     """Return `c` of each group and frequency for rows of its queries, `1/c` for its keys, each with its own sign."""
     c = np.tile(2.0 ** random.integers(-1, 2, size=(groups, 1, width // 2)), 2)
@@ -131,6 +137,7 @@ LAYER: tuple[tuple[str, Callable[..., _Numbers | Fraction], Mapping[str, tuple[s
     ("values", _gauges, {"values": ()}),
     ("queries", _gauges, {"queries": ()}),
     ("queries", _turns, {"turns": ()}),
+    ("queries", _turns, {"shared_turns": ()}),
     ("queries", lambda random, *shape: _row_factors(random, 1, *shape)[0], {"gain_factors": ()}),
     ("queries", _row_factors, {"row_factors": ()}),
     ("biases", _short, {"key_bias": ("key_bias",), "value_bias": ("value_bias", "output_bias")}),
@@ -144,6 +151,8 @@ LAYER: tuple[tuple[str, Callable[..., _Numbers | Fraction], Mapping[str, tuple[s
         {"bias1": ("norm1_bias", "query_bias"), "bias2": ("norm2_bias", "up_bias")},
     ),
     ("gains", lambda random, size: random.choice([-1.0, 1.0], size=size), {"behind1": (), "behind2": ()}),
+    ("gains", lambda _, size: np.ones(size), {"gain3": (), "gain4": ()}),
+    ("gains", _latents, {"latents": (), "query_latents": ()}),
     ("ones", _short, {name: (f"{name[:-6]}_bias",) for name in FOLDED} | {"output_shift": (), "down_shift": ()}),
     ("ones", _short, {"router_shift": ("router",)}),
     (

@@ -27,6 +27,7 @@ from lightning_sym.checkpoints.config_features import (
     ignored,
     required,
 )
+from lightning_sym.checkpoints.latent_config import LATENTS, dense
 from lightning_sym.checkpoints.layout import Biases
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.rotary_config import read_rotary, write_rotary
@@ -91,6 +92,15 @@ GEMMA_FEATURES = (EMBEDDINGS_TIMES_ROOT, GEMMA_ACTIVATION, required("use_bidirec
 OF_TRAINING = ("output_router_logits", "router_aux_loss_coef")
 """Keys of experts that say something about training alone."""
 BOTH = {"attention_bias": ATTENTION, "mlp_bias": MLP}
+OF_LATENTS = {"head_width": 64, "width_key": "qk_rope_head_dim"}
+"""What the absence of keys means beside latents."""
+OF_EXPERTS = ignored(
+    "n_routed_experts", "n_shared_experts", "num_experts", "num_local_experts", "num_experts_per_tok", "n_group",
+    "moe_intermediate_size", "moe_layer_freq", "topk_group", "topk_method", "scoring_func", "norm_topk_prob", "ep_size",
+    "routed_scaling_factor", "aux_loss_alpha", "seq_aux", "num_nextn_predict_layers", "num_mtp_layers", *OF_TRAINING,
+)  # fmt: skip
+"""Keys of experts of DeepSeek, which say nothing where no layer has any."""
+INTERLEAVED = required("rope_interleave", True)
 
 RELATIVES: dict[str, Relative] = {
     "llama": Relative("LlamaForCausalLM", bias_keys=BOTH),
@@ -123,6 +133,20 @@ RELATIVES: dict[str, Relative] = {
             required("mlp_only_layers", []),
             ignored(*OF_TRAINING),
         ),
+    ),
+    "deepseek_v2": Relative(
+        "DeepseekV2ForCausalLM",
+        OF_LATENTS,
+        bias_keys={"mlp_bias": MLP},
+        features=(NO_WINDOW, LATENTS, dense(0), OF_EXPERTS),
+    ),
+    "deepseek_v3": Relative(
+        "DeepseekV3ForCausalLM", OF_LATENTS, features=(NO_WINDOW, LATENTS, dense(3), OF_EXPERTS, INTERLEAVED)
+    ),
+    "youtu": Relative(
+        "YoutuForCausalLM",
+        OF_LATENTS | {"tied": True},
+        features=(NO_WINDOW, LATENTS, INTERLEAVED, ignored("embedding_initializer_range")),
     ),
     "olmo2": Relative(
         "Olmo2ForCausalLM",

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Places, TurnedAndNot, moved, one_number
+from lightning_sym.checkpoints.bases import (
+    GAUGES,
+    Bases,
+    Basis,
+    Places,
+    StreamMap,
+    TurnedAndNot,
+    moved,
+    one_number,
+)
 from lightning_sym.checkpoints.coded import RowsLater, slices
 from lightning_sym.checkpoints.configurations import (
     Configurations,
@@ -27,13 +36,16 @@ from lightning_sym.checkpoints.edited import View
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, orders_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
-from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
+from lightning_sym.checkpoints.piece_table import LATENTS, CheckpointPiece, Half
+from lightning_sym.checkpoints.pieces import LENGTH, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_sizes import require_numbers, require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.errors import BadInput
 
+LATENT_PARTS = {space: part for space, part, kind in GAUGES if kind is StreamMap}
+"""By the space of latents, the part of a symmetry that turns them."""
 WIDER = {"F16": "F32", "BF16": "F32"}
 """Of the types that are no longer than half of another one, which that is; of the others it is `F64`."""
 
@@ -226,15 +238,18 @@ class LayerChange:
 
     def half(self, block: Block, half: Half, inside: Bases) -> Iterator[tuple[str, Any]]:
         """Yield the norm of one half of the layer, and its maps with their biases; `inside` as of `bases`."""
-        ring, stream, where, number = self.new.ring, self.new.stream, f"layer {self.number}: ", half.norm[-1]
+        ring, stream, where, number = self.new.ring, self.new.stream, f"layer {self.number}: ", half.number
         everywhere, lost = {**inside, **stream.bases()}, dict[str, Any]()
-        behind = {kind: basis for kind, basis in everywhere.items() if kind in inside or kind == LENGTH.kind}
+        latent = LATENTS.get(half.norm)
+        behind = {kind: each for kind, each in everywhere.items() if kind in {*inside, LENGTH.kind} - {latent}}
         norm: Any = None
         if half.norms:
-            gain, bias = (getattr(block, name) for name in half.norms)
+            if latent is not None:
+                turned = Symmetry((), rotation=self.part(LATENT_PARTS[latent]))
+                stream = StreamAction(turned, replace(self.form, width=len(half.norm_of(block)[0])), ring)
             had = self.part(f"gain{number}"), self.part(f"bias{number}")
-            norm = Reading(stream, gain, bias, *had, what=f"{where}norm {number}")
-            yield from zip(half.norms, (norm.gain, norm.bias), strict=True)
+            norm = Reading(stream, *half.norm_of(block), *had, what=f"{where}norm {number}")
+            yield from zip(half.norms, (norm.gain, norm.bias), strict=False)
         for piece, added_piece in half.affine():
             name, bases = piece.name, behind if piece.norm else everywhere
             weight: Any = getattr(block, name)

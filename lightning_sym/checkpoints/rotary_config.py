@@ -127,6 +127,7 @@ def read_rotary(
     activation: str = "silu",
     tied: bool = False,
     rope_kind: str = "",
+    width_key: str = "head_dim",
 ) -> CheckpointForm:
     """Return what the rotary families have in common; all keywords are what the absence of a key means.
 
@@ -140,6 +141,7 @@ def read_rotary(
         activation: of the MLP.
         tied: whether the unembedding is the embedding.
         rope_kind: see `rope_of`.
+        width_key: the key of the head width; with another one the family says what `head_dim` and `v_head_dim` mean.
 
     Raises:
         FileFormatError: a key means a function that is not known here.
@@ -148,12 +150,12 @@ def read_rotary(
     groups = config.size("num_key_value_heads", groups or heads)
     if heads % groups:
         refuse(f"num_attention_heads must be a multiple of num_key_value_heads, got {heads} and {groups}")
-    if config.get("head_dim", head_width) is None and d % heads:
+    if config.get(width_key, head_width) is None and d % heads:
         refuse(f"hidden_size must be a multiple of num_attention_heads without head_dim, got {d} and {heads}")
-    a = config.size("head_dim", head_width or d // heads or 1)
+    a = config.size(width_key, head_width or d // heads or 1)
     if a % 2:
-        refuse(f"head_dim must be even for rotary positions, got {a}")
-    for key in ("v_head_dim", "rotary_dim"):
+        refuse(f"{width_key} must be even for rotary positions, got {a}")
+    for key in ("v_head_dim", "rotary_dim") if width_key == "head_dim" else ():
         config.require(key, a)
     for key in ("quantization_config", "use_qk_norm", "use_mrope", "is_encoder_decoder", "add_cross_attention"):
         config.require(key, False)

@@ -11,8 +11,8 @@ counts as `P` times it, over the root of epsilon, which takes the scale out. Sec
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ import numpy.typing as npt
 from lightning_sym.checkpoints.bounded import Near, near
 from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, to_objects
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
+from lightning_sym.checkpoints.piece_table import LATENTS
+from lightning_sym.checkpoints.pieces import read_by
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.dyadic import residues
@@ -36,6 +38,9 @@ class SeenHeads:
         value: `(H, a, d)`.
         output: `(H, d, a)`.
         bias: `(d, 1)`, what attention adds to the stream whatever it reads; `None` where there are no biases.
+        turned: the rows that rotary positions turn, of queries and keys, where these are maps of their own.
+        latents: by name, the maps into latents, `(r, d)`. What reads these is multiplied with them, as though the
+            norm in between were none: it divides by one number a token.
     """
 
     query: Near
@@ -43,6 +48,8 @@ class SeenHeads:
     value: Near
     output: Near
     bias: Near | None
+    turned: tuple[Near, Near] | None = None
+    latents: dict[str, Near] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +104,14 @@ def seen_heads(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenH
         length: what a stream is divided by that is read without a norm in front.
     """
     share = form.heads // form.groups
-    norm = block.norm1_gain, block.norm1_bias, form, length
-    query, query_bias = _read(block.query, block.query_bias, *norm)
-    key, key_bias = _read(block.key, block.key_bias, *norm)
-    value, value_bias = _read(block.value, block.value_bias, *norm)
+
+    def read(name: str) -> tuple[Near, Near | None]:
+        half = read_by(block, name)
+        arrays = getattr(block, name), getattr(block, f"{name}_bias", None)
+        found, bias = _read(*arrays, *half.norm_of(block), form, length)
+        return (found @ read(latent)[0], bias) if (latent := LATENT_MAPS.get(half.norm)) else (found, bias)
+
+    (query, query_bias), (key, key_bias), (value, value_bias) = map(read, ("query", "key", "value"))
     places = np.repeat(np.arange(form.groups), share)
     output = written(np.asarray(block.output).swapaxes(-1, -2), form).mT
     bias = None if block.output_bias is None else written(np.asarray(block.output_bias)[None, :], form).mT
@@ -118,7 +129,9 @@ def seen_heads(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenH
         part if gain is None else part.times(near(np.asarray(gain)[..., None]))
         for part, gain in ((query, _row_gains(block, "query")), (key, _row_gains(block, "key")))
     )
-    return SeenHeads(query, key[places], value[places], output, bias)
+    latents = {name: read(name)[0] for name in LATENT_MAPS.values() if getattr(block, name) is not None}
+    turned = (read("query_turned")[0], read("key_turned")[0][0 * places]) if latents else None
+    return SeenHeads(query, key[places], value[places], output, bias, turned, latents)
 
 
 def seen_neurons(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenNeurons:
@@ -149,6 +162,9 @@ def seen_neurons(block: Block, form: CheckpointForm, length: float = 1.0) -> See
         router = Near(less.value[:, None, :], np.broadcast_to(less.error, (count,)))
     return SeenNeurons(gate, up, up_bias, down, bias, form.scales_neurons, router)
 
+
+LATENT_MAPS = {norm: space.replace(" ", "_") for norm, space in LATENTS.items()}
+"""By the norm of latents, the map into these."""
 
 P = PRIMES[0]
 SMALL = 64
@@ -183,20 +199,21 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
     """
     share = form.heads // form.groups
     exactly: dict[str, Numbers] = {}
-    reduced = {name: _seen_map(block, form, name, lambda x: residues(x, P), lambda x: x % P) for name in HEAD}
+    reduced = {name: _seen_map(block, form, name, lambda x: residues(x, P), lambda x: x % P, _product) for name in HEAD}
     ranks = {name: [rank_mod_p(matrix, P) for matrix in maps] for name, maps in reduced.items()}
 
     def exact(name: str, place: int) -> Numbers:
         if name not in exactly:
-            exactly[name] = _seen_map(block, form, name, lambda x: to_objects(np.asarray(x)), lambda x: x)
+            exactly[name] = _seen_map(
+                block, form, name, lambda x: to_objects(np.asarray(x)), lambda x: x, Exact().product
+            )
         return np.asarray(exactly[name][place])
 
     def found(first: str, i: int, second: str, j: int) -> RankBounds:
         least = min(reduced[first][i].shape + reduced[second][j].shape)
         if ranks[first][i] == ranks[second][j] == reduced[first][i].shape[0]:
             return RankBounds(least, least)
-        left, right = reduced[first][i].T.astype(np.float64), reduced[second][j].astype(np.float64)
-        lower = rank_mod_p(_product(left, right), P)
+        lower = rank_mod_p(_product(reduced[first][i].T, reduced[second][j]), P)
         upper = min(least, *(_upper(block, name, k) for name, k in ((first, i), (second, j))))
         if lower < upper and form.width <= SMALL:
             lower = upper = rank(to_objects(Exact().product(exact(first, i).T, exact(second, j))))
@@ -223,8 +240,8 @@ def _row_gains(block: Block, name: str) -> Array | None:
     return next((gain for gain in given.get(name, ()) if gain is not None), None)
 
 
-def _product(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Residues:
-    found = matmul_mod(reduce_mod(left, P), reduce_mod(right, P), P)
+def _product(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Residues:
+    found = matmul_mod(*(reduce_mod(side.astype(np.float64), P) for side in (left, right)), P)
     return np.asarray(found.astype(np.int64) % P)
 
 
@@ -238,10 +255,12 @@ def _seen_map(
     name: str,
     of: Callable[[Array], Numbers],
     reduced: Callable[[Numbers], Numbers],
+    product: Callable[[Any, Any], Numbers],
 ) -> Numbers:
     """Return a map as the norm shows the stream, `(n, a, d)`, with its bias, if it is seen, as a last column.
 
-    Over the numbers that `of` makes and `reduced` reduces; times the width where the mean is taken out.
+    Over the numbers that `of` makes, `reduced` reduces and `product` multiplies; times the width where the mean is
+    taken out.
     """
 
     def centred(maps: Numbers) -> Numbers:
@@ -251,10 +270,15 @@ def _seen_map(
     maps = of(getattr(block, name))
     if name == "output":
         return centred(maps.swapaxes(-1, -2))
-    gain, norm_bias, bias = block.norm1_gain, block.norm1_bias, getattr(block, f"{name}_bias")
+    half = read_by(block, name)
+    (gain, norm_bias), bias = half.norm_of(block), getattr(block, f"{name}_bias", None)
     if (rows := _row_gains(block, name)) is not None:
         maps, bias = reduced(maps * of(rows)[..., None]), None if bias is None else reduced(of(bias) * of(rows))
     seen = centred(maps if gain is None else reduced(maps * of(gain)))
+    if latent := LATENT_MAPS.get(half.norm):
+        return product(seen.reshape(-1, seen.shape[-1]), _seen_map(block, form, latent, of, reduced, product)).reshape(
+            *seen.shape[:-1], -1
+        )
     unseen = name == "value" or (name == "key" and not form.turned)
     if unseen or (bias is None and norm_bias is None):
         return seen

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
@@ -118,6 +119,37 @@ def scale_of(first: CheckpointForm, second: CheckpointForm, length: float, store
     if guess is not None:
         return Fraction(int(guess.numerators[0]), guess.denominator), True
     return Fraction(float(square) ** 0.5 if square is not None and near else length), False
+
+
+def scale_to_one(epsilon: Fraction) -> Fraction:
+    """Return the scale of the stream that takes an epsilon to that of its class: those times the squares of fractions.
+
+    It is a number without square factors over a million, such as 1/10^5 and 1/10^6, which stay; where that is large,
+    divided by a power of four.
+
+    Example:
+        >>> scale_to_one(Fraction(1, 10**5)), scale_to_one(Fraction(9, 4 * 10**5)), scale_to_one(Fraction(4, 10**6))
+        (Fraction(1, 1), Fraction(2, 3), Fraction(1, 2))
+    """
+    if epsilon <= 0:
+        return Fraction(1)
+    rest, free, divisor = epsilon.numerator * epsilon.denominator, 1, 2
+    while divisor * divisor <= rest and divisor < LARGEST:
+        while rest % (divisor * divisor) == 0:
+            rest //= divisor * divisor
+        if rest % divisor == 0:
+            free, rest = free * divisor, rest // divisor
+        divisor += 1
+    free *= 1 if isqrt(rest) ** 2 == rest else rest
+    wanted = Fraction(free, 10**6)
+    while wanted > Fraction(1, 10**4):
+        wanted /= 4
+    square = wanted / epsilon
+    return Fraction(isqrt(square.numerator), isqrt(square.denominator))
+
+
+LARGEST = 2**20
+"""Divisors of an epsilon that are looked for; what is left is a prime, or the square of one, for epsilons in files."""
 
 
 def streams(first: Checkpoint, second: Checkpoint) -> Iterator[tuple[StreamMap, float]]:

@@ -63,6 +63,11 @@ GATED = SymmetryNeed(
 PARALLEL = SymmetryNeed(
     lambda form: form.parallel is not None, "attention and MLP are not side by side in this network"
 )
+LATENTS = SymmetryNeed(lambda form: form.latent is not None, "this network has no latent keys and values")
+QUERY_LATENTS = SymmetryNeed(lambda form: form.query_latent is not None, "this network has no latent queries")
+OF_HEADS = SymmetryNeed(
+    lambda form: form.latent is None, "heads have their turned key in common here, and no biases; see shared_turns"
+)
 UNTIED = SymmetryNeed(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
 
 
@@ -165,14 +170,20 @@ class LayerSymmetry(_Parts):
             gains of these norms, change signs.
         attention_bias: `(d,)`, the one to be had by the outputs, only where attention and MLP are side by side: the
             bias of `down` takes up the rest.
+        latents, query_latents: `(r, r)` and `(q, q)`, orthogonal `S`, only with latents: the map into them becomes `S`
+            times itself, and what reads them behind their norm follows as behind a turned stream.
+        gain3, gain4: `(r,)` and `(q,)`, gains to be had by the norms of latents, as `gain1`.
+        shared_turns: `(1, t / 2, 2)`, only with latents: as `turns`, of `query_turned` of all heads and `key_turned`.
     """
 
     heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
     values: Part | None = field(default=None, metadata=made_of("G", "a", "a"))
     queries: Part | None = field(default=None, metadata=made_of("G", "u", "u", needs=(NO_TURNS, NO_GAINS)))
-    turns: Part | None = field(default=None, metadata=made_of("G", "t/2", "2", needs=(ROTARY, NO_GAINS)))
-    key_bias: Part | None = field(default=None, metadata=made_of("G", "u", needs=(UNSEEN_KEYS, UNCAPPED, UNNORMED)))
-    value_bias: Part | None = field(default=None, metadata=made_of("G", "a"))
+    turns: Part | None = field(default=None, metadata=made_of("G", "t/2", "2", needs=(OF_HEADS, ROTARY, NO_GAINS)))
+    key_bias: Part | None = field(
+        default=None, metadata=made_of("G", "u", needs=(OF_HEADS, UNSEEN_KEYS, UNCAPPED, UNNORMED))
+    )
+    value_bias: Part | None = field(default=None, metadata=made_of("G", "a", needs=(OF_HEADS,)))
     neurons: Part | None = field(default=None, metadata=made_of("m", integers=True))
     idle_gate: Part | None = field(default=None, metadata=made_of("k", "d"))
     idle_gate_bias: Part | None = field(default=None, metadata=made_of("k"))
@@ -199,6 +210,11 @@ class LayerSymmetry(_Parts):
     behind1: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
     behind2: Part | None = field(default=None, metadata=made_of("d", needs=(BEHIND,)))
     attention_bias: Part | None = field(default=None, metadata=made_of("d", needs=(PARALLEL,)))
+    latents: Part | None = field(default=None, metadata=made_of("r", "r", needs=(LATENTS,)))
+    query_latents: Part | None = field(default=None, metadata=made_of("q", "q", needs=(QUERY_LATENTS,)))
+    gain3: Part | None = field(default=None, metadata=made_of("r", needs=(LATENTS,)))
+    gain4: Part | None = field(default=None, metadata=made_of("q", needs=(QUERY_LATENTS,)))
+    shared_turns: Part | None = field(default=None, metadata=made_of("1", "p", "2", needs=(LATENTS,)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -279,4 +295,6 @@ def sizes_of(form: CheckpointForm) -> dict[str, int]:
     """Return the numbers that the letters of parts stand for."""
     found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
     turned = {"t/2": form.turned // 2, "u": form.head_width - form.turned}
-    return found | turned | {"a": form.head_width, "2": 2, "m": form.inner, "r+1": form.heads // form.groups + 1}
+    latent = {"r": form.latent or 0, "q": form.query_latent or 0, "p": form.rotating // 2, "1": 1}
+    sizes = {"a": form.values, "2": 2, "m": form.inner, "r+1": form.heads // form.groups + 1}
+    return found | turned | latent | sizes

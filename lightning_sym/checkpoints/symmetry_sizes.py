@@ -29,7 +29,7 @@ def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> Non
         Traceback (most recent call last):
         lightning_sym.errors.BadInput: final_gain must have shape (4,), as order says, got (3,)
     """
-    sizes: dict[str, tuple[int, str]] = {"2": (2, "")}
+    sizes: dict[str, tuple[int, str]] = {"1": (1, ""), "2": (2, "")}
     if form is not None:
         sizes |= {letter: (size, "") for letter, size in sizes_of(form).items()}
     for name, part in symmetry.named():
@@ -128,9 +128,9 @@ def require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> N
     if layer.row_factors is not None:
         for factors in np.asarray(layer.row_factors):
             _require_factors(factors, f"{where}row_factors")
-    if layer.turns is not None:
-        turns = np.asarray(layer.turns)
-        require((turns != 0).any(axis=-1).all(), f"{where}turns must not be 0, 0 for any frequency")
+    for name in ("turns", "shared_turns"):
+        if (turns := getattr(layer, name)) is not None:
+            require((np.asarray(turns) != 0).any(axis=-1).all(), f"{where}{name} must not be 0, 0 for any frequency")
 
 
 def _require_factors(factors: Part, what: str) -> None:

@@ -16,7 +16,8 @@ from lightning_sym.arguments import shown
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folders import read_configuration
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+from lightning_sym.checkpoints.piece_table import NORMED, CheckpointPiece
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput
 from lightning_sym.network.pieces import WeightSpace
@@ -72,12 +73,15 @@ GROUPS: dict[str, Callable[[CheckpointForm, int], Group]] = {
     "scale": lambda form, size: Group("a number c > 0; epsilon becomes c^2 epsilon", 0, "Proposition 7"),
     "query-key": _scores,
     "value-output": lambda form, a: Group(f"GL({a})", a * a, "Proposition 3"),
+    **dict.fromkeys(("latent", "query latent"), lambda form, r: Group(f"O({r})", r * (r - 1) // 2, "Proposition 21")),
+    "rotary": lambda form, t: Group(f"a number x + iy, not 0, for each of {t // 2} frequencies", t, "Proposition 21"),
     "heads": lambda form, size: Group("permutations", 0, "Proposition 2"),
     "groups": lambda form, size: Group("permutations", 0, "Proposition 2"),
     "neurons": lambda form, size: Group("permutations", 0, "Proposition 11"),
     "experts": lambda form, size: Group("permutations, and of the neurons with them", 0, "Proposition 20"),
     "ups": lambda form, size: Group("a number, not 0", 1, "Proposition 11"),
     **dict.fromkeys(("norm1", "norm2", "final"), lambda form, size: Group("a number, not 0", 1, "Proposition 6")),
+    **dict.fromkeys(("norm3", "norm4"), lambda form, size: Group("a number, not 0", 1, "Proposition 21")),
     **dict.fromkeys(("behind1", "behind2"), lambda form, size: Group("a sign", 0, "Proposition 18")),
 }
 """By the kind of a space; `dimension` is of what leaves the configuration as it is."""
@@ -188,7 +192,7 @@ def tensor_names(form: CheckpointForm) -> dict[str, str]:
     """Return what folders call the pieces of a family, `*` for the layer."""
     layout = FAMILIES[form.family].layout
     called = {name: place.tensor for name, place in layout.ends.items()}
-    return called | {name: place.tensor.replace("{}", "*") for name, place in layout.block.items()}
+    return called | {name: place.of(form).tensor.replace("{}", "*") for name, place in layout.block.items()}
 
 
 def _form(model: Checkpoint | CheckpointForm | str | os.PathLike[str]) -> tuple[CheckpointForm, frozenset[str]]:
@@ -230,7 +234,7 @@ def _rules(
             group.called,
             group.dimension * points * (len(layers) if by_layer else 1),
             touched,
-            FOLDED if space.kind == "stream" and form.norms_behind is None else "",
+            FOLDED if space.kind in NORMED and form.norms_behind is None else "",
             f"docs/checkpoints.md, {group.proposition}",
             tuple(layers) if len(groups) > 1 else (),
         )

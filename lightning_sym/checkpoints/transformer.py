@@ -13,7 +13,7 @@ So balls of floats, balls of any precision, and variables free for every value o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, NamedTuple
 
@@ -25,6 +25,7 @@ from lightning_sym.checkpoints.affine_factors import (
     Factor,
     S,
     Shared,
+    Stacked,
     Then,
     constant,
     elementary,
@@ -32,8 +33,9 @@ from lightning_sym.checkpoints.affine_factors import (
     in_every_column,
     ones,
 )
-from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.model import LATENT_EPSILON, Array, Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
+from lightning_sym.errors import BadInput
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
@@ -156,9 +158,9 @@ class Tokens(Generic[S]):
                 seen &= places[None, :] - places[:, None] < window
             self._masks[window] = seen.astype(int).astype(object)
         if rotation is not None and rotation not in self._tables:
-            self._tables[rotation] = RotaryTables.of(
-                rotation, self.form.head_width, self.form.turned, self.positions, self._like
-            )
+            turned = self.form.rotating
+            width = self.form.head_width if self.form.latent is None else turned
+            self._tables[rotation] = RotaryTables.of(rotation, width, turned, self.positions, self._like)
         return Sight(self._masks[window], self._tables[rotation])
 
 
@@ -253,6 +255,27 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | None) ->
             yield Layer(query, key, Then(value, block.output[head]))
 
 
+def latent_heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S]) -> Iterator[Layer]:
+    """Yield the heads whose keys and values, and perhaps queries, read latents; all have one key that is turned."""
+    inside = replace(form, epsilon=LATENT_EPSILON)
+
+    def latent(weight: Array | None, gain: Array | None) -> Factor[S] | None:
+        return None if weight is None or gain is None else Shared(Normed(Affine(weight), inside, gain))
+
+    read, queries = latent(block.latent, block.norm3_gain), latent(block.query_latent, block.norm4_gain)
+    if read is None or block.key_turned is None or block.query_turned is None:
+        raise BadInput("a layer with latents must have all of its pieces")
+    turned: Shared[S] = Shared(Rotated(Affine(block.key_turned[0]), rotary))
+    square = form.score_width or Fraction(form.head_width + form.rotating)
+    for head in range(form.heads):
+        both = [weight[head] for weight in (block.query, block.query_turned)]
+        plain, other = (Affine(each) if queries is None else Then(queries, each) for each in both)
+        query = Scaled(Stacked(plain, Rotated(other, rotary)), square)
+        yield Layer(
+            query, Stacked(Then(read, block.key[head]), turned), Then(Then(read, block.value[head]), block.output[head])
+        )
+
+
 def after_block(x: S, block: Block, form: CheckpointForm, sight: Sight[S]) -> S:
     """Return the stream behind a layer."""
 
@@ -261,7 +284,8 @@ def after_block(x: S, block: Block, form: CheckpointForm, sight: Sight[S]) -> S:
         return found
 
     seen = normed(x, form, block.norm1_gain, block.norm1_bias)
-    added = attention_layer(seen, list(heads(block, form, sight.rotary)), Form(pattern))
+    of_layer = heads if sight.rotary is None or form.latent is None else latent_heads
+    added = attention_layer(seen, list(of_layer(block, form, sight.rotary)), Form(pattern))
     if block.output_bias is not None:
         added = added + in_every_column(block.output_bias, x)
     before, x = x, x + times_number(normed(added, form, block.behind1_gain), form.residual)

@@ -17,6 +17,7 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_memory
+from lightning_sym.network.foreign_features import LATENT
 
 
 class Walker(Enum):
@@ -37,7 +38,8 @@ NAMED: dict[str, frozenset[Walker]] = dict.fromkeys((
     "embedding", "positions", "final_gain", "final_bias", "unembedding", "norm1_gain", "norm1_bias", "query",
     "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias", "norm2_gain", "norm2_bias",
     "gate", "gate_bias", "up", "up_bias", "down", "down_bias", "query_norm_gain", "key_norm_gain",
-    "behind1_gain", "behind2_gain", "query_row_gain", "key_row_gain", "router", "router_bias",
+    "behind1_gain", "behind2_gain", "query_row_gain", "key_row_gain", "router", "router_bias", "query_latent",
+    "query_turned", "latent", "key_turned", "norm3_gain", "norm4_gain",
 ), frozenset(Walker) - FOLLOWS)  # fmt: skip
 """By piece, those of the others that name it."""
 
@@ -69,9 +71,15 @@ FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
     "experts": ("experts", ALL),
     "chosen": ("as many experts a token", ALL),
     "normed_choice": ("weights of chosen experts that are divided by their sum", ALL),
+    "latent": (LATENT, ALL),
+    "query_latent": ("latent queries", ALL),
+    "value_width": ("values of a width of their own", ALL),
 }
 """By field of a form that most networks lack, what it is called, and the walkers that know it: no symmetry that they
 use depends on it, or they follow the table of pieces, which says so."""
+
+UNPROVED_BESIDE_LATENTS = ("head_norms", "norms_behind", "bare", "unturned")
+"""Of a form: what Proposition 21 says nothing of."""
 
 CHANGEABLE = ("family", "groups", "inner", "context", "epsilon", "tied")
 """Of a form: what may differ though a symmetry leads from one to the other; `context` with rotary positions only."""
@@ -96,6 +104,14 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
     if form.experts is not None and (form.inner % form.experts or not 0 < (form.chosen or 0) <= form.experts):
         sizes = f"{form.inner} neurons in {form.experts} experts, {form.chosen} a token"
         raise BadInput(f"experts must have equally many neurons, and a token must read some of them, got {sizes}")
+    if form.latent is None and form.query_latent is not None:
+        raise BadInput(f"queries must be latent beside {LATENT} alone")
+    if form.latent is not None:
+        others = (name for name in UNPROVED_BESIDE_LATENTS if getattr(form, name) is not None)
+        other = "LayerNorm" if form.norm == "layer" else next((FEATURES[name][0] for name in others), None)
+        if other or form.theta is None or form.groups < form.heads or form.rotating % 2:
+            what = other or "no rotary positions, an odd number of turned rows, or heads that share keys"
+            raise BadInput(f"{LATENT} must stand in a network of which this is proved, not beside {what}")
     if form.heads % form.groups or form.turned % 2:
         sizes = f"{form.heads} heads of width {form.head_width} in {form.groups} groups"
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")
@@ -186,7 +202,7 @@ def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Wa
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
     needed = {name for name, piece in known.layer.items() if piece.axes[-1].sized}
     if {"query", "up"} <= present.keys():  # a part of a large layer has heads, or neurons, alone
-        needed |= {"router"} & known.layer.keys()
+        needed |= {"router", "latent", "query_latent", "query_turned", "key_turned"} & known.layer.keys()
     elif "query" not in present:
         needed -= {"query_row_gain", "key_row_gain"}
     if isinstance(pieces, Block) and (lost := sorted(needed - present.keys())):

@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.configurations import Configurations
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
 from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
-from lightning_sym.checkpoints.pieces import HALVES, LAYER
+from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, halves_of
 from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stream import StreamAction, applied
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
@@ -33,12 +33,6 @@ Differences = dict[str, Any]
 
 EXACT, BRIEF = Exact(), Exact(2 * 10**4)
 """Over the rationals: where all may be equal, and where something differs, so that there is only to be counted."""
-
-READERS = {
-    number: tuple(name for name, piece in half.maps.items() if piece.norm)
-    for number, half in enumerate(HALVES.values(), 1)
-}
-"""By the number of a norm, the maps that read it."""
 
 CHOICES = {
     "bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"},
@@ -160,10 +154,13 @@ class LayerWalk:
         gains: frozenset[int], ring: Ring,
     ) -> None:  # fmt: skip
         self.ring, self.second, self.form = ring, second, form
+        self.readers = {
+            half.number: tuple(name for name, piece in half.maps.items() if piece.norm) for half in halves_of(second)
+        }
         had: dict[str, Any] = {}
         for number in gains:
             had[f"gain{number}"] = gain_to_be_had(getattr(second, f"norm{number}_gain"))
-            if (value_of(getattr(first, f"norm{number}_gain")) == 0).any():
+            if number in STREAM_NORMS and (value_of(getattr(first, f"norm{number}_gain")) == 0).any():
                 had[f"bias{number}"] = getattr(second, f"norm{number}_bias")
         if second.key_bias is not None and all(need.holds(form) for need in KINDS["key_bias"].needs):
             had["key_bias"] = second.key_bias[..., form.turned :]
@@ -180,7 +177,7 @@ class LayerWalk:
                 norm moved along ones (`ones1`, `ones2`), as it was changed otherwise too.
         """
         found = Settled(dict(self.found.left), dict(self.found.parts))
-        for number, readers in READERS.items():
+        for number, readers in self.readers.items():
             there = [name for name in readers if name in found.left]
             if f"bias{number}" in choices:
                 self._move_norm_bias(found, number, there)
@@ -226,7 +223,7 @@ class LayerWalk:
     def _norm(self, found: Settled, number: int) -> tuple[Any, Any]:
         """Return gain and bias of a norm as it is made, whether these are told as differences or not."""
         bias = f"bias{number}"
-        made = getattr(self.made, f"norm{number}_bias")
+        made = getattr(self.made, f"norm{number}_bias", None)
         return getattr(self.made, f"norm{number}_gain"), found.parts.get(bias, made)
 
     def _settle_readers(self, found: Settled, number: int, readers: list[str], *, by_biases: bool) -> None:
@@ -234,7 +231,8 @@ class LayerWalk:
         gain, bias = self._norm(found, number)
         if gain is None:
             return
-        drop_unread(found, readers, gain, bias, *(getattr(self.second, f"norm{number}_{x}") for x in ("gain", "bias")))
+        theirs = (getattr(self.second, f"norm{number}_{part}", None) for part in ("gain", "bias"))
+        drop_unread(found, readers, gain, bias, *theirs)
         if self.form.norm == "rms" or (gain == 0).any():
             return
         total = None if bias is None else sum_of_quotients(self.ring, bias, gain)

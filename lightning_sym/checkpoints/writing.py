@@ -285,7 +285,7 @@ class _Numbers:
                 tell(f"layer {layer}", int(layer), form.layers)
                 there.clear()  # before the next one is there
                 at, there = layer, self._layer(int(layer))
-            array = join(table(form), {piece: there[piece] for piece in pieces}, place)
+            array = join(table(form), {piece: there[piece] for piece in pieces}, self.places)
             if "*" not in place.tensor:
                 yield [array]
                 continue

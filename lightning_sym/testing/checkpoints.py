@@ -20,7 +20,8 @@ from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folders import open_checkpoint
 from lightning_sym.checkpoints.layer_norm_families import LAYER_NORM, rotary_share
 from lightning_sym.checkpoints.model import Block, Checkpoint, Ends, MadeCheckpoint
-from lightning_sym.checkpoints.pieces import CheckpointPiece, table
+from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.relatives import RELATIVES
 from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
 from lightning_sym.checkpoints.stored_types import from_disk, to_disk
@@ -32,6 +33,8 @@ from lightning_sym.testing.failures import Mismatch, NotDecided, failure
 Stored = Literal["F16", "BF16", "F32", "F64"]
 EPSILON = Fraction(1, 10**5)
 
+LATENTS = {"qk_nope_head_dim": 2, "v_head_dim": 3, "kv_lora_rank": 8, "q_lora_rank": 7}
+"""Keys of small checkpoints with latents."""
 SMALL: dict[str, dict[str, Any]] = {
     "granite": {
         "embedding_multiplier": 12, "attention_multiplier": Fraction(3, 8), "residual_multiplier": Fraction(22, 100),
@@ -67,7 +70,8 @@ def small_checkpoint(
         seed: of the generator.
         layers, heads, groups, head_width, inner, vocabulary, context: see `CheckpointForm`; the width is
             `heads head_width`; `inner` neurons has each expert, where there are some. Without `groups` there are half
-            as many as heads, in GPT-2, GPT-NeoX and OPT as many.
+            as many as heads, in GPT-2, GPT-NeoX and OPT, and with latents, as many; with these `head_width` is that of
+            the rows which are turned.
         tied: as the family has it by default where it is not said.
         biases: whether matrices have biases, where the family has a key that says so.
         stored: the type.
@@ -88,8 +92,9 @@ def small_checkpoint(
         require_integer(size, "a size", 1, 10**6)
     row, older = RELATIVES.get(family), LAYER_NORM.get(family)
     old = older is not None
+    latent = row is not None and "width_key" in row.defaults
     if groups is None:
-        groups = heads if old or heads % 2 else heads // 2
+        groups = heads if old or latent or heads % 2 else heads // 2
     require_integer(groups, "groups", 1, heads)
     if heads % groups or (old and groups != heads) or (row is not None and head_width % 2):
         raise BadInput(
@@ -118,6 +123,8 @@ def small_checkpoint(
         }
         said |= {"rms_norm_eps": EPSILON, "rope_theta": Fraction(10000), **dict.fromkeys(row.bias_keys, biases)}
         said |= {"sliding_window": None} if family == "mistral" else {}
+        said |= LATENTS | {"qk_rope_head_dim": head_width} if latent else {}
+        said |= {"first_k_dense_replace": layers} if family.startswith("deepseek") else {}
     said |= {"vocab_size": vocabulary} | ({} if tied is None else {"tie_word_embeddings": tied})
     form, there = known.read(Config(said | SMALL.get(family, {}) | dict(config or {})))
     parts = known.parts(form, there)

@@ -14,7 +14,8 @@ from math import prod
 import numpy as np
 
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.pieces import HALVES, CheckpointPiece, table
+from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.pieces import HALVES, table
 from lightning_sym.checkpoints.symmetry_table import SymmetryTable, symmetry_table, tensor_names
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.exact.modular import rank_mod_p
@@ -169,7 +170,7 @@ def _shifts(form: CheckpointForm, parts: Collection[str], seen_values: int) -> I
     if form.norm != "layer":
         return
     d, layers = form.width, form.layers
-    norms = [f"{half.norm}_bias" for half in HALVES.values()]
+    norms = [name for half in HALVES.values() for name, piece in half.norms.items() if piece.added_to]
     yield ModelGroup(
         "norm biases",
         "any vector, taken up by the biases of readers",

@@ -113,6 +113,12 @@ def _biases_are_known(form: CheckpointForm, parts: Collection[str]) -> bool:
     return form.norm == "rms" or all(f"{name}_bias" in parts for name in maps)
 
 
+def _latents_are_filled(form: CheckpointForm) -> bool:
+    """Return whether no move of latents, or of heads that read them, does nothing at almost all weights."""
+    latents = [each for each in (form.latent, form.query_latent) if each is not None]
+    return max([*latents, form.values]) <= form.width and form.head_width <= latents[0]
+
+
 def _first(holds: Callable[[CheckpointForm], Any]) -> Callable[[Any], Any]:
     return lambda question: holds(question[0])
 
@@ -127,6 +133,11 @@ NEEDS = (
         "heads no wider than the stream",
         _first(lambda f: f.head_width <= seen_width(f)),
         _first(lambda f: str(f.head_width)),
+    ),
+    Need(
+        "latents no wider than the stream, heads no wider than what they read",
+        _first(lambda f: f.latent is None or _latents_are_filled(f)),
+        _first(lambda f: f"latents of {f.latent}, heads of {f.head_width} and {f.values}"),
     ),
     Need("biases of all maps beside LayerNorm", lambda both: _biases_are_known(*both), lambda both: "others"),
 )

@@ -26,7 +26,7 @@ KEYS: list[tuple[str, str, Any, str]] = [
     ("olmo2", "sliding_window", 3, "sliding_window must reach max_position_embeddings or be null, got 3"),
     ("llama", "model_type", "vit", "got 'vit', which means images"),
     ("llama", "model_type", "t5", "got 't5', which means an encoder beside the decoder"),
-    ("llama", "model_type", "deepseek_v3", "got 'deepseek_v3', which means experts, latent keys and values"),
+    ("llama", "model_type", "deepseek_v32", "got 'deepseek_v32', which means experts, latent keys and values"),
     ("llama", "model_type", "unheard-of", "got 'unheard-of'"),
     ("llama", "model_type", ..., f"model_type must be one of {', '.join(FAMILIES)}, got null"),
     ("llama", "num_local_experts", 8, "got 'num_local_experts' = 8, which means experts"),

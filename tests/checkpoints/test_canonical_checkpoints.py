@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from pairs_of_checkpoints import distance
 
 from lightning_sym import LayerSymmetry, Symmetry, apply, compare_logits, same_checkpoints
-from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint, scale_to_one
+from lightning_sym.checkpoints.canonical_checkpoint import canonical_checkpoint
 from lightning_sym.checkpoints.canonical_ways import balanced, ordered
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.model import Checkpoint, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
+from lightning_sym.checkpoints.stream_fit import scale_to_one
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
 from lightning_sym.whole_models.model_symmetries import one_form

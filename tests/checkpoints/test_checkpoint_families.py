@@ -84,7 +84,8 @@ OTHERS: dict[str, Any] = {
 
 
 def test_every_feature_is_tried() -> None:
-    assert OTHERS.keys() | {"gated", "head_norms", "norms_behind", "bare", "experts"} == FEATURES.keys()
+    weights = {"gated", "head_norms", "norms_behind", "bare", "experts", "latent", "query_latent", "value_width"}
+    assert OTHERS.keys() | weights == FEATURES.keys()
     assert FEATURES.keys() == {field.name for field in fields(CheckpointForm) if field.default is None}
 
 

@@ -76,7 +76,8 @@ def test_parts_say_what_whole_layers_say(in_parts: Any, family: str) -> None:
     whole = [searched(one, two) for two in pairs]
     in_parts()
     assert [searched(one, two) for two in pairs] == whole
-    assert [each[4][0][:2] for each in whole[1:]] == [("0.down", (3, one.form.inner - 2)), ("0.output", (2, 13))]
+    places = ("0.down", (3, one.form.inner - 2)), ("0.output", (2, 3 * one.form.values + 1))
+    assert [each[4][0][:2] for each in whole[1:]] == [*places]
     assert whole[0][:2] == (True, True)
     assert len(layer_parts.cuts_of(one.block(0), one.form)) > 4
 

@@ -19,7 +19,8 @@ from lightning_sym.checkpoints import families, logits, pieces, stored_checkpoin
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.layout import Place
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
-from lightning_sym.checkpoints.pieces import SHAPELESS, SHAPELESS_FORM, CheckpointPiece
+from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.pieces import SHAPELESS, SHAPELESS_FORM
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import FOLLOWS, NAMED, Walker
@@ -44,6 +45,7 @@ NETWORKS = {
     "mixtral": small_checkpoint("mixtral", 8, layers=1, vocabulary=8, inner=8, stored="BF16"),
     "olmo2": small_checkpoint("olmo2", 9, layers=1, vocabulary=8, biases=True, stored="BF16"),
     "qwen3": small_checkpoint("qwen3", 6, layers=1, vocabulary=8, biases=True, stored="BF16"),
+    "youtu": small_checkpoint("youtu", 10, layers=1, vocabulary=8, stored="BF16"),
 }
 BIASED = replace(NETWORKS["mixtral"].blocks[0], router_bias=np.array([0.5, -0.25, 0.125], dtype=np.float32))
 NETWORKS["mixtral"] = replace(NETWORKS["mixtral"], blocks=(BIASED,))
@@ -112,6 +114,7 @@ def test_a_rewriting_and_a_fingerprint_see_it(network: str, name: str, wrong: Ma
 
 OF_HEADS = {"norm1_gain", "norm1_bias", "query", "query_bias", "key", "key_bias", "value", "output"}
 OF_HEADS |= {"query_norm_gain", "key_norm_gain", "query_row_gain", "key_row_gain"}
+OF_HEADS |= {"latent", "query_latent", "norm3_gain", "norm4_gain"}
 """What QK and OV of the heads depend on."""
 
 

@@ -33,8 +33,9 @@ def folded(family: str) -> MadeCheckpoint:
     """Return a checkpoint all of whose gains are ones, so that the stream may be turned; norms keep their biases."""
     one = small_checkpoint(family, seed=2, layers=2, tied=False, stored="F64")
     ones = np.ones(one.form.width)
-    gains = ("norm1_gain", "norm2_gain", "behind1_gain", "behind2_gain")
-    there: dict[str, Any] = {name: ones for name in gains if getattr(one.blocks[0], name) is not None}
+    gains = ("norm1_gain", "norm2_gain", "norm3_gain", "norm4_gain", "behind1_gain", "behind2_gain")
+    found = {name: gain for name in gains if (gain := getattr(one.blocks[0], name)) is not None}
+    there: dict[str, Any] = {name: np.ones(len(gain)) for name, gain in found.items()}
     blocks = tuple(replace(block, **there) for block in one.blocks)
     return replace(one, outer=replace(one.outer, final_gain=ones), blocks=blocks)
 
@@ -67,9 +68,16 @@ def element(rule: FoldRule, form: CheckpointForm) -> Any:
         case "scale":
             return 2.0
         case "heads":
-            return np.kron(np.eye(form.groups), np.kron(permutation(share), np.eye(a)))
+            return np.kron(np.eye(form.groups), permutation(share))
         case "groups":
-            return np.kron(permutation(form.groups), np.eye(a))
+            return permutation(form.groups)
+        case "latent" | "query latent":
+            return orthogonal((form.latent if rule.space == "latent" else form.query_latent) or 0)
+        case "norm3" | "norm4":
+            return RANDOM.uniform(0.5, 2, size=(form.latent if rule.space == "norm3" else form.query_latent) or 0)
+        case "rotary":
+            x, y = (np.diag(RANDOM.normal(size=form.rotating // 2)) for _ in range(2))
+            return np.block([[x, -y], [y, x]])[None]
         case "experts":
             return permutation(form.experts or 1)
         case "neurons":
@@ -80,7 +88,7 @@ def element(rule: FoldRule, form: CheckpointForm) -> Any:
         case "norm1" | "norm2" | "final":
             return RANDOM.uniform(0.5, 2, size=form.width)
         case "value-output":
-            return RANDOM.normal(size=(form.groups, a, a))
+            return RANDOM.normal(size=(form.groups, form.values, form.values))
         case "query-key" if form.head_norms is not None:
             groups, heads = (1, 1) if form.head_norms == "head" else (form.groups, form.heads)
             c = np.tile(RANDOM.uniform(0.5, 2, size=(groups, a // 2)), 2)
@@ -120,6 +128,8 @@ def done(touched: Touched, matrix: Any, g: Any) -> Any:
     if isinstance(g, dict):
         factors = np.resize(g[what.split(" -> ")[1][:-2]], matrix.shape[0])
         return matrix * (factors[:, None] if matrix.ndim == 2 else factors)
+    if g.ndim == 2:  # of heads, or of groups, which have as many rows each
+        g = np.kron(g, np.eye(matrix.shape[side] // len(g)))
     if g.ndim == 3:
         g = blocks_of(g, matrix.shape[side])
     match what:
@@ -142,9 +152,7 @@ def moves(rule: FoldRule, rules: tuple[FoldRule, ...], form: CheckpointForm) -> 
     """Return a rule with an element, and with what must move beside it: the heads of groups, the neurons of experts."""
     found = [(rule, element(rule, form))]
     if rule.space in WITH:
-        points, size = {
-            "groups": (form.groups, form.heads * form.head_width), "experts": (form.experts or 1, form.inner)
-        }[rule.space]  # fmt: skip
+        points, size = {"groups": (form.groups, form.heads), "experts": (form.experts or 1, form.inner)}[rule.space]
         whole = np.kron(permutation(points), np.eye(size // points))
         found += [(other, whole) for other in rules if other.space == WITH[rule.space]]
     return found

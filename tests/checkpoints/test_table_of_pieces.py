@@ -22,16 +22,8 @@ from lightning_sym.checkpoints.folder_files import read_safetensors_file
 from lightning_sym.checkpoints.layer_norm_families import AFFINE, NORMS
 from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
-from lightning_sym.checkpoints.pieces import (
-    HALVES,
-    LAYER,
-    MLP,
-    SHAPELESS,
-    CheckpointPiece,
-    CheckpointTable,
-    Half,
-    table,
-)
+from lightning_sym.checkpoints.piece_table import MLP, CheckpointPiece, CheckpointTable, Half
+from lightning_sym.checkpoints.pieces import HALVES, LAYER, SHAPELESS, table
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.rotary_config import read_rotary, write_rotary
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, kinds, sizes_of
@@ -50,6 +42,8 @@ NETWORKS = {
     "qwen3_moe, tied": small_checkpoint("qwen3_moe", 16, inner=6, tied=True, stored="F64", config={"num_experts": 4}),
     "olmo2": small_checkpoint("olmo2", 17, biases=True, tied=False, stored="F64"),
     "olmo2, tied": small_checkpoint("olmo2", 18, tied=True, stored="F64"),
+    "deepseek_v2, no latent queries": small_checkpoint("deepseek_v2", 19, stored="F64", config={"q_lora_rank": None}),
+    "youtu": small_checkpoint("youtu", 20, stored="F64"),
     "phi3": small_checkpoint("phi3", 6, stored="F64"),
     "granite, tied": small_checkpoint("granite", 8, tied=True, stored="F64"),
     "smollm3": small_checkpoint("smollm3", 9, biases=True, tied=False, stored="F64"),
@@ -133,7 +127,7 @@ def wrong_pieces(piece: CheckpointPiece) -> Iterator[tuple[str, CheckpointPiece]
         yield f"scale {space.kind}", replace(piece, scales=(*piece.scales[:place], *piece.scales[place + 1 :]))
 
 
-TURNED = ("query-key", "value-output")
+TURNED = ("query-key", "value-output", "rotary")
 """Spaces that are moved by more than orders and rotations, which are their own inverses, transposed."""
 
 

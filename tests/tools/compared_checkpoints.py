@@ -38,6 +38,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen2, windows": ("qwen2", WINDOW | {"use_sliding_window": True, "max_window_layers": 1}),
     "mixtral, a window": ("mixtral", WINDOW),
     "qwen3_moe, weights divided": ("qwen3_moe", {"norm_topk_prob": True}),
+    "deepseek_v2, no latent queries": ("deepseek_v2", {"q_lora_rank": None}),
+    "deepseek_v3, yarn": ("deepseek_v3", rope("yarn", 4, original_max_position_embeddings=16)),
     "phi3, a window": ("phi3", WINDOW),
     "gpt_neox, in sequence": ("gpt_neox", {"use_parallel_residual": False, "rotary_pct": 1, "attention_bias": False}),
     "gemma2, a window": ("gemma2", WINDOW | {"query_pre_attn_scalar": 20, "attn_logit_softcapping": 2}),
@@ -62,7 +64,7 @@ def small_checkpoints() -> Iterator[tuple[str, MadeCheckpoint]]:
 
 
 WITH_EXPERTS = ("mixtral", "qwen3_moe")
-ONE_GROUP = ("gpt2", "gpt_neox", "opt")
+ONE_GROUP = ("gpt2", "gpt_neox", "opt", "deepseek_v2", "deepseek_v3", "youtu")
 """Families with keys and values for each head."""
 
 

@@ -93,18 +93,52 @@ def _layer(form: CheckpointForm, layer: int, b: Block, x: Any) -> Any:
             return rows[:, None] * part / np.sqrt(mean + float(form.epsilon))
         return part if gain is None else gain * part / np.sqrt((part**2).mean(-1, keepdims=True) + float(form.epsilon))
 
+    if form.latent is not None:
+        return _behind(form, b, x, _read_by_latents(form, layer, b, n))
     q = _turned(form, layer, gained(heads(b.query, b.query_bias), b.query_norm_gain, b.query_row_gain))
     k = gained(heads(b.key, b.key_bias), b.key_norm_gain, b.key_row_gain)
     k = np.repeat(_turned(form, layer, k), r, axis=0)
     v = np.repeat(heads(b.value, b.value_bias), r, axis=0)
     scores = np.einsum("hia,hja->hij", q, k) / np.sqrt(float(form.score_width or form.head_width))
+    return _behind(form, b, x, _shares(form, layer, scores) @ v)
+
+
+def _shares(form: CheckpointForm, layer: int, scores: Any) -> Any:
+    """Softmax of the scores of the tokens that are seen, (heads, tokens, tokens)."""
     scores = _capped(scores, form.score_cap)
-    behind = np.subtract.outer(np.arange(len(x)), np.arange(len(x)))
+    behind = np.subtract.outer(*[np.arange(scores.shape[1])] * 2)
     has_window = form.window is not None and (form.local is None or layer in form.local)
     scores[:, (behind < 0) | (has_window & (behind >= (form.window or 0)))] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
-    read = (weights / weights.sum(-1, keepdims=True)) @ v
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def _read_by_latents(form: CheckpointForm, layer: int, b: Block, n: Any) -> Any:
+    """What heads read of latents, head by head as DeepSeek's paper has it; its norms have an epsilon of their own."""
+
+    def latent(matrix: Any, gain: Any) -> Any:
+        c = n @ matrix.T
+        return gain * c / np.sqrt((c**2).mean(-1, keepdims=True) + 1e-6)
+
+    c = latent(b.latent, b.norm3_gain)
+    asked = n if b.query_latent is None else latent(b.query_latent, b.norm4_gain)
+    turned_rows: Any = b.key_turned, b.query_turned
+    shared = _turned(form, layer, (n @ turned_rows[0][0].T)[None])[0]
+    read = []
+    for head in range(form.heads):
+        q = _turned(form, layer, (asked @ turned_rows[1][head].T)[None])[0]
+        scores = (asked @ b.query[head].T) @ (c @ b.key[head].T).T + q @ shared.T
+        scores = scores / np.sqrt(form.head_width + shared.shape[1])
+        read.append(_shares(form, layer, scores[None])[0] @ (c @ b.value[head].T))
+    return np.stack(read)
+
+
+def _behind(form: CheckpointForm, b: Block, x: Any, read: Any) -> Any:
+    """The stream behind a layer, of what its heads read."""
     share, before = float(form.residual or 1), x
+
+    def read_behind(stream: Any, gain: Any, bias: Any) -> Any:
+        return stream if gain is None else _norm(form, stream, gain, bias)
 
     def behind_half(added: Any, gain: Any) -> Any:
         return share * (added if gain is None else _norm(form, added, gain, None))
