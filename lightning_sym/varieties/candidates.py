@@ -24,7 +24,7 @@ from lightning_sym.network.one_layer import (
 )
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, entry_names
 from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.coefficient_relations import price_of_comparison
 from lightning_sym.varieties.forms_over_fields import FormRing, linear_factor
@@ -72,7 +72,7 @@ class Misfit(NamedTuple):
     complex: bool
 
 
-def one_token_rows(phi: PolynomialMap) -> list[Any]:
+def one_token_rows(phi: PolynomialMap) -> list[Polynomial]:
     """Return the first output where all tokens but the first are zero, in the letters `x_k_1`."""
     d, t = phi.architecture.widths[0], phi.architecture.tokens
     ring = PolynomialRing(entry_names("x", d, t)[0::t])
