@@ -54,13 +54,13 @@ class Queue(Protocol[T]):
 class _News(NamedTuple):
     """What a process says before its answer."""
 
-    said: Any
+    said: object
 
 
 _parent: ContextVar[Connection] = ContextVar("parent")
 
 
-def tell(news: Any) -> None:
+def tell(news: object) -> None:
     """Say something to the process that waits for the answer: it is given to what `processes` was told to call."""
     _parent.get().send(_News(news))
 
@@ -195,7 +195,7 @@ def _done(work: Callable[[T], R], thing: T) -> R:
     return work(thing)
 
 
-def _waited_for(future: Any, look: Callable[[], None]) -> Any:
+def _waited_for(future: Future[R], look: Callable[[], None]) -> R:
     """Return what a future holds, and look about once a second while it holds nothing.
 
     What is done is lost again where its worker dies before it was fetched, so nobody waits without a limit.
