@@ -179,7 +179,7 @@ Formula = Callable[[Architecture], int]
 """A number that is stated of every network."""
 
 
-def spell(matrix: Any) -> str:
+def spell(matrix: Iterable[Iterable[object]]) -> str:
     """Return a matrix of exact numbers in one line, for witnesses.
 
     Example:

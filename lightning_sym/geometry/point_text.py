@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lightning_sym.citations import citations
 from lightning_sym.display import Lines, labelled, latex_lines, latex_words
 from lightning_sym.network.architecture import network_line
 
-if TYPE_CHECKING:
-    from lightning_sym.geometry.classify import Classification
 
-
-def point_lines(point: Classification) -> Lines:
+def point_lines(point: Any) -> Lines:
     """Return the text of a `Classification`."""
     dimension, tangent, ranks = point.dimension, point.tangent_dimension, point.ranks
     labels = ", ".join(label.value for label in point.labels) or "not critical"
@@ -40,7 +37,7 @@ def point_lines(point: Classification) -> Lines:
     return [*lines, ("proof", "; ".join([statement] * bool(statement) + list(citations(lines))))]
 
 
-def point_latex(point: Classification) -> str:
+def point_latex(point: Any) -> str:
     """Return the answer as formulas."""
     labels = ", ".join(label.value for label in point.labels) or "not critical"
     said = [latex_words(labels if point.decided else "undecided")]

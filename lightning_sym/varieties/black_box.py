@@ -199,8 +199,7 @@ class _Conversation(Generic[Measured, FoundNumber]):
         entries = [[self.arithmetic.entry(Interval(y, self.error)) for y in column] for column in columns]
         if any(entry is None for column in entries for entry in column):
             return None
-        value: ObjectArray = np.array(entries, dtype=object).T
-        return value
+        return np.array(entries, dtype=object).T
 
     def _layer(
         self, i: int, directions: list[tuple[int, ...]], attention: list[ObjectArray], value: ObjectArray

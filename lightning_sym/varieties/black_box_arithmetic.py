@@ -9,7 +9,6 @@ from math import ceil, floor
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from flint import arb
 
 from lightning_sym.display import spelled
 from lightning_sym.errors import ProgramError
@@ -19,7 +18,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.ball_matrices import BallMatrix
-from lightning_sym.rings.balls import ball, distance, middle_and_radius, precision
+from lightning_sym.rings.balls import Ball, ball, distance, middle_and_radius, precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.decimals import least_power_of_ten
@@ -211,7 +210,7 @@ class BallArithmetic:
     def __init__(self, plan: QueryPlan) -> None:
         self.plan, self.bits = plan, _bits(plan)
 
-    def entry(self, measured: Interval) -> arb:
+    def entry(self, measured: Interval) -> Ball:
         """Return an entry of `V~`."""
         return ball(*measured)
 
@@ -223,9 +222,9 @@ class BallArithmetic:
         """Return those at which what is divided by is largest, if it is certainly not zero."""
         d = value.shape[1]
 
-        def size(u: tuple[int, ...]) -> arb:
+        def size(u: tuple[int, ...]) -> Ball:
             y = map_entries(ball, np.array([Fraction(x) for x in u], dtype=object))
-            least: arb = max(x.abs_lower() for x in value @ y)
+            least: Ball = max(x.abs_lower() for x in value @ y)
             for a in attention:
                 least = least * quadratic(a, y).abs_lower()
             return (least / ball(Fraction(sum(abs(x) for x in u)))).abs_lower()
@@ -239,20 +238,20 @@ class BallArithmetic:
         sizes = [x.abs_lower() for x in value @ map_entries(ball, y)]
         return sizes.index(max(sizes))
 
-    def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> arb:
+    def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Ball:
         """Return the sum of the terms that are interpolated, at a node."""
-        value: arb = (ball(*mean) - row @ map_entries(ball, m)) / (row @ map_entries(ball, y))
+        value: Ball = (ball(*mean) - row @ map_entries(ball, m)) / (row @ map_entries(ball, y))
         return value + ball(Fraction(0), left_out)
 
-    def combined(self, values: list[arb], multipliers: list[Fraction]) -> arb:
+    def combined(self, values: list[Ball], multipliers: list[Fraction]) -> Ball:
         """Return a combination."""
-        return sum((v * ball(c) for v, c in zip(values, multipliers, strict=True)), arb(0))
+        return sum((v * ball(c) for v, c in zip(values, multipliers, strict=True)), Ball(0))
 
-    def product(self, measured: arb, already: arb, leading: arb, factor: Fraction) -> arb:
+    def product(self, measured: Ball, already: Ball, leading: Ball, factor: Fraction) -> Ball:
         r"""Return $u^\top A m$, in a ball."""
         return (measured - already) / (ball(factor) * leading**2)
 
-    def matrix(self, directions: Directions, rows: list[list[arb]], name: str) -> ObjectArray | str:
+    def matrix(self, directions: Directions, rows: list[list[Ball]], name: str) -> ObjectArray | str:
         r"""Return `A` from the $u^\top A$ if it may keep its bound, or why there is none."""
         inverse = unique_solution(directions, np.eye(len(directions), dtype=int))
         assert inverse is not None  # noqa: S101 - directions are independent
@@ -278,7 +277,7 @@ class BallArithmetic:
         places = -least_power_of_ten(largest * Fraction(10, 9)) if largest else self.plan.digits
         unit = Fraction(10) ** (places + 1)
 
-        def rounded(x: arb) -> Fraction:
+        def rounded(x: Ball) -> Fraction:
             pair = middle_and_radius(x)
             return Fraction(0) if pair is None else round(pair[0] * unit) / unit
 

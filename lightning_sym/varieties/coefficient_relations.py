@@ -7,14 +7,13 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
-from flint import fmpq
 
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work, require_memory
 from lightning_sym.rings.arrays import exact_number
-from lightning_sym.rings.polynomials import Polynomial
+from lightning_sym.rings.polynomials import Polynomial, RationalCoefficient
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.rings.sizes import Price, Sizes
 
@@ -66,7 +65,7 @@ def relations_of(
     terms, letters = sum(len(coefficients[key]) for key in members), coefficients[members[0]].context().nvars()
     require_memory(terms * (200 + 8 * letters), memory, what)
     work.spend(price_of_comparison(terms, letters).seconds, what)
-    first: dict[tuple[tuple[tuple[int, ...], ...], tuple[fmpq, ...]], int] = {}
+    first: dict[tuple[tuple[tuple[int, ...], ...], tuple[RationalCoefficient, ...]], int] = {}
     distinct: list[Place] = []
     twins: list[int] = []
     for key in members:
@@ -77,7 +76,7 @@ def relations_of(
             distinct.append(key)
     solved: list[dict[Place, Fraction]] = [{key: Fraction(1)} for key in distinct]
     if len(distinct) > 1:
-        entries: dict[tuple[int, ...], list[tuple[int, fmpq]]] = {}
+        entries: dict[tuple[int, ...], list[tuple[int, RationalCoefficient]]] = {}
         for place, (monomials, values) in enumerate(first):
             for monomial, value in zip(monomials, values, strict=True):
                 entries.setdefault(monomial, []).append((place, value))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lightning_sym.citations import with_proof
 from lightning_sym.display import Lines, labelled, latex_lines, latex_words, text_table
 from lightning_sym.network.formats import ideal_text, polynomial_text, require_format
 from lightning_sym.varieties.hilbert_polynomial import first_degree, formula
 from lightning_sym.varieties.weight_space import Terms
-
-if TYPE_CHECKING:
-    from lightning_sym.varieties.known_ideal import Equations
 
 MOST_SHOWN = 12
 """Equations of a degree that are printed."""
@@ -23,7 +20,7 @@ MOST_TERMS = 40
 """Terms of an equation that is printed."""
 
 
-def answer_lines(found: Equations) -> Lines:
+def answer_lines(found: Any) -> Lines:
     """Return what is known, by name."""
     values = ["undecided" if value is None else f"{value:,}" for value in found.hilbert_function]
     lines = [found.subject, ("linear span", f"dimension {found.linear_span:,}")]
@@ -40,10 +37,10 @@ def answer_lines(found: Equations) -> Lines:
     lines.append(("Hilbert", f"{', '.join(values)}  from degree 0: two bounds meet"))
     if (polynomial := formula(found)) is not None:
         lines.append(("polynomial", f"{polynomial}  in degree k, from degree {first_degree(found)} on"))
-    for each, count in found.counts.items():
+    for degree, count in found.counts.items():
         plural = "" if count == 1 else "s"
         said = "number of minimal generators undecided" if count is None else f"{count:,} minimal generator{plural}"
-        lines.append((f"degree {each}", said))
+        lines.append((f"degree {degree}", said))
     if found.is_complete:
         what = "generate the ideal" if found.counts else "there are none: the closure is its linear span"
         lines.append(("complete", what))
@@ -55,7 +52,7 @@ def answer_lines(found: Equations) -> Lines:
     return lines if polynomial is not None else [*lines, *labelled("tried", map(str, found.tried))]
 
 
-def as_text(found: Equations) -> str:
+def as_text(found: Any) -> str:
     """Return what the command prints: what is known, the coordinates, the equations."""
     text = [text_table(with_proof(answer_lines(found))), "", *map(str, found.coordinates[:MOST_COORDINATES])]
     if len(found.coordinates) > MOST_COORDINATES:
@@ -79,7 +76,7 @@ def exponents(terms: Terms, count: int) -> dict[tuple[int, ...], int]:
     return result
 
 
-def equation_text(terms: Terms, found: Equations, form: str = "macaulay2", most: int | None = MOST_TERMS) -> str:
+def equation_text(terms: Terms, found: Any, form: str = "macaulay2", most: int | None = MOST_TERMS) -> str:
     """Return an equation as a sum; of more than `most` terms the first ones."""
     names = [c.name for c in found.coordinates]
     shown = dict(list(terms.items())[:most])
@@ -87,7 +84,7 @@ def equation_text(terms: Terms, found: Equations, form: str = "macaulay2", most:
     return polynomial_text(form, names, exponents(shown, len(names))) + more
 
 
-def in_format(found: Equations, form: str) -> str:
+def in_format(found: Any, form: str) -> str:
     """Return all coordinates and equations for a computer algebra system; JSON has the ring and the ideal."""
     require_format(form)
     what, name = found.subject
@@ -100,7 +97,7 @@ def in_format(found: Equations, form: str) -> str:
     return ideal_text(form, [c.name for c in found.coordinates], generators, comments)
 
 
-def as_latex(found: Equations) -> str:
+def as_latex(found: Any) -> str:
     """Return the first equations, for a notebook."""
     rows = []
     names = [f"c_{{{i + 1}}}" for i in range(len(found.system))]

@@ -41,7 +41,7 @@ class FieldMatrix(EntryMatrix, Protocol):
 M = TypeVar("M", bound=FieldMatrix)
 
 
-class Field(Protocol):
+class VectorField(Protocol):
     """A field: what it is at weights, one matrix for each of them."""
 
     def __call__(self, weights: Sequence[M], /) -> list[M]: ...
@@ -145,8 +145,8 @@ class Gradients:
 class Bracket:
     """The bracket of two batches of fields, pair by pair."""
 
-    first: Field
-    second: Field
+    first: VectorField
+    second: VectorField
 
     def __call__(self, weights: Sequence[M], /) -> list[M]:
         along_a = self.second([Dual(*pair) for pair in zip(weights, self.first(weights), strict=True)])
@@ -189,7 +189,7 @@ def bracket_rows(
     return np.concatenate(blocks, axis=1)
 
 
-def _nested(length: int, gradient: Callable[[], Field]) -> Field:
+def _nested(length: int, gradient: Callable[[], VectorField]) -> VectorField:
     """Return `[F_1, [F_2, ... F_length]]`, the last one drawn first."""
     field = gradient()
     for _ in range(length - 1):

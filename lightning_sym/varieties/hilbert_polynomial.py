@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.lazy import lazy_imports
@@ -21,8 +21,6 @@ with lazy_imports(__name__):
 
 if TYPE_CHECKING:
     from sympy import Poly
-
-    from lightning_sym.varieties.known_ideal import Equations
 
 
 def is_rank_one_layer(network: Architecture) -> bool:
@@ -65,19 +63,18 @@ def _binomial(shift: int, n: int) -> Poly:
     return result
 
 
-def _of_hypersurface(found: Equations) -> HilbertPolynomial:
+def _of_hypersurface(found: Any) -> HilbertPolynomial:
     """Return that of a linear space, or of one equation in it."""
     n = found.linear_span - 1
     space = f"binomial(k + {n}, {n})"
     if not found.counts:
         return HilbertPolynomial(6, space, lambda: _binomial(n, n))
-    assert found.degree is not None  # noqa: S101 - one equation has a degree
     shift = n - found.degree
     behind = f"k + {shift}" if shift > 0 else f"k - {-shift}" if shift else "k"
     return HilbertPolynomial(6, f"{space} - binomial({behind}, {n})", lambda: _binomial(n, n) - _binomial(shift, n))
 
 
-def _of_rank_one(found: Equations) -> HilbertPolynomial:
+def _of_rank_one(found: Any) -> HilbertPolynomial:
     n = found.architecture.input_width - 1
     h = f"binomial(k + {n}, {n})"
 
@@ -88,7 +85,7 @@ def _of_rank_one(found: Equations) -> HilbertPolynomial:
     return HilbertPolynomial(7, f"{h}**2*({h} + 1)/2", polynomial)
 
 
-HILBERT: tuple[TheoremRow[Equations, HilbertPolynomial], ...] = (
+HILBERT: tuple[TheoremRow[Any, HilbertPolynomial], ...] = (
     TheoremRow(
         "Proposition 6 of docs/equations.md", any_question, paid_by_steps, _of_hypersurface,
         needs=(Need("one equation or none that is proved to generate the ideal", lambda found: found.is_complete),),
@@ -106,19 +103,17 @@ HILBERT: tuple[TheoremRow[Equations, HilbertPolynomial], ...] = (
 """What proves the polynomial."""
 
 
-def known_polynomial(found: Equations) -> tuple[HilbertPolynomial | None, tuple[FellShort, ...]]:
+def known_polynomial(found: Any) -> tuple[HilbertPolynomial | None, tuple[FellShort, ...]]:
     """Return the polynomial, where one is proved, and what does not prove it; `found` is an `Equations`."""
     return ask(found, HILBERT, Work())
 
 
-def formula(found: Equations) -> str | None:
+def formula(found: Any) -> str | None:
     """Return the polynomial by binomial coefficients, as SymPy reads it; `found` is an `Equations`."""
     known, _ = known_polynomial(found)
     return None if known is None else known.text
 
 
-def first_degree(found: Equations) -> int:
+def first_degree(found: Any) -> int:
     """Return from which degree on the Hilbert function is the polynomial, where there is one."""
-    if found.degree is None or not (found.is_complete and found.counts):
-        return 0
-    return max(0, found.degree - found.linear_span + 1)
+    return max(0, found.degree - found.linear_span + 1) if found.is_complete and found.counts else 0

@@ -9,7 +9,6 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from flint import fmpq
 
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, ShapeError
@@ -17,7 +16,7 @@ from lightning_sym.network.ambient import ambient_dimension
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.given_map import letters
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing, RationalCoefficient, entry_names
 
 WHAT = "the weights of a polynomial map"
 
@@ -85,7 +84,7 @@ def entries_from_vector(numbers: Sequence[object], ring: PolynomialRing, archite
     entries = np.empty((rows, t), dtype=object)
     for number, (k, j) in enumerate(np.ndindex(rows, t)):
         part = numbers[number * each : (number + 1) * each]
-        terms: dict[tuple[int, ...], fmpq] = {}
+        terms: dict[tuple[int, ...], RationalCoefficient] = {}
         for choice, value in zip(combinations_with_replacement(range(n), architecture.degree), part, strict=True):
             if value := _rational(value, "a coefficient"):
                 terms[tuple(choice.count(i) for i in range(n))] = ring.constant(value).leading_coefficient()
@@ -103,7 +102,9 @@ def entries_from_terms(given: Mapping[Any, object], ring: PolynomialRing, archit
     """
     architecture.require_plain(WHAT)
     rows, t, n = architecture.widths[-1], architecture.tokens, architecture.widths[0] * architecture.tokens
-    terms: dict[tuple[int, ...], dict[tuple[int, ...], fmpq]] = {(k + 1, j + 1): {} for k, j in np.ndindex(rows, t)}
+    terms: dict[tuple[int, ...], dict[tuple[int, ...], RationalCoefficient]] = {
+        (k + 1, j + 1): {} for k, j in np.ndindex(rows, t)
+    }
     for key, value in given.items():
         good = isinstance(key, tuple) and len(key) == 3 and key[:2] in terms and isinstance(key[2], tuple)
         if not good or len(key[2]) != n or any(type(e) is not int or not 0 <= e <= architecture.degree for e in key[2]):

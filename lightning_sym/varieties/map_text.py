@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.readers.bounds import shown
-from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
 
 if TYPE_CHECKING:
     import sympy
-    from flint import fmpq
 
 MOST_TERMS = 1_000_000
 """Terms of all outputs together."""
@@ -49,7 +48,7 @@ def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "
         raise TooLarge(f"{what} must have at most {most:,} terms in {len(ring.names):,} variables")
     place = {name: i for i, name in enumerate(ring.names)}
     words = _words(text, what)
-    terms: dict[tuple[int, ...], fmpq | int] = {}
+    terms: dict[tuple[int, ...], RationalCoefficient | int] = {}
     position = 0
     while True:
         sign = 1

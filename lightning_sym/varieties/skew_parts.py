@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from flint import fmpq
 
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.number_field import ROOT, Element, NumberField, rank_over, solution_over
@@ -23,7 +22,7 @@ from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.coefficient_relations import price_of_comparison
@@ -108,7 +107,7 @@ def layers_known(attention: Sequence[ObjectArray], tokens: int) -> int:
 def _parts_by_degree(phi: PolynomialMap, row: int) -> dict[int, Polynomial]:
     """Return output `row` of token 2 in tokens 1 and 2 alone, by the degree in token 2."""
     t = phi.architecture.tokens
-    grouped: dict[int, dict[tuple[int, ...], fmpq]] = {}
+    grouped: dict[int, dict[tuple[int, ...], RationalCoefficient]] = {}
     for exponents, c in phi.entries[row, 1].to_dict().items():
         exponents = tuple(map(int, exponents))
         second = sum(exponents[1::t])
