@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli import exit_codes
@@ -114,7 +115,7 @@ def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
     return target
 
 
-def matplotlib(needing: str = "the picture") -> Any:
+def matplotlib(needing: str = "the picture") -> ModuleType:
     """Return the package that draws, whatever way to show pictures MPLBACKEND asks for: none is shown here.
 
     Raises:

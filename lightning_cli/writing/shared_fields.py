@@ -61,15 +61,14 @@ OPTIONS = frozenset({"causal" if word == "mask" else word for word in _NETWORK.s
 """What of networks has a field."""
 
 
-def architecture_json(network: Any) -> dict[str, Any]:
+def architecture_json(network: architectures.Architecture) -> object:
     """Return the architecture as it stands in every JSON answer.
 
     Raises:
         BadInput: the network has an option without a field.
     """
     network.require("the JSON form of a network", OPTIONS)
-    written: dict[str, Any] = _NETWORK.written(network)
-    return written
+    return _NETWORK.written(network)
 
 
 ARCHITECTURE = shared("architecture", "the network", JsonKind(_NETWORK.schema, architecture_json))
