@@ -337,17 +337,8 @@ def _same_checkpoints(
         written = output
     answer = result.answer.value
     moved = None if ordered is None else ordered.moved
-    code = write(
-        CHECKPOINTS,
-        result,
-        "answer",
-        as_json=as_json,
-        holds=HOLDS[answer],
-        output=written,
-        distances=apart,
-        picture=picture,
-        ids_moved=moved,
-    )
+    more: dict[str, object] = {"output": written, "distances": apart, "picture": picture, "ids_moved": moved}
+    code = write(CHECKPOINTS, result, "answer", as_json=as_json, holds=HOLDS[answer], **more)
     if not as_json:
         for told in (ordered, apart):
             if told is not None:
