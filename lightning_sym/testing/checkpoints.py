@@ -13,7 +13,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layer_norm_families import LAYER_NORM, rotary_share
-from lightning_sym.checkpoints.model import Block, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.model import Array, Block, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import CheckpointPiece, table
 from lightning_sym.checkpoints.relatives import RELATIVES
 from lightning_sym.checkpoints.stored_types import from_disk, to_disk
@@ -23,7 +23,7 @@ from lightning_sym.limits import require_integer
 Stored = Literal["F16", "BF16", "F32", "F64"]
 EPSILON = Fraction(1, 10**5)
 
-SMALL: dict[str, dict[str, Any]] = {
+SMALL: dict[str, dict[str, int | Fraction]] = {
     "granite": {
         "embedding_multiplier": 12, "attention_multiplier": Fraction(3, 8), "residual_multiplier": Fraction(22, 100),
         "logits_scaling": 8,
@@ -87,7 +87,7 @@ def small_checkpoint(
             f"heads and groups must fit the family, got {heads} heads of width {head_width}, {groups} groups"
         )
     known, width = FAMILIES[family], heads * head_width
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     if older is not None:
         sizes_by_name = {"width": width, "heads": heads, "layers": layers, "inner": inner, "context": context}
         said |= {key: (sizes_by_name | {"epsilon": EPSILON})[name] for name, key in older.keys.items()}
@@ -114,7 +114,7 @@ def small_checkpoint(
     parts = known.parts(form, there)
     source = np.random.default_rng(seed)
 
-    def made(piece: CheckpointPiece) -> Any:
+    def made(piece: CheckpointPiece) -> Array:
         near = 1.0 if piece.axes[0].sized else 0.0
         size = 1.0 if "embed" in piece.name else piece.shape[-1] ** -0.5 if piece.columns else 0.25
         less = {**known.layout.ends, **known.layout.block}[piece.name].less  # what is not in the file
