@@ -330,7 +330,7 @@ def weights_or_network(*more: Option) -> Option:
     return together(widths(required=False), ranks(required=False), tokens(), *more, make=_weights_or_shape)
 
 
-def weight_file(said: str, **more: Any) -> Option:
+def weight_file(said: str, *, metavar: str | None = None) -> Option:
     """Return the option `--weights`, which stands in place of what is said."""
     told = f"Exact weights from a .json, .npz or .safetensors file, in place of {said}"
-    return click.option("--weights", "weight_file", type=click.Path(), help=told, **more)
+    return click.option("--weights", "weight_file", type=click.Path(), help=told, metavar=metavar)

@@ -222,8 +222,8 @@ class ProvedBounds(NamedTuple):
         between 3 and 5, found 4
     """
 
-    lower: int
-    upper: int
+    lower: int | Fraction
+    upper: int | Fraction
 
     @staticmethod
     def of(found: CertifiedDimension) -> ProvedBounds:

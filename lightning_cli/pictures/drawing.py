@@ -25,6 +25,7 @@ with lazy_imports(__name__):
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 
@@ -160,16 +161,18 @@ def plain_axes(figure: Figure, caption: str = "", place: tuple[int, int, int] = 
     return axes
 
 
-def grey_bar(figure: Figure, colours: Any, label: str = "", **options: Any) -> None:
+def grey_bar(
+    figure: Figure, colours: ScalarMappable, label: str = "", *, ax: Axes | list[Axes], shrink: float = 1.0
+) -> None:
     """Draw a bar that says what colours stand for, its words in grey."""
-    bar = figure.colorbar(colours, **options)
+    bar = figure.colorbar(colours, ax=ax, shrink=shrink)
     bar.ax.tick_params(colors=GREY)
     bar.outline.set_edgecolor(GREY)
     if label:
         bar.set_label(label, color=GREY)
 
 
-def grey_legend(where: Any, **options: Any) -> None:
+def grey_legend(where: Axes, **options: Any) -> None:
     """Draw a legend without a frame, its words in grey."""
     for text in where.legend(frameon=False, **options).get_texts():
         text.set_color(GREY)

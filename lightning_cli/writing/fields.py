@@ -6,11 +6,11 @@ that an answer stands on are read off its own lines: what was tried in vain is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from lightning_sym.citations import proof_in
 
@@ -38,7 +38,7 @@ class JsonKind:
         return JsonKind(self.schema | keywords, self.written)
 
 
-Kind = JsonKind | type | list[Any] | Mapping[type[str], Any]
+Kind: TypeAlias = "JsonKind | type | Sequence[Kind] | Mapping[type[str], Kind]"
 """A kind, or its short form, see `kind_of`."""
 
 TEXT = JsonKind({"type": "string"})
@@ -60,8 +60,8 @@ def kind_of(kind: Kind) -> JsonKind:
     """
     if isinstance(kind, JsonKind):
         return kind
-    if isinstance(kind, list):
-        return each(*kind)
+    if isinstance(kind, Sequence):
+        return each(kind[0])
     return by_name(kind[str]) if isinstance(kind, Mapping) else _PLAIN[kind]
 
 

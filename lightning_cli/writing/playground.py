@@ -18,13 +18,12 @@ import numpy.typing as npt
 from lightning_cli.writing.faults import Fault, broken, faults_of
 from lightning_cli.writing.moves import OF_LAYERS, Settings, array_of, at_rest
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, P
 from lightning_sym.checkpoints.pieces import CheckpointPiece, table
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_table import symmetry_table, tensor_names
-from lightning_sym.checkpoints.understood import P
 from lightning_sym.errors import BadInput, TooLarge
 
 

@@ -31,8 +31,12 @@ from lightning_sym.processes import follow_parent, interrupts_postponed, kill_ch
 T = TypeVar("T")
 R = TypeVar("R")
 
-Submit = Callable[[Callable[[Any], Any], Any], Future[Any]]
-"""Hands out something to be worked on, and says what will hold the result."""
+
+class Submit(Protocol):
+    """Hands out something to be worked on, and says what will hold the result."""
+
+    def __call__(self, work: Callable[[T], R], things: T, /) -> Future[R]: ...
+
 
 _AHEAD = 3
 """Batches that wait for each worker."""
@@ -97,7 +101,7 @@ def processes(workers: int, heard: Callable[[Any], None] = lambda news: None) ->
     free: SimpleQueue[Connection] = SimpleQueue()
     one_at_a_time = Lock()
 
-    def ask(work: Callable[[Any], Any], things: Any) -> Any:
+    def ask(work: Callable[[T], R], things: T) -> Any:
         connection = free.get()
         try:
             connection.send((work, things))
@@ -112,6 +116,9 @@ def processes(workers: int, heard: Callable[[Any], None] = lambda news: None) ->
             raise answer
         return answer
 
+    def submit(work: Callable[[T], R], things: T, /) -> Future[R]:
+        return threads.submit(ask, work, things)
+
     with ThreadPoolExecutor(workers) as threads:  # each waits for a process
         try:
             with _one_thread_each(), interrupts_postponed():  # all are started here, where no interrupt reaches them
@@ -120,7 +127,7 @@ def processes(workers: int, heard: Callable[[Any], None] = lambda news: None) ->
                     context.Process(target=_serve, args=(theirs,), daemon=True).start()
                     theirs.close()
                     free.put(ours)
-            yield lambda work, things: threads.submit(ask, work, things)
+            yield submit
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
             kill_children(others)

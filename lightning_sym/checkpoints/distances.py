@@ -6,10 +6,9 @@ measurement in floating point: no answer of a comparison depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -229,7 +228,9 @@ def _relative(left: Floats, array: Array) -> float:
     return size / whole if whole else float(size > 0)
 
 
-def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, work: Work, kept: Any) -> Distance:
+def _distance(
+    first: Checkpoint, second: Checkpoint, found: Left, units: float, work: Work, kept: Mapping[int, int]
+) -> Distance:
     """Return the distance of one piece, with its rank where there is work for that."""
     layer, name, left, array = found
     piece = table(second.form)[name]
@@ -246,7 +247,7 @@ def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, 
             work.spent += cost
             rank = numerical_rank(matrix, float(np.broadcast_to(left.square, left.value.shape).sum()), units)
     near = not left.beyond(units).any()
-    return Distance(kept.get(layer, layer), name, called, relative, rank, full, near)
+    return Distance(layer if layer is None else kept.get(layer, layer), name, called, relative, rank, full, near)
 
 
 def numerical_rank(matrix: Floats, square: float, units: float) -> int:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,11 +55,13 @@ def each_by(
     names: tuple[str, ...],
     maps: Iterable[Callable[[Array], Array] | None],
     detail: Detail = NOTHING,
-    **how: Any,
+    *,
+    fits: bool = False,
+    squares: Mapping[str, Floats] | None = None,
 ) -> Change:
     """Return the change of each piece by itself: `maps` are a function of one array, and its inverse, or `None`."""
     made, undone = (function and partial(_each, function, names) for function in maps)
-    return Change(mistake, names, made, undone, detail, **how)
+    return Change(mistake, names, made, undone, detail, fits=fits, squares=squares or {})
 
 
 def _each(function: Callable[[Array], Array], names: tuple[str, ...], arrays: Arrays) -> dict[str, Array]:

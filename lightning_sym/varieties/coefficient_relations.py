@@ -98,7 +98,7 @@ def relations_of(
 
 
 def given_coefficients(
-    coefficients: Mapping[Any, Any], outputs: tuple[int, int], inputs: int
+    coefficients: Mapping[Any, object], outputs: tuple[int, int], inputs: int
 ) -> dict[tuple[int, int, tuple[int, ...]], Any]:
     """Return exact coefficients by row and token of the output, from 1, and by the exponents of all inputs.
 
@@ -124,7 +124,7 @@ def combined(
     return {key: sum(c * values[i] for i, c in parts.items()) for key, parts in combinations.items()}
 
 
-def exact_coefficient(value: Any) -> Any:
+def exact_coefficient(value: object) -> Any:
     """Return an exact number, flint's among them; what is a polynomial over SymPy's rationals already stays."""
     if hasattr(value, "ring"):
         return value

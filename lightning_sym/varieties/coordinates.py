@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import comb
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +131,7 @@ class CoordinateSystem:
         """The place of the coordinate that is constantly 1: of a stream that is both input and output."""
         return next(i for i, (_, exponents) in enumerate(self.keys) if sum(exponents) == 1)
 
-    def of_coefficients(self, coefficients: Mapping[tuple[int, int, tuple[int, ...]], Any]) -> list[Fraction] | None:
+    def of_coefficients(self, coefficients: Mapping[tuple[int, int, tuple[int, ...]], object]) -> list[Fraction] | None:
         """Return the coordinates of a map with these coefficients; None unless it lies in the linear span.
 
         Args:

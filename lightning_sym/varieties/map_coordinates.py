@@ -149,7 +149,7 @@ class MapCoordinates:
         assert found is not None  # noqa: S101 - a function of the map lies in its linear span
         return found
 
-    def of_coefficients(self, coefficients: Mapping[Key, Any]) -> list[Fraction] | None:
+    def of_coefficients(self, coefficients: Mapping[Key, object]) -> list[Fraction] | None:
         """Return the coordinates of a map with these coefficients; None unless it lies in the linear span.
 
         Args:

@@ -164,7 +164,7 @@ def basis_of_directions(width: int, largest: int, fits: Callable[[tuple[int, ...
     return basis_of(filter(fits, small_vectors(width, largest)), width)
 
 
-def quadratic(attention: ObjectArray, y: Iterable[Any]) -> Any:
+def quadratic(attention: ObjectArray, y: Iterable[object]) -> Any:
     r"""Return $q(y) = y^\top A y$."""
     vector = np.array(list(y), dtype=object)
     return vector @ attention @ vector

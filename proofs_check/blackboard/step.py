@@ -92,7 +92,7 @@ def show(label: str, value: object, ring: PolynomialRing = BOARD) -> Shown:
     return Shown(label, _exact(ring, value))
 
 
-def number(label: str, value: int) -> Shown:
+def number(label: str, value: int | Fraction) -> Shown:
     """Return a number with words before it."""
     return show(rf"\text{{{label}}}", value)
 
