@@ -36,7 +36,7 @@ with lazy_imports(__name__):
     from lightning_sym.certificates import same_function as certificates
     from lightning_sym.checkpoints import distances as measuring
     from lightning_sym.checkpoints import folders, model, same_checkpoints, symmetry_files, tokenizers
-    from lightning_sym.fibers import comparison, connection, same_function, stream_symmetry
+    from lightning_sym.fibers import comparison, connection, same_function
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weights as known
     from lightning_sym.rings import ball_matrices
@@ -45,11 +45,6 @@ with lazy_imports(__name__):
 HEAD = in_order(field("head", str, "layer and head, such as 1.2; merged ones with + between"), field("factor", NUMBER))
 
 SIDES = in_order(field("first", [HEAD]), field("second", [HEAD]))
-
-
-def _group_element(found: stream_symmetry.StreamSymmetry) -> stream_symmetry.StreamSymmetry | None:
-    """Return what holds the group element, where one was found."""
-    return None if found.between is None else found
 
 
 def _named(name: str) -> Callable[[object], object]:
@@ -73,7 +68,7 @@ STREAM_ELEMENT = group(
 STREAMS = group(
     field("layers", [[SIDES]], "by layer, classes of heads with one pattern up to a factor"),
     field("arranged", bool, "whether heads were merged, left out or moved to earlier layers first"),
-    field("group_element", optional(STREAM_ELEMENT), of=_group_element),
+    field("group_element", optional(STREAM_ELEMENT), of=lambda found: None if found.between is None else found),
 )
 
 MOVE = in_order(field("name", str), field("layer", natural(1)), field("description", str))
@@ -82,11 +77,6 @@ MOVE = in_order(field("name", str), field("layer", natural(1)), field("descripti
 def _moves(found: connection.Connection) -> list[tuple[str, int, str]]:
     """Return name, layer and description of each move."""
     return [(move.name.value, move.layer, move.described(len(found.factors))) for move in found.moves]
-
-
-def _plain_element(found: connection.Connection) -> connection.Connection | None:
-    """Return what holds the group element, where one was found."""
-    return None if None in (found.query_key, found.between, found.scales) else found
 
 
 PLAIN_ELEMENT = group(field("query_key", MATRICES), field("between", MATRICES), field("scales", {str: NUMBER}))
@@ -99,7 +89,11 @@ SYMMETRY = group(
     field("symmetric_parts", bool),
     field("virtual_weights", VIRTUAL_WEIGHTS, of="virtual"),
     field("moved", optional(MATRICES), of=lambda found: None if found.moved is None else found.moved.numbers()),
-    field("group_element", optional(PLAIN_ELEMENT), of=_plain_element),
+    field(
+        "group_element",
+        optional(PLAIN_ELEMENT),
+        of=lambda found: None if None in (found.query_key, found.between, found.scales) else found,
+    ),
 )
 
 BALL = group(field("midpoint", str, "a decimal number, exact"), field("radius", str, "likewise"))

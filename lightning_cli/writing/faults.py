@@ -63,7 +63,9 @@ class Fault:
 def broken(model: MadeCheckpoint, fault: Fault, settings: Settings) -> MadeCheckpoint:
     """Return the model at some settings, with the fault made."""
     right = moved(model, settings)
-    return with_arrays(right, {step["piece"]: _wrong(model, right, settings, step) for step in fault.steps})
+    return with_arrays(
+        right, {step["piece"]: WORDS[step["word"]](model, right, settings, step) for step in fault.steps}
+    )
 
 
 def _without(model: MadeCheckpoint, _: MadeCheckpoint, settings: Settings, step: Step) -> object:
@@ -100,10 +102,6 @@ def _transposed(_: MadeCheckpoint, right: MadeCheckpoint, __: Settings, step: St
 WORDS: Mapping[str, Callable[[MadeCheckpoint, MadeCheckpoint, Settings, Step], object]] = {
     "without": _without, "twice": _twice, "stored": _stored, "pick": _pick, "plus": _plus, "transposed": _transposed,
 }  # fmt: skip
-
-
-def _wrong(model: MadeCheckpoint, right: MadeCheckpoint, settings: Settings, step: Step) -> object:
-    return WORDS[step["word"]](model, right, settings, step)
 
 
 # ---- the faults

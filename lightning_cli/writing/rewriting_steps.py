@@ -153,7 +153,7 @@ def _counted(steps: int) -> str:
 
 def _symmetry_steps(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, *, exact: bool) -> Iterator[Step]:
     """Yield a step for each part that moves anything; a part that is no symmetry by itself goes with the next one."""
-    done, before = _nothing(symmetry), first
+    done, before = Symmetry(tuple(LayerSymmetry() for _ in symmetry.layers)), first
     headings, prose = list[str](), list[str]()
     for part in PARTS:
         taken = _with_parts(done, symmetry, part.names)
@@ -171,10 +171,6 @@ def _symmetry_steps(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, *
         if step is not None:
             yield step
     yield _last(second, before, exact=exact)
-
-
-def _nothing(symmetry: Symmetry) -> Symmetry:
-    return Symmetry(tuple(LayerSymmetry() for _ in symmetry.layers))
 
 
 def _with_parts(done: Symmetry, symmetry: Symmetry, names: tuple[str, ...]) -> Symmetry:
