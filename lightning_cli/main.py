@@ -74,7 +74,9 @@ class LazyGroup(click.Group):
         command: click.Command = module_of(cmd_name).command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called, or refuse its name with those that are spelled like it.
 
         Raises:

@@ -67,7 +67,7 @@ class Amount(click.FloatRange):
         super().__init__(min=0, min_open=not zero)
         self.what, self.below, self.zero, self.endless = what, below, zero, endless
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number.
 
         Raises:
@@ -102,7 +102,7 @@ class SizeList(click.ParamType[object]):
     name = "n,n,..."
     form = "positive integers below 10^18 with commas between them"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
         words = str(value).split(",")
@@ -121,7 +121,7 @@ class Size(SizeList):
     name = "n"
     form = "one positive integer below 10^18"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, int):
             return value
         sizes = super().convert(value, param, ctx)
@@ -130,7 +130,7 @@ class Size(SizeList):
         return sizes[0]
 
 
-class TokenIds(click.ParamType[Any]):
+class TokenIds(click.ParamType[tuple[int, ...]]):
     """Token ids, integers from 0."""
 
     name = "i,i,..."
@@ -145,7 +145,7 @@ class TokenIds(click.ParamType[Any]):
         return tuple(map(int, words))
 
 
-class Rational(click.ParamType[Any]):
+class Rational(click.ParamType[Fraction]):
     """A positive rational number."""
 
     name = "number"
@@ -172,9 +172,9 @@ class NamedCoordinates(click.ParamType[object]):
     def __init__(self, number: click.ParamType[object] = click.STRING, example: str = "x=0,y=1/2") -> None:
         self.number, self.example = number, example
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, object]:
         """Return the numbers by name, as texts if nothing else was said."""
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for part in str(value).split(","):
             name, sign, number = (word.strip() for word in part.partition("="))
             if not (sign and name.isidentifier() and number and name not in found):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 from click.core import ParameterSource
@@ -27,6 +27,14 @@ FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")
 """What `--format` knows: `lightning_sym.network.formats.FORMATS`, which takes longer to import."""
 
 
+class FormOptions(TypedDict):
+    """What `FORM` says of a network."""
+
+    normalization: str | None
+    mask: str | None
+    skip: bool
+
+
 def together(*options: Option, make: Callable[..., dict[str, object]] | None = None) -> Option:
     """Return several options as one decorator, in the order of `--help`.
 
@@ -46,7 +54,7 @@ def together(*options: Option, make: Callable[..., dict[str, object]] | None = N
 
     def decorated_and_made(command: Command) -> Command:
         @wraps(command)
-        def called(**given: Any) -> Any:
+        def called(**given: Any) -> object:
             return command(**made(**{name: given.pop(name) for name in names}), **given)
 
         return decorated(called)
@@ -54,10 +62,17 @@ def together(*options: Option, make: Callable[..., dict[str, object]] | None = N
     return decorated_and_made
 
 
-def output(what: str, *names: str, help: str, endings: tuple[str, ...] = (), **more: Any) -> Option:  # noqa: A002
+def output(
+    what: str,
+    *names: str,
+    help: str,  # noqa: A002
+    endings: tuple[str, ...] = (),
+    metavar: str = "FILE",
+    required: bool = False,
+) -> Option:
     """Return an option for a file that is written: what it is, its names, and the endings that it may have."""
     short = ["-o"] if "--output" in names else []
-    return click.option(*short, *names, type=OutputFile(what, endings), help=help, **{"metavar": "FILE"} | more)
+    return click.option(*short, *names, type=OutputFile(what, endings), help=help, metavar=metavar, required=required)
 
 
 def certificate(what: str) -> Option:
@@ -178,9 +193,9 @@ LAYOUTS = ("hf", "fused", "fused-by-group", "mlx", "megatron", "megatron-legacy"
 """What layouts are called: `lightning_sym.checkpoints.layouts.LAYOUTS`, which takes longer to import."""
 
 
-def layout(*names: str, said: str, **more: Any) -> Option:
+def layout(*names: str, said: str, required: bool = False) -> Option:
     """Return an option for a layout, of what is said."""
-    return click.option(*names, type=click.Choice(LAYOUTS), metavar="LAYOUT", help=said, **more)
+    return click.option(*names, type=click.Choice(LAYOUTS), metavar="LAYOUT", help=said, required=required)
 
 
 LAYOUT = layout("--layout", said="The layout of the checkpoint, where its names do not show it.")
@@ -296,7 +311,7 @@ NETWORK: Option = together(
 """The options that name a network, which the command gets as `network`."""
 
 
-def _weights_or_shape(weight_file: str | None, tokens: int, **shape: Any) -> dict[str, Any]:
+def _weights_or_shape(weight_file: str | None, tokens: int, **shape: Any) -> dict[str, object]:
     """Return the weights of a file, or None without one, and the network: theirs, or the one that the options name.
 
     Raises:
@@ -315,7 +330,7 @@ def weights_or_network(*more: Option) -> Option:
     return together(widths(required=False), ranks(required=False), tokens(), *more, make=_weights_or_shape)
 
 
-def weight_file(said: str, **more: Any) -> Option:
+def weight_file(said: str, *, metavar: str | None = None) -> Option:
     """Return the option `--weights`, which stands in place of what is said."""
     told = f"Exact weights from a .json, .npz or .safetensors file, in place of {said}"
-    return click.option("--weights", "weight_file", type=click.Path(), help=told, **more)
+    return click.option("--weights", "weight_file", type=click.Path(), help=told, metavar=metavar)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -34,7 +33,7 @@ class OutputFile(click.Path):
         super().__init__()
         self.what, self.endings = what, endings
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the path as it was given.
 
         Raises:

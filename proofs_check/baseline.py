@@ -40,7 +40,7 @@ class BaselineDifference(NamedTuple):
     claim: str
     part: str
     what: str
-    before: Any
+    before: object
     now: object
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ def _short(value: object) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def as_baseline(results: Mapping[str, ClaimResult], *, quick: bool) -> dict[str, Any]:
+def as_baseline(results: Mapping[str, ClaimResult], *, quick: bool) -> dict[str, object]:
     """Return what is kept of a run: nothing that depends on the machine.
 
     Raises:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +108,7 @@ def jacobians(stack: Stack, degree: int, rows: int, by: Sequence[int], seed: int
                 PowerSeries(functionals, PRIME, 0, degree),
             )
             recorded = [Recorded(w, constant=i not in by) for i, w in enumerate(weights)]
-            output: Any = network_output(Recorded(x, constant=True), stack.shape, recorded)
+            output = network_output(Recorded(x, constant=True), stack.shape, recorded)
             for block, g in zip(found, gradients([output], [functional], [recorded[i] for i in by]), strict=True):
                 if g is not None:
                     block[start : start + part.size, row] = g.coefficient(degree).residues().reshape(part.size, -1)

@@ -179,7 +179,7 @@ Formula = Callable[[Architecture], int]
 """A number that is stated of every network."""
 
 
-def spell(matrix: Any) -> str:
+def spell(matrix: Iterable[Iterable[object]]) -> str:
     """Return a matrix of exact numbers in one line, for witnesses.
 
     Example:
@@ -222,8 +222,8 @@ class ProvedBounds(NamedTuple):
         between 3 and 5, found 4
     """
 
-    lower: int
-    upper: int
+    lower: int | Fraction
+    upper: int | Fraction
 
     @staticmethod
     def of(found: CertifiedDimension) -> ProvedBounds:

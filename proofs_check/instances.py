@@ -8,7 +8,6 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -74,7 +73,7 @@ _SIZES = {
 """Fields of instances that are sizes, and what they are called."""
 
 
-def _sizes(instance: Any, names: str) -> Iterator[tuple[str, int]]:
+def _sizes(instance: object, names: str) -> Iterator[tuple[str, int]]:
     """Yield every size that an instance has, with its name; `names` are those of the numbers of a plain tuple."""
     if isinstance(instance, Weights):
         instance = instance.architecture(tokens=1)

@@ -30,8 +30,7 @@ def _modules(name: str = "*") -> list[str]:
 
 def _claim(module: str) -> Claim | None:
     """Return the claim of a module; what several claims share has none."""
-    claim: Claim | None = getattr(import_module(f"proofs_check.claims.{module}"), "CLAIM", None)
-    return claim
+    return getattr(import_module(f"proofs_check.claims.{module}"), "CLAIM", None)
 
 
 @cache

@@ -12,7 +12,7 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 
 
-def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:
+def array_of(rows: Sequence[Sequence[object]]) -> ObjectArray:
     """Return an object array, filled one by one: NumPy would try to unpack polynomials.
 
     Example:

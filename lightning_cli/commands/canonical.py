@@ -110,7 +110,7 @@ Exit codes: 0 the canonical weights, 2 bad input, or weights that no theorem dec
 def command(
     *,
     file: str,
-    form: dict[str, Any],
+    form: options.FormOptions,
     output: str | None,
     memory: int,
     as_json: bool,
@@ -144,7 +144,7 @@ def command(
 
 
 def _of_weights(
-    file: str, form: dict[str, Any], output: str | None, *, memory: int, as_json: bool, tokens: int, work: float,
+    file: str, form: options.FormOptions, output: str | None, *, memory: int, as_json: bool, tokens: int, work: float,
     only_hash: bool,
 ) -> int:  # fmt: skip
     """Write the canonical weights of exact ones, or their hash, and return the exit code."""

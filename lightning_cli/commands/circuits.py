@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from lightning_cli import exit_codes, options
@@ -216,16 +214,15 @@ def command(
         raise BadInput("a picture is drawn of the table: --output goes without --fingerprint, --against and --scan")
     target = None if output is None else drawing.require_output(output)
     with progress_bar() as progress:
-        limits: dict[str, Any] = {"memory": memory, "progress": progress}
         # what is wrong with either is said at once
         opened = [folders.open_checkpoint(checkpoint, layout=layout)]
         opened += [] if against is None else [folders.open_checkpoint(against)]
         if scan is not None:
             fingerprint_key.keys_of(scan)  # what is wrong with the folder too
         if fingerprint or against is not None or scan is not None:
-            numbers = [fingerprints.fingerprint(one, **limits) for one in opened]
+            numbers = [fingerprints.fingerprint(one, memory=memory, progress=progress) for one in opened]
         else:
-            table = circuits.circuits(opened[0], **limits)
+            table = circuits.circuits(opened[0], memory=memory, progress=progress)
             if target is not None:
                 drawing.write_picture(target, heads.picture(table).image(target.suffix.lower()[1:]))
     if against is not None:

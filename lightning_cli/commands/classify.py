@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from lightning_cli import exit_codes, options
@@ -234,7 +232,7 @@ def command(
     tokens: int,
     degree: int | None,
     written: str | None,
-    form: dict[str, Any],
+    form: options.FormOptions,
     memory: int,
     work: float,
     as_json: bool,

@@ -223,7 +223,7 @@ def command(
     return _at_weights(files[0], as_json=as_json, loss=loss or "squared", **asked)
 
 
-def _at_weights(file: str, *, form: dict[str, Any], as_json: bool, **asked: Any) -> int:
+def _at_weights(file: str, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
     """Answer for the weights of one file."""
     weights = options.load_weights(file, **form)
     with progress_bar() as progress:
@@ -231,7 +231,7 @@ def _at_weights(file: str, *, form: dict[str, Any], as_json: bool, **asked: Any)
     return write(ANSWER, found, "coefficient", as_json=as_json, holds=found.certified or None)
 
 
-def _along_line(first: str, last: str, steps: int, *, form: dict[str, Any], as_json: bool, **asked: Any) -> int:
+def _along_line(first: str, last: str, steps: int, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
     """Answer for the line between the weights of two files."""
     one, other = (options.load_weights(file, **form) for file in (first, last))
     with progress_bar() as progress:
@@ -239,7 +239,7 @@ def _along_line(first: str, last: str, steps: int, *, form: dict[str, Any], as_j
     return write(PATH, found, as_json=as_json, holds=found.certified or None)
 
 
-def _along_folder(folder: str, *, form: dict[str, Any], as_json: bool, **asked: Any) -> int:
+def _along_folder(folder: str, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
     """Answer for each weight file of a folder."""
     named = {path.name: options.load_weights(str(path), **form) for path in files_in_order(folder)}
     with progress_bar() as progress:

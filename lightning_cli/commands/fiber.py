@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from lightning_cli import exit_codes, options
@@ -157,7 +155,7 @@ def command(
     *,
     file: str,
     tokens: int,
-    form: dict[str, Any],
+    form: options.FormOptions,
     seed: int,
     work: float,
     certificate: str | None,

@@ -34,7 +34,7 @@ with lazy_imports(__name__):
     from lightning_cli.pictures import drawing
     from lightning_sym.certificates import same_function as certificates
     from lightning_sym.checkpoints import distances as measuring
-    from lightning_sym.checkpoints import folders, same_checkpoints, symmetry_files, tokenizers
+    from lightning_sym.checkpoints import folders, model, same_checkpoints, symmetry_files, tokenizers
     from lightning_sym.fibers import comparison, connection, same_function
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weights as known
@@ -46,7 +46,7 @@ HEAD = in_order(field("head", str, "layer and head, such as 1.2; merged ones wit
 SIDES = in_order(field("first", [HEAD]), field("second", [HEAD]))
 
 
-def _named(name: str) -> Callable[[Any], Any]:
+def _named(name: str) -> Callable[[object], object]:
     """Return where a part of a group element is, by layer; it is empty where there is none."""
     return lambda found: getattr(found, name) or {}
 
@@ -223,7 +223,7 @@ def command(
     work: float,
     of_checkpoints: dict[str, Any],
     scheduler: str | None,
-    form: dict[str, Any],
+    form: options.FormOptions,
     **of_weights: Any,
 ) -> int:
     """Decide whether two networks compute the same function.
@@ -303,15 +303,16 @@ def _same_checkpoints(
         )
         if output is not None:
             symmetry_files.require_output(output, opened[1].form)
-        pair: tuple[Any, Any] = opened
+        pair: tuple[model.Checkpoint, model.Checkpoint] = opened
         if tokenizer_a is not None and tokenizer_b is not None:
             counts = [each.form.vocabulary for each in opened]
             if counts[0] != counts[1]:
                 raise BadInput(f"with tokenizers both must have as many token ids, got {counts[0]} and {counts[1]}")
             ordered = tokenizers.id_order(tokenizer_a, tokenizer_b, counts[0])
             pair = opened[0], ordered.read(opened[1])
-        asked: dict[str, Any] = {"ids": ids, "units": units, "work": work, "scheduler": scheduler}
-        result = same_checkpoints.same_checkpoints(*pair, **asked, progress=progress)
+        result = same_checkpoints.same_checkpoints(
+            *pair, ids=ids, units=units, work=work, scheduler=scheduler, progress=progress
+        )
         if not ids:
             result = theorems.told_by_theorem(result, *pair, work=work, progress=progress)
         if distances or target is not None:
@@ -324,7 +325,7 @@ def _same_checkpoints(
         written = output
     answer = result.answer.value
     moved = None if ordered is None else ordered.moved
-    more: dict[str, Any] = {"output": written, "distances": apart, "picture": picture, "ids_moved": moved}
+    more: dict[str, object] = {"output": written, "distances": apart, "picture": picture, "ids_moved": moved}
     code = write(CHECKPOINTS, result, "answer", as_json=as_json, holds=HOLDS[answer], **more)
     if not as_json:
         for told in (ordered, apart):

@@ -34,9 +34,9 @@ _SKIP = {"no": False, "yes": True, "both": "both"}
 _SIZES = "sizes: 3, a list 2,3,5 or a range 1..4"
 
 
-def _keys_of_options(values: dict[str, Any]) -> dict[str, Any]:
+def _keys_of_options(values: dict[str, Any]) -> dict[str, object]:
     """Return what the options say, as a family's keys."""
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     for name, value in values.items():
         if value is None:
             continue

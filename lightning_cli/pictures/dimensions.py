@@ -19,6 +19,8 @@ with lazy_imports(__name__):
     from matplotlib import cm, colors, patches
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 LARGEST, TOKENS = 6, 2
@@ -125,7 +127,7 @@ def _draw(figure: Figure, cells: list[Cell]) -> None:
     grey_bar(figure, colours, "dimension / parameters", ax=every, shrink=0.75)
 
 
-def _cell(axes: Any, cell: Cell, shades: Any) -> None:
+def _cell(axes: Axes, cell: Cell, shades: Colormap) -> None:
     part = cell.lower / cell.network.parameter_count
     colour = "black" if part > 0.45 else "white"
     edges: dict[str, dict[str, Any]] = {

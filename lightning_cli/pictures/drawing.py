@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli import exit_codes
@@ -38,6 +39,7 @@ with lazy_imports(__name__):
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 
@@ -171,7 +173,7 @@ def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
     return target
 
 
-def matplotlib(needing: str = "the picture") -> Any:
+def matplotlib(needing: str = "the picture") -> ModuleType:
     """Return the package that draws, whatever way to show pictures MPLBACKEND asks for: none is shown here.
 
     Raises:
@@ -216,16 +218,18 @@ def plain_axes(figure: Figure, caption: str = "", place: tuple[int, int, int] = 
     return axes
 
 
-def grey_bar(figure: Figure, colours: Any, label: str = "", **options: Any) -> None:
+def grey_bar(
+    figure: Figure, colours: ScalarMappable, label: str = "", *, ax: Axes | list[Axes], shrink: float = 1.0
+) -> None:
     """Draw a bar that says what colours stand for, its words in grey."""
-    bar = figure.colorbar(colours, **options)
+    bar = figure.colorbar(colours, ax=ax, shrink=shrink)
     bar.ax.tick_params(colors=GREY)
     bar.outline.set_edgecolor(GREY)
     if label:
         bar.set_label(label, color=GREY)
 
 
-def grey_legend(where: Any, **options: Any) -> None:
+def grey_legend(where: Axes, **options: Any) -> None:
     """Draw a legend without a frame, its words in grey."""
     for text in where.legend(frameon=False, **options).get_texts():
         text.set_color(GREY)

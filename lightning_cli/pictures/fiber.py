@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightning_cli.pictures.drawing import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Picture, grey_legend, plain_axes
 from lightning_sym.display import rows_in_line
@@ -45,7 +45,7 @@ class Branch:
     over: int | None = None
 
 
-def _member_parameters(component: Component, scale: Fraction, sign: int = 1) -> dict[str, Any]:
+def _member_parameters(component: Component, scale: Fraction, sign: int = 1) -> dict[str, object]:
     """Return the parameters of a member; behind the first rescaling all stay where the component's own member has them,
     but for the sign of the second one."""
     assert component.virtual is not None  # noqa: S101 - others are left out

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_cli.pictures.drawing import GREY, ORANGE, Picture, write_caption
 from lightning_sym.display import rows_in_line
@@ -19,9 +20,10 @@ with lazy_imports(__name__):
     from matplotlib import collections
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = np.ndarray[Any, Any]
+Floats = npt.NDArray[np.float64]
 
 CAPTION = (
     "Exact: every corner is a rational point of $u^2 + w^2 = z^2 u^2$, the resultant of "
@@ -155,7 +157,7 @@ def _draw(figure: Figure) -> None:
     write_caption(figure, CAPTION)
 
 
-def _label(axes: Any) -> None:
+def _label(axes: Axes) -> None:
     """Write what the parts are called."""
     for text, z, place in (
         ("singular line:\n$\\mathrm{rk}\\,A = 1$", Fraction(12, 5), (-2.9, 2.6)),

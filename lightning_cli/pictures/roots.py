@@ -84,11 +84,16 @@ def _draw(figure: Figure, found: dict[Fraction, Factors]) -> None:
         for z, m in [(complex(z), m) for factor, m in factors for z in np.roots([float(c) for c in factor])]:
             colour, _ = names[m]
             met = m in (2, 6)
-            size: dict[str, Any] = {"markersize": {1: 5, 3: 8, 2: 9, 6: 13}[m]}
             alpha = 1.0 if met or s in (first, last) else float(0.2 + 0.6 * (s - first) / (last - first))
             fill = "none" if s == first else colour
             axes.plot(
-                z.real, z.imag, marker="D" if met else "o", color=colour, markerfacecolor=fill, alpha=alpha, **size
+                z.real,
+                z.imag,
+                marker="D" if met else "o",
+                color=colour,
+                markerfacecolor=fill,
+                alpha=alpha,
+                markersize={1: 5, 3: 8, 2: 9, 6: 13}[m],
             )
             if s in (first, last) or met:
                 above: dict[str, Any] = {"xytext": (0, 11), "ha": "center"} if z.imag == 0 else {"xytext": (11, -4)}

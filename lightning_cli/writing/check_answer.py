@@ -158,15 +158,15 @@ def _number(value: step.Number) -> str:
     return text or "0"
 
 
-def _shown_document(shown: step.Shown) -> dict[str, object]:
+def _shown_document(shown: step.Shown) -> object:
     """Return a thing on the board as JSON."""
     value = shown.value
     if isinstance(value, step.ShownMatrix):
         rows = [[_number(entry) for entry in row] for row in value.rows]
-        return MATRIX.written((shown.label, "matrix", rows, value.row_labels, value.column_labels))  # type: ignore[no-any-return]
+        return MATRIX.written((shown.label, "matrix", rows, value.row_labels, value.column_labels))
     kind = "formula" if isinstance(value, str) else "number" if isinstance(value, Fraction) else "polynomial"
     said = value if isinstance(value, str) else _number(value)
-    return VALUE.written((shown.label, kind, said))  # type: ignore[no-any-return]
+    return VALUE.written((shown.label, kind, said))
 
 
 MATRIX = in_order(

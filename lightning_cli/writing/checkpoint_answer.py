@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightning_cli.writing.fields import (
     FINITE,
@@ -48,7 +48,7 @@ RESIDUAL = in_order(
 )
 
 
-def _residuals(result: CheckpointComparison) -> list[tuple[Any, ...]]:
+def _residuals(result: CheckpointComparison) -> list[tuple[object, ...]]:
     return [
         (r.called, r.piece, r.units, r.stored, r.entry, r.difference, r.differing, r.units <= result.limit, r.blocks)
         for r in result.residuals

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_cli.writing.moves import OF_LAYERS, Settings, array_of, at_rest, exact, moved, pair_turn, with_arrays
 from lightning_sym.checkpoints.mistaken_orders import half_split
@@ -48,11 +49,11 @@ class Fault:
     moves: Mapping[str, int] = field(default_factory=dict)
     also: tuple[str, ...] = ()
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """Return it as the page reads it."""
         return asdict(self)
 
-    def settings(self, model: MadeCheckpoint) -> dict[str, Any]:
+    def settings(self, model: MadeCheckpoint) -> dict[str, object]:
         """Return settings at which it shows: moves inside of layers in the last layer."""
         others = [0] * (model.form.layers - 1)
         chosen = {name: [*others, how] if name in OF_LAYERS else how for name, how in self.moves.items()}
@@ -62,7 +63,9 @@ class Fault:
 def broken(model: MadeCheckpoint, fault: Fault, settings: Settings) -> MadeCheckpoint:
     """Return the model at some settings, with the fault made."""
     right = moved(model, settings)
-    return with_arrays(right, {step["piece"]: _wrong(model, right, settings, step) for step in fault.steps})
+    return with_arrays(
+        right, {step["piece"]: WORDS[step["word"]](model, right, settings, step) for step in fault.steps}
+    )
 
 
 def _without(model: MadeCheckpoint, _: MadeCheckpoint, settings: Settings, step: Step) -> object:
@@ -92,17 +95,13 @@ def _plus(_: MadeCheckpoint, right: MadeCheckpoint, __: Settings, step: Step) ->
     return array + np.array([Fraction(x) for row in step["numbers"] for x in row], dtype=object).reshape(array.shape)
 
 
-def _transposed(_: MadeCheckpoint, right: MadeCheckpoint, __: Settings, step: Step) -> Any:
+def _transposed(_: MadeCheckpoint, right: MadeCheckpoint, __: Settings, step: Step) -> object:
     return array_of(right, step["piece"]).T
 
 
-WORDS: Mapping[str, Callable[[MadeCheckpoint, MadeCheckpoint, Settings, Step], Any]] = {
+WORDS: Mapping[str, Callable[[MadeCheckpoint, MadeCheckpoint, Settings, Step], object]] = {
     "without": _without, "twice": _twice, "stored": _stored, "pick": _pick, "plus": _plus, "transposed": _transposed,
 }  # fmt: skip
-
-
-def _wrong(model: MadeCheckpoint, right: MadeCheckpoint, settings: Settings, step: Step) -> object:
-    return WORDS[step["word"]](model, right, settings, step)
 
 
 # ---- the faults
@@ -181,7 +180,9 @@ def _rows(model: MadeCheckpoint) -> Iterator[Fault]:
         )
 
 
-def _reordered(model: MadeCheckpoint, name: str, rule: str, words: str, orders: Mapping[str, Any]) -> Fault:
+def _reordered(
+    model: MadeCheckpoint, name: str, rule: str, words: str, orders: Mapping[str, npt.NDArray[np.int64]]
+) -> Fault:
     """Return rows of maps, and their biases, in other orders, in every layer."""
     steps = (
         {"piece": piece, "word": "pick", "of": [piece], "order": order.tolist()}

@@ -6,10 +6,10 @@ that an answer stands on are read off its own lines: what was tried in vain is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from lightning_sym.citations import proof_in
 
@@ -29,14 +29,14 @@ class JsonKind(NamedTuple):
     """What a value may be, as JSON Schema says it, and how such a value is written."""
 
     schema: Schema
-    written: Callable[[Any], Any] = _as_it_is
+    written: Callable[[Any], object] = _as_it_is
 
     def having(self, **keywords: object) -> JsonKind:
         """Return the same kind with further keywords of JSON Schema."""
         return JsonKind(self.schema | keywords, self.written)
 
 
-Kind = JsonKind | type | list[Any] | Mapping[type[str], Any]
+Kind: TypeAlias = "JsonKind | type | Sequence[Kind] | Mapping[type[str], Kind]"
 """A kind, or its short form, see `kind_of`."""
 
 TEXT = JsonKind({"type": "string"})
@@ -58,8 +58,8 @@ def kind_of(kind: Kind) -> JsonKind:
     """
     if isinstance(kind, JsonKind):
         return kind
-    if isinstance(kind, list):
-        return each(*kind)
+    if isinstance(kind, Sequence):
+        return each(kind[0])
     return by_name(kind[str]) if isinstance(kind, Mapping) else _PLAIN[kind]
 
 
@@ -105,7 +105,7 @@ def by_name(short: Kind, *, names: Schema | None = None) -> JsonKind:
     return JsonKind(schema, lambda values: {str(name): kind.written(value) for name, value in values.items()})
 
 
-def either(*kinds: Kind, written: Callable[[Any], Any] = _as_it_is) -> JsonKind:
+def either(*kinds: Kind, written: Callable[[Any], object] = _as_it_is) -> JsonKind:
     """Return the kind that is one of these."""
     return JsonKind({"anyOf": [kind_of(kind).schema for kind in kinds]}, written)
 
@@ -118,7 +118,7 @@ def group(*fields: JsonField) -> JsonKind:
 def in_order(*fields: JsonField) -> JsonKind:
     """Return the kind of objects with these fields, whose values come as a tuple in their order."""
 
-    def written(values: Any) -> dict[str, Any]:
+    def written(values: Iterable[object]) -> dict[str, object]:
         return {each.word: each.kind.written(value) for each, value in zip(fields, values, strict=True)}
 
     return JsonKind(schema_of(fields), written)
@@ -154,7 +154,7 @@ class JsonField(NamedTuple):
         return ({"description": self.meaning} if self.meaning else {}) | self.kind.schema
 
 
-def field(word: str, kind: Kind, meaning: str = "", of: str | Callable[[Any], Any] = "") -> JsonField:
+def field(word: str, kind: Kind, meaning: str = "", of: str | Callable[[Any], object] = "") -> JsonField:
     """Return a field; its kind may be a short form, see `kind_of`."""
     return JsonField(word, kind_of(kind), meaning, of)
 
@@ -209,7 +209,7 @@ class JsonAnswer(NamedTuple):
         """What stands in the field `schema`."""
         return f"lightning-sym/{self.name}/{self.version}"
 
-    def document(self, result: Any = None, **given: Any) -> dict[str, Any]:
+    def document(self, result: object = None, **given: object) -> dict[str, object]:
         """Return the JSON of an answer: for each field the value that is given, or that stands in the result."""
         if unknown := given.keys() - {field.word for field in self.fields}:
             raise TypeError(f"{self.name} has no field {min(unknown)}")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightning_cli.writing.board_page import STYLE
 from lightning_cli.writing.mathml import mathml
@@ -45,7 +45,7 @@ class LivePage:
 
     title: str
     data: Mapping[str, Callable[[], object]] = field(default_factory=dict)
-    of_weights: Mapping[str, Callable[[Checkpoint], Any]] = field(default_factory=dict)
+    of_weights: Mapping[str, Callable[[Checkpoint], object]] = field(default_factory=dict)
 
 
 def _figure_1_orbits() -> list[dict[str, object]]:

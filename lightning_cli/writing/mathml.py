@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from types import ModuleType
 from xml.etree import ElementTree
 
 from lightning_sym.errors import ProgramError
@@ -89,7 +89,7 @@ def _overlined(text: str) -> str:
     return text
 
 
-def converter() -> Any:
+def converter() -> ModuleType:
     """Return the module that converts LaTeX to MathML.
 
     Raises:

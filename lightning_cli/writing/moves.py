@@ -11,10 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import CheckpointForm, MadeCheckpoint
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.rings.arrays import ObjectArray
 
 Settings = Mapping[str, Any]
 """By move how far it is from rest: angles in eighths of the tangent of their half, factors as powers of two, orders as
@@ -39,7 +41,7 @@ def cosine_and_sine(eighths: int) -> tuple[Fraction, Fraction]:
     return Fraction(64 - eighths**2, below), Fraction(16 * eighths, below)
 
 
-def pair_turn(size: int, eighths: int) -> Any:
+def pair_turn(size: int, eighths: int) -> ObjectArray:
     """Return the matrix that turns coordinate `i` towards `i + size/2`, all pairs by one angle."""
     c, s = cosine_and_sine(eighths)
     half, found = size // 2, np.full((size, size), Fraction(0), dtype=object)
@@ -49,7 +51,7 @@ def pair_turn(size: int, eighths: int) -> Any:
     return found
 
 
-def head_order(form: CheckpointForm, steps: int) -> Any:
+def head_order(form: CheckpointForm, steps: int) -> npt.NDArray[np.int64]:
     """Return an order of heads that keeps groups together: groups go round, and behind each round heads inside."""
     share = form.heads // form.groups
     group, inside = np.arange(form.groups) + steps % form.groups, np.arange(share) + steps // form.groups
@@ -58,18 +60,13 @@ def head_order(form: CheckpointForm, steps: int) -> Any:
 
 def symmetry_of(form: CheckpointForm, settings: Settings) -> Symmetry:
     """Return the symmetry that the settings are; before the stream is turned all gains are folded."""
-    parts: dict[str, Any] = {}
-    inside: dict[str, Any] = {}
-    if settings["gains"] or settings["turn"]:
-        parts["final_gain"] = np.ones(form.width)
-        inside = {"gain1": np.ones(form.width), "gain2": np.ones(form.width)}
-    if settings["turn"]:
-        parts["rotation"] = pair_turn(form.width, settings["turn"])
-    layers = (_layer(form, {name: settings[name][layer] for name in OF_LAYERS}, inside) for layer in range(form.layers))
-    return Symmetry(tuple(layers), **parts)
+    folded = np.ones(form.width) if settings["gains"] or settings["turn"] else None
+    turn = pair_turn(form.width, settings["turn"]) if settings["turn"] else None
+    layers = (_layer(form, {name: settings[name][layer] for name in OF_LAYERS}, folded) for layer in range(form.layers))
+    return Symmetry(tuple(layers), final_gain=folded, rotation=turn)
 
 
-def _layer(form: CheckpointForm, at: Mapping[str, int], gains: Mapping[str, Any]) -> LayerSymmetry:
+def _layer(form: CheckpointForm, at: Mapping[str, int], folded: npt.NDArray[np.float64] | None) -> LayerSymmetry:
     turns = np.empty((form.groups, form.head_width // 2, 2), dtype=object)
     turns[:] = [x * Fraction(2) ** at["scores"] for x in cosine_and_sine(at["rotary"])]
     return LayerSymmetry(
@@ -78,7 +75,8 @@ def _layer(form: CheckpointForm, at: Mapping[str, int], gains: Mapping[str, Any]
         values=np.stack([pair_turn(form.head_width, at["values"])] * form.groups),
         neurons=np.roll(np.arange(form.inner), -at["neurons"]),
         ups=np.full(form.inner, Fraction(2) ** at["ups"], dtype=object),
-        **gains,
+        gain1=folded,
+        gain2=folded,
     )
 
 
@@ -88,9 +86,9 @@ def moved(model: MadeCheckpoint, settings: Settings) -> MadeCheckpoint:
     return replace(model, outer=made.ends(), blocks=tuple(made.block(layer) for layer in range(model.form.layers)))
 
 
-def exact(array: Any) -> Any:
+def exact(array: npt.NDArray[np.floating | np.object_]) -> ObjectArray:
     """Return an array with its numbers as fractions."""
-    return np.array([Fraction(x) for x in array.ravel()], dtype=object).reshape(array.shape)
+    return np.array([Fraction(x) for x in array.ravel().tolist()], dtype=object).reshape(array.shape)
 
 
 def _stored(array: Any) -> Any:

@@ -11,14 +11,14 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
 from math import exp, lcm, sqrt
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_cli.writing.faults import Fault, broken, faults_of
 from lightning_cli.writing.moves import OF_LAYERS, Settings, array_of, at_rest
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, P
 from lightning_sym.checkpoints.piece_table import CheckpointPiece
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.rewritings import apply
@@ -151,7 +151,7 @@ def small_model() -> CalledModel:
         gain = random.permutation(np.arange(1, 9) / 4)
         return gain if name.endswith("gain") else random.integers(-4, 5, size=piece.shape) / 4
 
-    def numbers(kind: Any, found: Mapping[str, CheckpointPiece]) -> Any:
+    def numbers(kind: type[P], found: Mapping[str, CheckpointPiece]) -> P:
         there = {name: drawn(name, piece) for name, piece in found.items() if name in parts}
         return kind(**dict.fromkeys(each.name for each in fields(kind) if each.name not in there) | there)
 
@@ -232,7 +232,7 @@ def incident_settings(model: MadeCheckpoint, incident: Incident) -> dict[str, ob
 SIZES = ("layers", "width", "heads", "groups", "head_width", "inner", "vocabulary")
 
 
-def _pieces(model: CalledModel) -> Iterator[dict[str, Any]]:
+def _pieces(model: CalledModel) -> Iterator[dict[str, object]]:
     """Yield every piece in the order in which a forward pass meets it, with its axes and what moves it."""
     pieces, names = table(model.form), tensor_names(model.form)
     does: dict[str, list[str]] = {}
@@ -274,7 +274,7 @@ def _tensors(model: CalledModel) -> Iterator[tuple[str, dict[str, object]]]:
         yield name, over_one(np.atleast_2d(pieces[name].as_matrix(array_of(model, name))))
 
 
-def over_one(matrix: Any) -> dict[str, Any]:
+def over_one(matrix: npt.NDArray[np.floating | np.object_]) -> dict[str, object]:
     """Return a matrix of exact numbers as integers, spelled out, over one denominator.
 
     Example:
@@ -286,7 +286,7 @@ def over_one(matrix: Any) -> dict[str, Any]:
     return {"bottom": str(bottom), "tops": [[str(int(x * bottom)) for x in row] for row in numbers]}
 
 
-def _functions(form: CheckpointForm) -> dict[str, Any]:
+def _functions(form: CheckpointForm) -> dict[str, object]:
     """Return the functions that the page rounds, as tables of integers over 2^BITS."""
     one, half = 2**BITS, form.head_width // 2
     theta = float(form.theta or 1)

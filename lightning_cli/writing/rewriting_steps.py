@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
-from lightning_sym.checkpoints.model import Block, Checkpoint, Ends
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, Ends
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -153,7 +153,7 @@ def _counted(steps: int) -> str:
 
 def _symmetry_steps(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, *, exact: bool) -> Iterator[Step]:
     """Yield a step for each part that moves anything; a part that is no symmetry by itself goes with the next one."""
-    done, before = _nothing(symmetry), first
+    done, before = Symmetry(tuple(LayerSymmetry() for _ in symmetry.layers)), first
     headings, prose = list[str](), list[str]()
     for part in PARTS:
         taken = _with_parts(done, symmetry, part.names)
@@ -171,10 +171,6 @@ def _symmetry_steps(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, *
         if step is not None:
             yield step
     yield _last(second, before, exact=exact)
-
-
-def _nothing(symmetry: Symmetry) -> Symmetry:
-    return Symmetry(tuple(LayerSymmetry() for _ in symmetry.layers))
 
 
 def _with_parts(done: Symmetry, symmetry: Symmetry, names: tuple[str, ...]) -> Symmetry:
@@ -199,7 +195,7 @@ def _step(heading: str, prose: str, before: Checkpoint, after: Checkpoint, *, ex
     return Step(heading, said, shown, (("moves", ", ".join(names)), ("likewise", "in every layer where it is done")))
 
 
-def _moved(before: Checkpoint, after: Checkpoint) -> Iterator[tuple[str, tuple[Any, Any]]]:
+def _moved(before: Checkpoint, after: Checkpoint) -> Iterator[tuple[str, tuple[Array, Array]]]:
     """Yield what differs, as matrices: around the layers, and in the first layer in which anything does."""
     yield from _differing(before, after, None, before.ends(), after.ends())
     for layer in range(before.form.layers):
@@ -211,7 +207,7 @@ def _moved(before: Checkpoint, after: Checkpoint) -> Iterator[tuple[str, tuple[A
 
 def _differing(
     before: Checkpoint, after: Checkpoint, layer: int | None, old: Ends | Block, new: Ends | Block
-) -> Iterator[tuple[str, tuple[Any, Any]]]:
+) -> Iterator[tuple[str, tuple[Array, Array]]]:
     arrays = dict(new.present())
     for name, array in old.present():
         other = arrays.get(name)
@@ -258,19 +254,19 @@ def _difference_steps(first: Checkpoint, second: Checkpoint, found: CheckpointCo
         yield Step("Logits are apart", f"Behind the token ids {' '.join(map(str, apart.prompt))} {said}.")
 
 
-def _matrix(checkpoint: Checkpoint, piece: str) -> Any:
+def _matrix(checkpoint: Checkpoint, piece: str) -> Array | None:
     """Return a piece as its matrix; none where it is not there."""
     layer, _, name = piece.rpartition(".")
     if layer and int(layer) >= checkpoint.form.layers:
         return None
-    found: Mapping[str, Any] = dict((checkpoint.block(int(layer)) if layer else checkpoint.ends()).present())
+    found = dict((checkpoint.block(int(layer)) if layer else checkpoint.ends()).present())
     return table(checkpoint.form)[name].as_matrix(found[name]) if name in found else None
 
 
 # ---- corners
 
 
-def _corners(matrices: Mapping[str, Any], *, exact: bool) -> tuple[Shown, ...]:
+def _corners(matrices: Mapping[str, Array], *, exact: bool) -> tuple[Shown, ...]:
     """Return a corner of each matrix, all of one size: exact, or in hundredths."""
     found = {
         label: [
@@ -287,6 +283,6 @@ def _corners(matrices: Mapping[str, Any], *, exact: bool) -> tuple[Shown, ...]:
     )
 
 
-def _number(number: Any) -> Fraction:
+def _number(number: Fraction | np.floating) -> Fraction:
     """Return an entry, a fraction or a float of any width, as a fraction."""
     return number if isinstance(number, Fraction) else Fraction(float(number))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from lightning_cli.writing.fields import (
     SPELLED,
@@ -23,7 +22,7 @@ from lightning_sym.lazy import lazy_imports
 with lazy_imports(__name__):
     from lightning_sym import display
     from lightning_sym.network import architecture as architectures
-    from lightning_sym.varieties import equations_text
+    from lightning_sym.varieties import equations_text, known_ideal
 
 
 def exact(matrix: Iterable[Iterable[object]]) -> list[list[str]]:
@@ -61,15 +60,14 @@ OPTIONS = frozenset({"causal" if word == "mask" else word for word in _NETWORK.s
 """What of networks has a field."""
 
 
-def architecture_json(network: Any) -> dict[str, Any]:
+def architecture_json(network: architectures.Architecture) -> object:
     """Return the architecture as it stands in every JSON answer.
 
     Raises:
         BadInput: the network has an option without a field.
     """
     network.require("the JSON form of a network", OPTIONS)
-    written: dict[str, Any] = _NETWORK.written(network)
-    return written
+    return _NETWORK.written(network)
 
 
 ARCHITECTURE = shared("architecture", "the network", JsonKind(_NETWORK.schema, architecture_json))
@@ -119,7 +117,7 @@ TRIED = field(
 PROOF = "where it is proved: the page and its theorems"
 
 
-def equations_of(found: Any) -> dict[int, list[str]]:
+def equations_of(found: known_ideal.Equations) -> dict[int, list[str]]:
     """Return all generators by degree, as SymPy reads them."""
     text = equations_text.equation_text
     return {degree: [text(terms, found, "sympy", None) for terms in s] for degree, s in found.terms.items()}

@@ -43,9 +43,9 @@ def _range(text: str, name: str) -> tuple[int, ...]:
     return tuple(range(low, high + 1))
 
 
-def _values(value: object, name: str) -> tuple[Any, ...]:
+def _values(value: object, name: str) -> tuple[Value, ...]:
     """Return what a key may have: one value, a list, or for sizes a range; none twice."""
-    found: list[Any] = []
+    found: list[Value] = []
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if name in FORM_CHOICES and isinstance(item, str) and item == "both":
             found += FORM_CHOICES[name]

@@ -29,7 +29,7 @@ LARGEST = 10**1000
 _LONGEST, _DEEPEST = 2000, 100
 _MOST_STEPS = 10**5
 
-_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+_BINARY: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -52,7 +52,7 @@ _SAYABLE = (
 )  # fmt: skip
 
 
-def names_of(network: Architecture) -> dict[str, Any]:
+def names_of(network: Architecture) -> dict[str, int | tuple[int, ...]]:
     """Return what a formula may call upon, for a network.
 
     `l` layers, `t` tokens, `h` heads, `P` parameters, `n` rows of the input, `m` rows of the output, `skip`, `causal`,
@@ -66,7 +66,7 @@ def names_of(network: Architecture) -> dict[str, Any]:
     network.require("a formula", SHAPED)
     widths, ranks = network.widths, network.attention_ranks
     values = network.value_ranks or tuple(min(pair) for pair in pairwise(widths))
-    known = {
+    known: dict[str, int | tuple[int, ...]] = {
         "l": network.depth, "t": network.tokens, "h": network.heads, "P": network.parameter_count,
         "n": network.input_width, "m": network.output_width, "widths": widths, "ranks": ranks, "value_ranks": values,
     }  # fmt: skip
@@ -158,7 +158,7 @@ def _nesting(tree: ast.AST) -> int:
     return deepest
 
 
-def _combined(first: Any, operation: ast.operator, second: Any) -> int:
+def _combined(first: object, operation: ast.operator, second: object) -> int:
     """Return two numbers added, multiplied and so on."""
     if not (isinstance(first, int) and isinstance(second, int)):
         raise TypeError("only numbers can be added and multiplied")
@@ -172,7 +172,7 @@ def _combined(first: Any, operation: ast.operator, second: Any) -> int:
 class _Evaluation:
     """One evaluation, with its count of steps."""
 
-    def __init__(self, names: Mapping[str, Any], text: str) -> None:
+    def __init__(self, names: Mapping[str, int | tuple[int, ...]], text: str) -> None:
         self.names, self.text, self.steps = dict(names), text, 0
 
     def value_of(self, node: ast.AST) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from time import monotonic
-from typing import Any
 
 
 class Watch:
@@ -22,7 +21,7 @@ class Watch:
         return self.over
 
 
-def only_reads(action: int, first: str | None, second: Any, _base: Any, _trigger: Any) -> int:
+def only_reads(action: int, first: str | None, second: str | None, _base: str | None, _trigger: str | None) -> int:
     """Return what a condition may do: read the table, and call functions that read nothing else."""
     harmless = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) or (
         action == sqlite3.SQLITE_FUNCTION and second not in ("load_extension", "readfile", "writefile")

@@ -241,7 +241,7 @@ class Atlas:
     ) -> None:
         self.connection.close()
 
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, *values: object) -> list[tuple[str | int, ...]]:
         """Return all rows of the answer to a query."""
         with self._refusals():
             return self.connection.execute(query, values).fetchall()

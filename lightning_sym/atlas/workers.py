@@ -31,8 +31,12 @@ from lightning_sym.processes import follow_parent, interrupts_postponed, kill_ch
 T = TypeVar("T")
 R = TypeVar("R")
 
-Submit = Callable[[Callable[[Any], Any], Any], Future[Any]]
-"""Hands out something to be worked on, and says what will hold the result."""
+
+class Submit(Protocol):
+    """Hands out something to be worked on, and says what will hold the result."""
+
+    def __call__(self, work: Callable[[T], R], things: T, /) -> Future[R]: ...
+
 
 _AHEAD = 3
 """Batches that wait for each worker."""
@@ -54,13 +58,13 @@ class Queue(Protocol[T]):
 class _News(NamedTuple):
     """What a process says before its answer."""
 
-    said: Any
+    said: object
 
 
 _parent: ContextVar[Connection] = ContextVar("parent")
 
 
-def tell(news: Any) -> None:
+def tell(news: object) -> None:
     """Say something to the process that waits for the answer: it is given to what `processes` was told to call."""
     _parent.get().send(_News(news))
 
@@ -97,7 +101,7 @@ def processes(workers: int, heard: Callable[[Any], None] = lambda news: None) ->
     free: SimpleQueue[Connection] = SimpleQueue()
     one_at_a_time = Lock()
 
-    def ask(work: Callable[[Any], Any], things: Any) -> Any:
+    def ask(work: Callable[[T], R], things: T) -> Any:
         connection = free.get()
         try:
             connection.send((work, things))
@@ -112,6 +116,9 @@ def processes(workers: int, heard: Callable[[Any], None] = lambda news: None) ->
             raise answer
         return answer
 
+    def submit(work: Callable[[T], R], things: T, /) -> Future[R]:
+        return threads.submit(ask, work, things)
+
     with ThreadPoolExecutor(workers) as threads:  # each waits for a process
         try:
             with _one_thread_each(), interrupts_postponed():  # all are started here, where no interrupt reaches them
@@ -120,7 +127,7 @@ def processes(workers: int, heard: Callable[[Any], None] = lambda news: None) ->
                     context.Process(target=_serve, args=(theirs,), daemon=True).start()
                     theirs.close()
                     free.put(ours)
-            yield lambda work, things: threads.submit(ask, work, things)
+            yield submit
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
             kill_children(others)
@@ -195,7 +202,7 @@ def _done(work: Callable[[T], R], thing: T) -> R:
     return work(thing)
 
 
-def _waited_for(future: Any, look: Callable[[], None]) -> Any:
+def _waited_for(future: Future[R], look: Callable[[], None]) -> R:
     """Return what a future holds, and look about once a second while it holds nothing.
 
     What is done is lost again where its worker dies before it was fetched, so nobody waits without a limit.

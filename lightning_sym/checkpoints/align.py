@@ -20,7 +20,8 @@ from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
 from lightning_sym.checkpoints.identity import stored_type, unlike
 from lightning_sym.checkpoints.layer_fit import fitted
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Pieces, require_checkpoint
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS, OF_HALF
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream_fit import streams
@@ -71,13 +72,13 @@ def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> Found
     found = best[1]
     if orders or not (more := added_to_ends(found.prepared.ends(), theirs, second.form)):
         return found
-    made = apply(replace(found.prepared.symmetry, **more), first, exact=False)
+    made = apply(found.prepared.symmetry.having(more), first, exact=False)
     return FoundStream(found.map, made) if sum_of(squares_of(made.ends(), theirs).values()) < best[0] else found
 
 
-def added_to_ends(made: Any, theirs: Pieces | None, form: CheckpointForm) -> dict[str, Any]:
+def added_to_ends(made: Ends, theirs: Pieces | None, form: CheckpointForm) -> dict[str, Floats]:
     """Return what is added to rows of embedding, positions and unembedding, to be nearest to the second's, or 0."""
-    found, there = dict[str, Any](), dict(theirs.present()) if theirs else {}
+    found, there = dict[str, Floats](), dict(theirs.present()) if theirs else {}
     less = {name: np.asarray(there.get(name, 0), dtype=np.float64) - array for name, array in made.present()}
     if "positions" in less and allowed("moved", form):
         found["moved"] = less["embedding"].mean(axis=0)
@@ -172,9 +173,9 @@ def along_ones(made: Pieces, theirs: Pieces | None) -> dict[str, Any]:
     return found
 
 
-def _biases(mine: Block, theirs: Block, form: CheckpointForm) -> dict[str, Any]:
+def _biases(mine: Block, theirs: Block, form: CheckpointForm) -> dict[str, Floats]:
     """Return the biases of the second that a symmetry may give the first, where another one takes up what they lose."""
-    found: dict[str, Any] = {}
+    found: dict[str, Floats] = {}
     for name, taken in BIASES.items():
         piece = name.replace("bias1", "norm1_bias").replace("bias2", "norm2_bias")
         there = all(getattr(block, each) is not None for block in (mine, theirs) for each in (piece, taken))

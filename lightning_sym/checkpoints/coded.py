@@ -48,8 +48,7 @@ class _AsArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *given: object, **kwargs: object) -> object:
-        made: object = getattr(ufunc, method)(*(_floats(each) for each in given), **kwargs)
-        return made
+        return getattr(ufunc, method)(*(_floats(each) for each in given), **kwargs)
 
     def __array_function__(
         self, function: Callable[..., object], _: object, given: Sequence[object], kwargs: Mapping[str, object]

@@ -122,7 +122,7 @@ class _Diagnosing:
 
     # ---- what is told
 
-    def _epsilon(self, square: Any) -> bool:
+    def _epsilon(self, square: Fraction) -> bool:
         """Return whether epsilon follows the length of the stream exactly, or is told, as more than rounding is off."""
         expected, given = self.first.form.epsilon * square, self.second.form.epsilon
         stored = number_type(self.first, self.second)
@@ -131,7 +131,7 @@ class _Diagnosing:
             return True
         return bool(expected == given)
 
-    def _told(self, made: Explanation, square: Any) -> Diagnosis:
+    def _told(self, made: Explanation, square: Fraction) -> Diagnosis:
         checked: Checked = "exactly" if self._epsilon(square) and made.exact else "rounding"
         by: dict[str, list[tuple[int | None, Change]]] = {}
         for place, change in (*self.before, *made.changes):

@@ -6,10 +6,9 @@ measurement in floating point: no answer of a comparison depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,8 @@ from lightning_sym.checkpoints.layer_looked import layer_found
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured
 from lightning_sym.checkpoints.mistaken_numbers import QUARTER
 from lightning_sym.checkpoints.mistaken_scenes import wide
-from lightning_sym.checkpoints.model import Checkpoint
+from lightning_sym.checkpoints.model import Array, Checkpoint
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.not_moved import ends_behind
 from lightning_sym.checkpoints.overlap import overlap
 from lightning_sym.checkpoints.pieces import table
@@ -32,7 +32,7 @@ from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
 
-Left = tuple[int | None, str, Measured, Any]
+Left = tuple[int | None, str, Measured, Array]
 """The layer of a piece, its name, what of the second is left with its units, and the second's."""
 
 SINGULAR = 2e-9
@@ -218,13 +218,15 @@ def _size(found: list[Left]) -> float:
     return sum(_relative(left.value, array) ** 2 for _, _, left, array in found if np.ndim(array) > 1)
 
 
-def _relative(left: Any, array: Any) -> float:
+def _relative(left: Floats, array: Array) -> float:
     """Return the Frobenius norm of what is left over that of all."""
     size, whole = (float(np.linalg.norm(np.asarray(each, dtype=np.float64))) for each in (left, array))
     return size / whole if whole else float(size > 0)
 
 
-def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, work: Work, kept: Any) -> Distance:
+def _distance(
+    first: Checkpoint, second: Checkpoint, found: Left, units: float, work: Work, kept: Mapping[int, int]
+) -> Distance:
     """Return the distance of one piece, with its rank where there is work for that."""
     layer, name, left, array = found
     piece = table(second.form)[name]
@@ -241,10 +243,10 @@ def _distance(first: Checkpoint, second: Checkpoint, found: Left, units: float, 
             work.spent += cost
             rank = numerical_rank(matrix, float(np.broadcast_to(left.square, left.value.shape).sum()), units)
     near = not left.beyond(units).any()
-    return Distance(kept.get(layer, layer), name, called, relative, rank, full, near)
+    return Distance(layer if layer is None else kept.get(layer, layer), name, called, relative, rank, full, near)
 
 
-def numerical_rank(matrix: Any, square: float, units: float) -> int:
+def numerical_rank(matrix: Floats, square: float, units: float) -> int:
     """Return how many singular values are beyond rounding.
 
     Args:

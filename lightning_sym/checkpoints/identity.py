@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
@@ -178,7 +177,7 @@ def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, st
     """
     said = []
     for name in (field.name for field in fields(first) if field.name not in CHANGEABLE):
-        pair: Any = getattr(first, name), getattr(second, name, None)
+        pair = getattr(first, name), getattr(second, name, None)
         residual = None if pair[0] == pair[1] else form_residual(name, first, second, stored)
         near = residual is not None and residual.units <= units
         if pair[0] != pair[1] and not near:

@@ -169,7 +169,7 @@ class LayerFound:
         """
         pair, account = self.pair, self.account
         guess, gains, choices = account.guess, account.gains, account.choices
-        inner: dict[str, Any] = {}
+        inner: dict[str, None] = {}
         for part in parts:
             if part == "stream":
                 pair = replace(pair, stream=stream)

@@ -16,11 +16,11 @@ import numpy as np
 
 from lightning_sym.checkpoints.bases import Places, sets_in_order
 from lightning_sym.checkpoints.coded import along
-from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, P
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
-from lightning_sym.checkpoints.understood import P, Walker, block_of
+from lightning_sym.checkpoints.understood import Walker, block_of
 
 PART = 2**22
 """Numbers of a layer that are compared at a time, or those of one group of heads, where these are more."""

@@ -208,7 +208,7 @@ def as_complex(rows: npt.NDArray[np.floating]) -> npt.NDArray[np.complexfloating
 def _turned_scores(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
     """Return the same of the first rows, summed over frequencies: what rotary positions keep apart."""
 
-    def products(x: Floats, y: Floats) -> Any:
+    def products(x: Floats, y: Floats) -> npt.NDArray[np.complexfloating]:
         both = as_complex(x[:, :turned]).transpose(1, 0, 2), as_complex(y[:, :turned]).conj().transpose(1, 2, 0)
         return both[0] @ both[1]
 

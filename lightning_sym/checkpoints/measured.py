@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.exact_arrays import Numbers, Rounded
-from lightning_sym.checkpoints.model import Index, Pieces
+from lightning_sym.checkpoints.model import Index, P
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.units import unit_at
 
@@ -245,10 +245,9 @@ def measured(array: object, stored: str) -> Measured:
     return Measured(value, np.square(unit_at(value, stored)))
 
 
-def measured_pieces(pieces: Any, stored: Callable[[str], str]) -> Any:
+def measured_pieces(pieces: P, stored: Callable[[str], str]) -> P:
     """Return every piece of a layer or of the ends, each of its own type."""
-    found: Pieces = pieces
-    return replace(pieces, **{name: measured(array, stored(name)) for name, array in found.present()})
+    return replace(pieces, **{name: measured(array, stored(name)) for name, array in pieces.present()})
 
 
 def value_of(array: object) -> Floats:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,7 @@ def gain_folded_twice(scene: Scene) -> Iterator[Change]:
             yield each_by("gain-folded-twice", (gain,), (None, np.ones_like), detail, fits=True)
 
 
-def _by_gain(operation: Any, names: tuple[str, ...], gain: str, arrays: Arrays) -> dict[str, Array]:
+def _by_gain(operation: np.ufunc, names: tuple[str, ...], gain: str, arrays: Arrays) -> dict[str, Array]:
     """Return what reads a norm, times its gain, or over it."""
     return {name: operation(wide(arrays[name]), wide(arrays[gain])) for name in names}
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.mistaken_scenes import Change, Scene, each_by, wide
 from lightning_sym.checkpoints.model import Array
+from lightning_sym.checkpoints.nice_numbers import Floats
 
 LARGEST = 65504.0
 """The largest number of float16."""
@@ -28,7 +28,7 @@ def f16_overflow(scene: Scene) -> Iterator[Change]:
         yield each_by("f16-overflow", (name,), (partial(_clipped, infinite=infinite), None))
 
 
-def _clipped(array: Any, *, infinite: bool) -> Any:
+def _clipped(array: Array, *, infinite: bool) -> Floats:
     """Return numbers of float16: those beyond are its largest, or infinities."""
     most = np.where(np.abs(array) > LARGEST, np.copysign(np.inf, array), wide(array))
     return most if infinite else np.clip(wide(array), -LARGEST, LARGEST)
@@ -70,7 +70,7 @@ FEWEST = 3
 """With more entries for each factor these are told by more than one each."""
 
 
-def _factors(old: Any, new: Any, axis: int | None) -> Any:
+def _factors(old: Floats, new: Floats, axis: int | None) -> Floats | None:
     """Return the factors of least squares along an axis, or of all, with as few digits as they may have."""
     others = tuple(p for p in range(old.ndim) if p != axis)
     weight = np.square(old).sum(axis=others, keepdims=True)
@@ -81,7 +81,7 @@ def _factors(old: Any, new: Any, axis: int | None) -> Any:
     return None if (found == 1).all() or not np.isfinite(found).all() else found
 
 
-def _simple(factors: Any) -> Any:
+def _simple(factors: Floats) -> Floats:
     """Return the simplest number near a factor, which roundings moved."""
     return np.full_like(factors, float(Fraction(float(factors.flat[0])).limit_denominator(NEARBY)))
 
@@ -122,7 +122,7 @@ def lora_unmerged(scene: Scene) -> Iterator[Change]:
         yield each_by("lora-unmerged", (name,), maps, {"rank": rank, "note": TWICE}, squares={name: square})
 
 
-def low_rank(scene: Scene, name: str) -> tuple[int, Array, Array] | None:
+def low_rank(scene: Scene, name: str) -> tuple[int, Floats, Floats] | None:
     """Return the rank of what a matrix of the second has more, that update, and squares of its units, if that is low.
 
     What is left of it counts in units, of which the update has those that the entries of the difference make of it.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.matching import assigned
 from lightning_sym.checkpoints.mistaken_scenes import Change, Scene, each_by, wide
 from lightning_sym.lazy import import_extra
@@ -33,7 +33,7 @@ def vocabulary_permuted(scene: Scene) -> Iterator[Change]:
         yield each_by("vocabulary-permuted", names, maps, {"ids_moved": len(ids), "from": ids}, fits=True)
 
 
-def _by_bytes(scene: Scene, names: tuple[str, ...]) -> Any:
+def _by_bytes(scene: Scene, names: tuple[str, ...]) -> Places | None:
     """Return which row of the first stands at each place of the second, where all rows are equal number by number."""
     sides = []
     for arrays in (scene.first, scene.second):
@@ -49,7 +49,7 @@ FEW = 1024
 """Token ids of which all pairs are compared."""
 
 
-def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Any:
+def _by_lengths(scene: Scene, names: tuple[str, ...], *, with_gain: bool) -> Places | None:
     """Return the same by what no turn of the stream changes: lengths of rows, and products of the rows of one id.
 
     The gain of the final norm is in the unembedding, or stands before it, where a mistake may have changed it.

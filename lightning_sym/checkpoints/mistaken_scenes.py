@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.explanation import Detail
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured
 from lightning_sym.checkpoints.model import Array, CheckpointForm
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.piece_table import CheckpointPiece
 from lightning_sym.checkpoints.pieces import table
 
@@ -47,16 +48,24 @@ class Change:
     detail: Detail
     hidden: bool = False
     fits: bool = False
-    squares: Mapping[str, Any] = field(default_factory=dict)
+    squares: Mapping[str, Floats] = field(default_factory=dict)
 
 
-def each_by(mistake: str, names: tuple[str, ...], maps: Iterable[Any], detail: Detail = NOTHING, **how: Any) -> Change:
+def each_by(
+    mistake: str,
+    names: tuple[str, ...],
+    maps: Iterable[Callable[[Array], Array] | None],
+    detail: Detail = NOTHING,
+    *,
+    fits: bool = False,
+    squares: Mapping[str, Floats] | None = None,
+) -> Change:
     """Return the change of each piece by itself: `maps` are a function of one array, and its inverse, or `None`."""
     made, undone = (function and partial(_each, function, names) for function in maps)
-    return Change(mistake, names, made, undone, detail, **how)
+    return Change(mistake, names, made, undone, detail, fits=fits, squares=squares or {})
 
 
-def _each(function: Callable[[Any], Array], names: tuple[str, ...], arrays: Arrays) -> dict[str, Array]:
+def _each(function: Callable[[Array], Array], names: tuple[str, ...], arrays: Arrays) -> dict[str, Array]:
     return {name: function(arrays[name]) for name in names}
 
 
@@ -89,7 +98,7 @@ class Scene:
     off: frozenset[str]
     limit: float
     stored: Callable[[str], str]
-    squares: Mapping[str, Any] = field(default_factory=dict)
+    squares: Mapping[str, Floats] = field(default_factory=dict)
 
     @cached_property
     def pieces(self) -> dict[str, CheckpointPiece]:
@@ -118,7 +127,7 @@ def with_bias(scene: Scene, name: str) -> tuple[str, ...]:
     return tuple(each for each in (name, f"{name}_bias") if each in scene.first)
 
 
-def wide(array: Any) -> Any:
+def wide(array: npt.ArrayLike) -> Floats:
     """Return an array in float64, in which numbers of all narrower types are exact."""
     return np.asarray(array, dtype=np.float64)
 

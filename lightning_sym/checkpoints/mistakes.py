@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lightning_sym.checkpoints import mistaken_gains, mistaken_numbers, mistaken_orders, mistaken_rows
 from lightning_sym.checkpoints.mistaken_scenes import Change, Row, Scene
@@ -119,7 +119,7 @@ def of_forms(first: CheckpointForm, second: CheckpointForm) -> dict[str, str | N
     return found
 
 
-def written(value: Any) -> str | int | float | bool:
+def written(value: object) -> str | int | float | bool:
     """Return a number of a form as it is told."""
     if isinstance(value, bool | int | float | str):
         return value

@@ -209,6 +209,9 @@ class Pieces:
                 yield part.name, array
 
 
+P = TypeVar("P", bound=Pieces)
+
+
 @dataclass(frozen=True, eq=False)
 class Block(Pieces):
     """One layer: norm, attention, norm, MLP; each of the two adds to the stream.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,8 @@ from lightning_sym.checkpoints.ends_accounts import TALL, EndsFound, compare_end
 from lightning_sym.checkpoints.layer_accounts import LayerFound
 from lightning_sym.checkpoints.measured import Measured
 from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, wide
-from lightning_sym.checkpoints.model import Array, Checkpoint
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, Ends
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.searched import Searched
@@ -94,7 +94,7 @@ def _not_moved(found: LayerFound, still: Stream, original: Callable[[str], bool]
             yield replace(change, detail={"not_moved_by": "any part"} if len(parts) > 1 else change.detail)
 
 
-def _by_map(names: Collection[str], part: str, second: Any) -> Iterator[Change]:
+def _by_map(names: Collection[str], part: str, second: Block | Ends) -> Iterator[Change]:
     """Return the change of each map, with its bias where that was not moved either, and of each bias alone."""
     for name in sorted(names):
         owner = LAYER[name].added_to
@@ -105,7 +105,7 @@ def _by_map(names: Collection[str], part: str, second: Any) -> Iterator[Change]:
         yield _as_it_is(mistake, (name, bias) if bias in names else (name,), second, {"not_moved_by": part})
 
 
-def _as_it_is(mistake: str, names: tuple[str, ...], second: Any, detail: dict[str, str]) -> Change:
+def _as_it_is(mistake: str, names: tuple[str, ...], second: Block | Ends, detail: dict[str, str]) -> Change:
     """Return the change to what the second has there: it was seen to be the first's, with a part left out."""
 
     def made(_: Arrays) -> dict[str, Array]:
@@ -134,7 +134,7 @@ def ends_behind(
     return Scene(form, old, new, off, limit, stored, squares)
 
 
-def _of_rows(array: Any, stored: str) -> Any:
+def _of_rows(array: Floats, stored: str) -> Floats:
     """Return the mean square of the units of each row, at each of its entries."""
     square = np.square(unit_at(array, stored))
     return np.broadcast_to(square.mean(axis=-1, keepdims=True), array.shape)

@@ -196,7 +196,7 @@ def _unsigned(array: Any) -> Any:
     return array + 0 if isinstance(array, np.ndarray) else array
 
 
-def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:
+def _shifted(ring: Arithmetic, array: Numbers, shift: object | None) -> Numbers:
     """Return the array plus a shift that broadcasts, if there is one."""
     return array if shift is None else ring.plus(array, ring.numbers(shift))
 
@@ -239,7 +239,7 @@ class LayerChange:
     def half(self, block: Block, half: Half, inside: Bases) -> Iterator[tuple[str, Any]]:
         """Yield the norm of one half of the layer, and its maps with their biases; `inside` as of `bases`."""
         ring, stream, where, number = self.new.ring, self.new.stream, f"layer {self.number}: ", half.number
-        everywhere, lost = {**inside, **stream.bases()}, dict[str, Any]()
+        everywhere, lost = {**inside, **stream.bases()}, dict[str, Numbers]()
         latent = LATENTS.get(half.norm)
         behind = {kind: each for kind, each in everywhere.items() if kind in {*inside, LENGTH.kind} - {latent}}
         norm: Any = None
@@ -297,7 +297,7 @@ class LayerChange:
         return None
 
 
-def _biases_moved(block: Block, ring: Arithmetic, had: Any, where: str) -> Block:
+def _biases_moved(block: Block, ring: Arithmetic, had: object, where: str) -> Block:
     """Return the layer with this bias of the outputs, and the rest of it in that of the MLP beside them."""
     outputs, mlp = block.output_bias, block.down_bias
     if outputs is None or mlp is None:
@@ -322,7 +322,7 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
         require((gain == gain[0]).all() and total == 0, what)
     more = {} if asked.moved is None else {"embedding": asked.moved, "positions": -ring.numbers(asked.moved)}
 
-    def change(piece: CheckpointPiece, rows: Numbers, shift: Any) -> Any:
+    def change(piece: CheckpointPiece, rows: Numbers, shift: Numbers | None) -> Any:
         if piece.norm:
             return _unsigned(norm.map(rows, None, shift, "the unembedding")[0])
         array = _shifted(ring, moved(piece, rows, bases, ring), more.get(piece.name))

@@ -157,9 +157,9 @@ def _of_fewer_ids(first: Checkpoint, second: Checkpoint, **asked: Any) -> Checkp
         tensors = tensors_called(second, first, [(None, name) for name in there])
         explained = (Explained("vocabulary-padded", tensors, (), detail), *explained)
     said = f"token ids: {counts[0]:,} and {counts[1]:,}; compared are the first {min(counts):,}"
-    made: dict[str, Any] = {"answer": CheckpointAnswer.DIFFERENT, "symmetry": None, "explained": explained}
     order = tuple(sorted(rest.values(), key=lambda each: -each.units))
-    return replace(found, first=first.name, second=second.name, residuals=order, tried=(said, *found.tried), **made)
+    different = replace(found, answer=CheckpointAnswer.DIFFERENT, symmetry=None, explained=explained)
+    return replace(different, first=first.name, second=second.name, residuals=order, tried=(said, *found.tried))
 
 
 UNEXPLAINED = (CheckpointAnswer.DIFFERENT, CheckpointAnswer.UNDECIDED)

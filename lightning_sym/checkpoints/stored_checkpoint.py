@@ -15,10 +15,9 @@ from lightning_sym.checkpoints.adapter import Adapter
 from lightning_sym.checkpoints.block_types import Grid
 from lightning_sym.checkpoints.coded import NOT_FINITE, NUMBERS, Coded
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
-from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, P, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_types import StoredTensor
-from lightning_sym.checkpoints.understood import P
 from lightning_sym.checkpoints.units import LESS_ONE
 from lightning_sym.display import Lines, text_table
 from lightning_sym.errors import BadInput, FileFormatError

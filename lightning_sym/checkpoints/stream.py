@@ -71,8 +71,7 @@ class StreamAction:
 
     def read(self, array: Numbers) -> Numbers:
         """Return a map that reads the stream, `(..., d)`, or a vector of it: times `R^T`."""
-        found: Numbers = self.map.turned(array, array.ndim - 1, array.ndim, self.ring)
-        return found
+        return self.map.turned(array, array.ndim - 1, array.ndim, self.ring)
 
     def carried(self, gain: Numbers) -> Numbers | None:
         """Return the gain `g'` with `R diag(g) = diag(g') R`; `None` if there is none, as `R` mixes different gains."""

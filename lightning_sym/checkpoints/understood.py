@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from enum import Enum
-from typing import TypeVar
 
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, P, Pieces
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_memory
@@ -143,9 +142,6 @@ def block_of(checkpoint: Checkpoint, layer: int, walker: Walker, *, coded: bool 
         BadInput: as for `pieces_of`.
     """
     return as_kind(pieces_of(checkpoint, layer, walker, coded=coded), Block)
-
-
-P = TypeVar("P", bound=Pieces)
 
 
 def as_kind(pieces: Pieces, kind: type[P]) -> P:

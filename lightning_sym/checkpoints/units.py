@@ -11,11 +11,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.rings.rotary import largest_change
@@ -55,7 +55,7 @@ def digits_of(stored: str) -> tuple[int, int]:
     return DIGITS[stored.removesuffix(LESS_ONE)]
 
 
-def unit_at(size: Any, stored: str) -> Floats:
+def unit_at(size: npt.ArrayLike, stored: str) -> Floats:
     """Return the unit in the last place of a type at numbers of this size.
 
     Example:
@@ -133,7 +133,13 @@ class Worst:
         return Residual(piece, called, self.units, stored, entry, self.difference, count, own)
 
     def add(
-        self, differences: Floats, units: Any, values: Any, start: int = 0, mask: Any = None, axis: int = 0
+        self,
+        differences: Floats,
+        units: Array,
+        values: Array,
+        start: int = 0,
+        mask: npt.NDArray[np.bool_] | None = None,
+        axis: int = 0,
     ) -> None:
         """Look at some rows, or entries along an axis, the first of which is `start`; `values` are those themselves."""
         if mask is not None:

@@ -14,12 +14,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
 from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, value_of
-from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
+from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint, Pieces
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, halves_of
 from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stream import StreamAction, applied
@@ -63,9 +64,9 @@ class Stream:
     symmetry: Symmetry
     form: CheckpointForm
     map: StreamMap
-    fits: tuple[tuple[Any, Fitted], ...] = ()
+    fits: tuple[tuple[object, Fitted], ...] = ()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[Stream], tuple[object, ...]]:
         """Return what another process needs of it; what it does in the rings of this one is made anew there."""
         return type(self), (self.symmetry, self.form, self.map, self.fits)
 
@@ -113,7 +114,7 @@ def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Arithmetic, symm
     return Rewritten(part, part.form, symmetry, ring, stream, forms)
 
 
-def differences(ring: Ring, made: Any, second: Any) -> Differences:
+def differences(ring: Ring, made: Pieces, second: Pieces) -> Differences:
     """Return each piece of the second, less what was made."""
     old = dict(made.present())
     found = {}
@@ -157,7 +158,7 @@ class LayerWalk:
         self.readers = {
             half.number: tuple(name for name, piece in half.maps.items() if piece.norm) for half in halves_of(second)
         }
-        had: dict[str, Any] = {}
+        had: dict[str, object] = {}
         for number in gains:
             had[f"gain{number}"] = gain_to_be_had(getattr(second, f"norm{number}_gain"))
             if number in STREAM_NORMS and (value_of(getattr(first, f"norm{number}_gain")) == 0).any():
@@ -165,7 +166,7 @@ class LayerWalk:
         if second.key_bias is not None and all(need.holds(form) for need in KINDS["key_bias"].needs):
             had["key_bias"] = second.key_bias[..., form.turned :]
         part = MadeCheckpoint(replace(form, layers=1), None, (first,))  # type: ignore[arg-type]
-        made = rewritten(part, stream, ring, Symmetry((replace(symmetry, **had),)))
+        made = rewritten(part, stream, ring, Symmetry((symmetry.having(had),)))
         self.made = block_of(made, 0, Walker.COMPARISON)
         self.found = Settled(differences(ring, self.made, second), had)
 
@@ -275,7 +276,7 @@ def sum_of_quotients(ring: Ring, bias: Any, gain: Any) -> Any:
     return ring.product(ring.over(ring.numbers(bias), gain)[None], np.ones((len(gain), 1)))[:, 0]
 
 
-def drop_unread(found: Settled, readers: Iterable[str], *norms: Any) -> None:
+def drop_unread(found: Settled, readers: Iterable[str], *norms: object) -> None:
     """Leave out columns that nothing depends on: those behind gains that are 0, beside biases that are, of both."""
     unread = np.logical_and.reduce([np.asarray(part == 0, dtype=bool) for part in norms if part is not None])
     for name in readers if unread.any() else ():
@@ -283,7 +284,7 @@ def drop_unread(found: Settled, readers: Iterable[str], *norms: Any) -> None:
             found.unread, found.left[name] = name, with_zeros(found.left[name], unread)
 
 
-def gain_ways(stream: StreamAction, old: Any, new: Any, limit: float, what: str) -> tuple[tuple[bool, ...], str]:
+def gain_ways(stream: StreamAction, old: Any, new: Measured, limit: float, what: str) -> tuple[tuple[bool, ...], str]:
     """Return whether a norm has the gains of the second, what is likelier first; and why it cannot, in one line.
 
     Args:
@@ -310,7 +311,7 @@ def gain_to_be_had(gain: Any) -> Any:
     return np.where(gain == 0, 1, gain)
 
 
-def with_zeros(array: Any, places: Any) -> Any:
+def with_zeros(array: Any, places: npt.NDArray[np.bool_] | bool) -> Any:
     """Return the differences with none at some places.
 
     Example:
@@ -326,7 +327,7 @@ NOISE = 1e-10
 """What floats lose of the largest numbers is less."""
 
 
-def differing(left: Measured, stored: str) -> Any:
+def differing(left: Measured, stored: str) -> npt.NDArray[np.bool_]:
     """Return where a piece of this type differs by far more than floats lose: it is not equal exactly."""
     return left.beyond(NOISE * 2.0 ** digits_of(stored)[0])
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -250,7 +250,7 @@ class _AskedPoint(NamedTuple):
     budget: Work
 
 
-POINTS: tuple[TheoremRow[Any, Classification], ...] = (
+POINTS: tuple[TheoremRow[_AskedPoint, Classification], ...] = (
     TheoremRow(
         "Proposition 3 of docs/one-layer.md", any_question, paid_by_steps, lambda asked: _classify_layer(*asked),
         needs=(

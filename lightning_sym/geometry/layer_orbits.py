@@ -14,16 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.display import notebook
 from lightning_sym.errors import ShapeError, no_truth_value
 from lightning_sym.network.weights import Weights
-
-Integers = npt.NDArray[Any]
+from lightning_sym.rings.arrays import ObjectArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +38,8 @@ class NormalForm:
     attention_rank: int
     value_rank: int
     common: int
-    attention: Integers
-    value: Integers
+    attention: ObjectArray
+    value: ObjectArray
 
     @property
     def is_square(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.expressions import entry as read_entry
 from lightning_sym.rings.expressions import to_polynomial
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rationals import as_fraction, map_entries
 
 with lazy_imports(__name__):
@@ -229,10 +230,10 @@ class _Over(NamedTuple):
     """A matrix of rational functions: polynomials in the letter, over a polynomial."""
 
     numerators: ObjectArray
-    denominator: Any
+    denominator: Polynomial
 
 
-def _cleared(matrix: ObjectArray, letter: Any) -> _Over:
+def _cleared(matrix: ObjectArray, letter: sympy.Symbol) -> _Over:
     """Return a matrix of weights with one denominator for all of its entries."""
     ring = PolynomialRing([letter.name])
     parts = {index: sympy.fraction(sympy.together(sympy.sympify(entry))) for index, entry in np.ndenumerate(matrix)}
@@ -243,17 +244,17 @@ def _cleared(matrix: ObjectArray, letter: Any) -> _Over:
     return _Over(numerators, _as_polynomial(common, ring))
 
 
-def _as_polynomial(expression: Any, ring: PolynomialRing) -> Any:
+def _as_polynomial(expression: sympy.Expr, ring: PolynomialRing) -> Any:
     """Return a polynomial in the letter, or a number, as one of flint's."""
     return to_polynomial(read_entry(expression, "an entry of a family"), ring)
 
 
-def _order(polynomial: Any) -> int:
+def _order(polynomial: Polynomial) -> int:
     """Return the least power of the letter, the first variable, that occurs."""
     return min(int(exponents[0]) for exponents in polynomial.monoms())
 
 
-def _lowest(polynomial: Any) -> Any:
+def _lowest(polynomial: Polynomial) -> Fraction:
     """Return the coefficient of this power."""
     return as_fraction(polynomial.to_dict()[(_order(polynomial),)])
 
@@ -284,7 +285,7 @@ def _virtual(cleared: Mapping[str, _Over], depth: int) -> list[_Over]:
 
 
 def _leading_function(
-    shape: Architecture, cleared: Mapping[str, _Over], letter: Any, memory: int
+    shape: Architecture, cleared: Mapping[str, _Over], letter: sympy.Symbol, memory: int
 ) -> tuple[int | None, PolynomialMap | None]:
     """Return the order of the function in the letter and its coefficient there, from the expanded polynomials."""
     tops = {name: map_entries(partial(_expression, letter=letter), each.numerators) for name, each in cleared.items()}
@@ -306,7 +307,7 @@ def _leading_function(
     return order - lost, PolynomialMap(shape, entries, ring, (), phi.input_names)
 
 
-def _expression(polynomial: Any, letter: Any) -> Any:
+def _expression(polynomial: Polynomial, letter: sympy.Symbol) -> sympy.Expr:
     """Return a polynomial in the letter as people write it."""
     return sum(
         (sympy.Rational(int(c.p), int(c.q)) * letter ** int(m[0]) for m, c in polynomial.to_dict().items()),

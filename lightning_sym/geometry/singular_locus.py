@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, labelled, latex_words
@@ -113,7 +113,7 @@ MOST_SHOWN = 12
 """Polynomials, and coordinates, that are printed."""
 
 
-def _first_as_text(things: Sequence[Any], number: int | None = None) -> list[str]:
+def _first_as_text(things: Sequence[object], number: int | None = None) -> list[str]:
     """Return the first ones as text: coordinates, or polynomials, with powers as `equations` writes them."""
     number = len(things) if number is None else number
     texts = [str(x.as_expr()).replace("**", "^") if hasattr(x, "as_expr") else str(x) for x in things[:MOST_SHOWN]]

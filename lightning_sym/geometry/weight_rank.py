@@ -8,7 +8,7 @@ verified as polynomial identities in the inputs, so the whole kernel is known. A
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from fractions import Fraction
 
 import numpy as np
 
@@ -104,7 +104,7 @@ def _rank_mod_p(layers: Sequence[Layer], shape: Architecture, inputs: int) -> in
     return rank_mod_p(RandomJacobian(shape, np.random.default_rng(0), p, weights=weights).rows(inputs), p)
 
 
-def _kernel_vectors_hold(layers: Sequence[Layer], shape: Architecture, kernel: Sequence[Sequence[Any]]) -> bool:
+def _kernel_vectors_hold(layers: Sequence[Layer], shape: Architecture, kernel: Sequence[Sequence[Fraction]]) -> bool:
     """Return whether the function does not change to first order along any of the vectors, as a polynomial identity."""
     ring = PolynomialRing(entry_names("x", shape.widths[0], shape.tokens))
     x = ring.matrix("x", shape.widths[0], shape.tokens)

@@ -15,6 +15,9 @@ from flint import arb, ctx, fmpq
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.rationals import as_fmpq
 
+Ball = arb
+"""A real number of flint's, enclosed."""
+
 Elementary = Literal["rsqrt", "gelu", "gelu_new", "silu", "relu", "tanh"]
 
 

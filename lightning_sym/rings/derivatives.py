@@ -67,6 +67,9 @@ class Dual:
     def __add__(self, other: Dual) -> Dual:
         return Dual(self.value + other.value, _sum(self.tangent, other.tangent))
 
+    def __neg__(self) -> Dual:
+        return Dual(-self.value, None if self.tangent is None else -self.tangent)
+
     def __mul__(self, other: Dual) -> Dual:
         """Return the product entry by entry."""
         left = None if self.tangent is None else self.tangent * other.value

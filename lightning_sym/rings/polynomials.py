@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Polynomial = fmpq_mpoly
 """A polynomial with rational coefficients, of flint's: what the entries of the matrices here are."""
 
+RationalCoefficient = fmpq
+"""A rational number of flint's: what the coefficients of such a polynomial are."""
+
 
 def _context(names: tuple[str, ...], ordering: str) -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(names, Ordering[ordering])

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
+from lightning_sym.rings.balls import Ball as Ball
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.rotary import BITS
 
-Ball = arb
 Floats = npt.NDArray[np.float64]
 
 

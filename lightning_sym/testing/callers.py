@@ -17,7 +17,7 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.testing.exact_floats import FLOATS, Floats
 
-Function = Callable[[Any], Any]
+Function = Callable[[Any], object]
 
 
 class Caller:
@@ -70,7 +70,7 @@ class Caller:
         return exact
 
 
-def _as_numpy(output: Any) -> npt.NDArray[Any]:
+def _as_numpy(output: object) -> npt.NDArray[Any]:
     """Return an array of whichever library as NumPy's: off the tape of derivatives, and in main memory."""
     for step in ("detach", "cpu"):  # PyTorch
         if hasattr(output, step):

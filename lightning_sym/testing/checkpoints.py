@@ -19,7 +19,7 @@ from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.folders import open_checkpoint
 from lightning_sym.checkpoints.layer_norm_families import LAYER_NORM, rotary_share
-from lightning_sym.checkpoints.model import Block, Checkpoint, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.piece_table import CheckpointPiece
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.relatives import RELATIVES
@@ -35,7 +35,7 @@ EPSILON = Fraction(1, 10**5)
 
 LATENTS = {"qk_nope_head_dim": 2, "v_head_dim": 3, "kv_lora_rank": 8, "q_lora_rank": 7}
 """Keys of small checkpoints with latents."""
-SMALL: dict[str, dict[str, Any]] = {
+SMALL: dict[str, dict[str, int | Fraction]] = {
     "granite": {
         "embedding_multiplier": 12, "attention_multiplier": Fraction(3, 8), "residual_multiplier": Fraction(22, 100),
         "logits_scaling": 8,
@@ -101,7 +101,7 @@ def small_checkpoint(
             f"heads and groups must fit the family, got {heads} heads of width {head_width}, {groups} groups"
         )
     known, width = FAMILIES[family], heads * head_width
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     if older is not None:
         sizes_by_name = {"width": width, "heads": heads, "layers": layers, "inner": inner, "context": context}
         said |= {key: (sizes_by_name | {"epsilon": EPSILON})[name] for name, key in older.keys.items()}
@@ -130,7 +130,7 @@ def small_checkpoint(
     parts = known.parts(form, there)
     source = np.random.default_rng(seed)
 
-    def made(piece: CheckpointPiece) -> Any:
+    def made(piece: CheckpointPiece) -> Array:
         near = 1.0 if piece.axes[0].sized else 0.0
         size = 1.0 if "embed" in piece.name else piece.shape[-1] ** -0.5 if piece.columns else 0.25
         less = {**known.layout.ends, **known.layout.block}[piece.name].less  # what is not in the file

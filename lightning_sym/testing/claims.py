@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
@@ -106,7 +106,7 @@ class _Said(NamedTuple):
     """
 
     part: Part
-    instances: tuple[Any, ...]
+    instances: tuple[object, ...]
 
 
 def _said_of(claim: Claim, network: Architecture, weights: Weights | None = None) -> tuple[_Said, ...]:

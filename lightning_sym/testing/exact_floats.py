@@ -16,7 +16,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import form_of, network_output
 from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.rotary import Rotary
-from lightning_sym.network.variant_layer import constants, rotation
+from lightning_sym.network.variant_layer import E, constants, rotation
 from lightning_sym.network.weight_names import split
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -180,11 +180,12 @@ def sizes_of_gate(gate: str | tuple[Fraction, ...] | None) -> tuple[Fraction, ..
     return None if gate is None else tuple(map(abs, gate))
 
 
-def any_signs(rotary: Rotary, x: Any, rows: int, tokens: int) -> tuple[Any, Any, Any]:
+def any_signs(rotary: Rotary, x: E, rows: int, tokens: int) -> tuple[E, E, E]:
     """Return rotations of all positions at once: every cosine and sine is one, as zero counts as one unit."""
     ones = Rotary(turns=[(1, 0)] * (rotary.rows(rows) // 2), pairs=rotary.pairs)
     still: ObjectArray = np.ones((rows, tokens), dtype=object)
     cosines, _, exchange = rotation(ones, still, rows, tokens)
     exchanged: ObjectArray = np.abs(exchange)
     turned = exchanged @ cosines
-    return tuple(constants(x, matrix, "a rotation") for matrix in (cosines, turned, exchanged))
+    what = "a rotation"
+    return constants(x, cosines, what), constants(x, turned, what), constants(x, exchanged, what)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 from lightning_sym.display import rows_in_line
+from lightning_sym.rings.arrays import ObjectArray
 
 LONGEST = 300
 """Characters of one line of a message that are shown."""
@@ -38,7 +38,7 @@ def failure(head: str, lines: Iterable[tuple[str, str]]) -> str:
     return "\n".join([head, *(f"  {name:<{width}}  {text}" for name, text in known)])
 
 
-def shown_sparsely(x: Any) -> str:
+def shown_sparsely(x: ObjectArray) -> str:
     """Return a matrix in one line; of a large one the entries that are not zero, by coordinate and token.
 
     Example:

@@ -9,7 +9,7 @@ MOST_SHOWN = 6
 """Matrices that differ and are shown."""
 
 
-def pytest_assertrepr_compare(op: str, left: Any, right: Any) -> list[str] | None:
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """Return which matrices of two networks differ, and how; of anything else pytest says what it always says.
 
     Example:

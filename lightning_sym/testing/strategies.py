@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from lightning_sym.rings.normalization import SOFTMAX
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-Draw = Callable[[Any], Any]
+Draw = Callable[[object], Any]
 Matrices = dict[str, ObjectArray]
 
 
-def _hypothesis() -> Any:
+def _hypothesis() -> ModuleType:
     return import_extra("hypothesis.strategies", "testing", "a strategy")
 
 

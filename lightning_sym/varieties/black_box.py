@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import ceil, log2
-from typing import Any, NamedTuple
+from typing import Any, Generic
 
 import numpy as np
 
@@ -17,21 +17,21 @@ from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.sizes import Price
-from lightning_sym.varieties.black_box_arithmetic import BallArithmetic, BlackBoxArithmetic, ExactArithmetic, Interval
+from lightning_sym.varieties.black_box_arithmetic import (
+    AnsweredQuery,
+    BallArithmetic,
+    BlackBoxArithmetic,
+    ExactArithmetic,
+    Interval,
+    Measured,
+    Rows,
+)
+from lightning_sym.varieties.black_box_arithmetic import Found as FoundNumber
 from lightning_sym.varieties.decimals import answered
 from lightning_sym.varieties.jets import unit_vectors
 from lightning_sym.varieties.query_plan import FURTHER, QueryPlan, left_out, multipliers
 from lightning_sym.varieties.softmax_recovery import Found, SoftmaxRecovery, stands_behind
 from lightning_sym.varieties.two_tokens import Line, Vector, last_degree, two_token_form
-
-Rows = tuple[tuple[Fraction, ...], ...]
-
-
-class AnsweredQuery(NamedTuple):
-    """A question and its answer."""
-
-    input: Rows
-    output: ObjectArray
 
 
 def recover_from_answers(
@@ -85,21 +85,26 @@ def recover_from_answers(
     price, bits = Price("objects"), ceil(plan.digits * log2(10))
     output_over_sizes(shape, price, bits, bits)
     Work(work).spend(price.repeated(plan.queries).seconds, "comparing the answers")
-    return _Conversation(ask, plan, progress).answer()
+    if plan.denominators is None:
+        return _Conversation(ask, plan, progress, BallArithmetic(plan)).answer()
+    return _Conversation(ask, plan, progress, ExactArithmetic(plan)).answer()
 
 
-class _Conversation:
+class _Conversation(Generic[Measured, FoundNumber]):
     """What was asked, and what is known so far."""
 
-    def __init__(self, ask: Callable[[Any, int], Any], plan: QueryPlan, progress: Progress | None) -> None:
-        self.ask, self.plan, self.progress = ask, plan, progress
+    def __init__(
+        self,
+        ask: Callable[[Rows, int], Any],
+        plan: QueryPlan,
+        progress: Progress | None,
+        arithmetic: BlackBoxArithmetic[Measured, FoundNumber],
+    ) -> None:
+        self.ask, self.plan, self.progress, self.arithmetic = ask, plan, progress, arithmetic
         self.shape = plan.architecture
         self.asked: list[AnsweredQuery] = []
         self.error = Fraction(1, 10**plan.digits)
         self.found = Found(self.shape)
-        self.arithmetic: BlackBoxArithmetic = (
-            BallArithmetic(plan) if plan.denominators is None else ExactArithmetic(plan)
-        )
 
     def _ask(self, x: Rows, what: str) -> ObjectArray:
         """Return one question, its answer looked at before anything is computed."""
@@ -194,8 +199,7 @@ class _Conversation:
         entries = [[self.arithmetic.entry(Interval(y, self.error)) for y in column] for column in columns]
         if any(entry is None for column in entries for entry in column):
             return None
-        value: ObjectArray = np.array(entries, dtype=object).T
-        return value
+        return np.array(entries, dtype=object).T
 
     def _layer(
         self, i: int, directions: list[tuple[int, ...]], attention: list[ObjectArray], value: ObjectArray
@@ -221,7 +225,7 @@ class _Conversation:
             rows.append(values)
         return arithmetic.matrix(directions, rows, f"A~{i}")
 
-    def _coefficient(self, i: int, line: Line, value: ObjectArray) -> Any:
+    def _coefficient(self, i: int, line: Line, value: ObjectArray) -> Measured:
         r"""Return the coefficient of $\varepsilon^{2 \cdot 3^{i-1}}$ in $\sigma_l$ along a line, enclosed."""
         nodes, t, arithmetic = self.plan.nodes[i - 1], self.shape.tokens, self.arithmetic
         y, m = (np.array(v, dtype=object) for v in (line.difference, line.mean))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice
 from math import ceil, floor
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.ball_matrices import BallMatrix
-from lightning_sym.rings.balls import ball, distance, middle_and_radius, precision
+from lightning_sym.rings.balls import Ball, ball, distance, middle_and_radius, precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.decimals import least_power_of_ten
@@ -37,24 +37,29 @@ class Interval(NamedTuple):
     radius: Fraction
 
 
-class Question(Protocol):
-    """What was asked, and the answer."""
-
-    @property
-    def input(self) -> Any:
-        """The rows of `X`."""
-
-    @property
-    def output(self) -> ObjectArray:
-        """The output, exact decimals."""
+Rows = tuple[tuple[Fraction, ...], ...]
 
 
-class BlackBoxArithmetic(Protocol):
+class AnsweredQuery(NamedTuple):
+    """A question and its answer, exact decimals."""
+
+    input: Rows
+    output: ObjectArray
+
+
+Measured = TypeVar("Measured")
+"""What is measured: an interval, or a ball."""
+
+Found = TypeVar("Found")
+"""A number that is found in what is measured: a fraction, or a ball."""
+
+
+class BlackBoxArithmetic(Protocol[Measured, Found]):
     """What is done with numbers of one kind, exact or balls."""
 
     bits: int
 
-    def entry(self, measured: Interval) -> Any:
+    def entry(self, measured: Interval) -> Found | None:
         """Return an entry of `V~`; `None` if there is none."""
 
     def is_zero(self, value: ObjectArray) -> bool | None:
@@ -66,16 +71,16 @@ class BlackBoxArithmetic(Protocol):
     def best_row(self, value: ObjectArray, y: ObjectArray) -> int:
         """Return the row `v` of `V~` with the largest `v y`."""
 
-    def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Any:
+    def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Measured:
         """Return the sum of the terms that are interpolated, at a node: `(mean - v m) / (v y)`, less what is left."""
 
-    def combined(self, values: list[Any], multipliers: list[Fraction]) -> Any:
+    def combined(self, values: list[Measured], multipliers: list[Fraction]) -> Measured:
         """Return a combination."""
 
-    def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
+    def product(self, measured: Measured, already: Found, leading: Found, factor: Fraction) -> Found | None:
         r"""Return $u^\top A m$, `u` the direction: what is measured less what known layers make, divided."""
 
-    def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
+    def matrix(self, directions: Directions, rows: list[list[Found]], name: str) -> ObjectArray | str:
         r"""Return `A` from the $u^\top A$, or why there is none."""
 
     def is_known(self, attention: ObjectArray) -> bool:
@@ -86,7 +91,9 @@ class BlackBoxArithmetic(Protocol):
     ) -> tuple[list[ObjectArray], ObjectArray, Fraction | None]:
         """Return rational matrices, and how far at most they are from the true ones."""
 
-    def disagrees(self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[Question]) -> int | None:
+    def disagrees(
+        self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[AnsweredQuery]
+    ) -> int | None:
         """Return the number of an answer that these weights certainly do not give."""
 
 
@@ -113,7 +120,7 @@ class ExactArithmetic:
     def _bounded(self, number: Fraction | None) -> bool:
         return number is not None and number.denominator <= (self.plan.denominators or 0)
 
-    def entry(self, measured: Interval) -> Any:
+    def entry(self, measured: Interval) -> Fraction | None:
         """Return an entry of `V~`; `None` if there is none."""
         found = self._only(measured)
         return found if self._bounded(found) else None
@@ -141,23 +148,23 @@ class ExactArithmetic:
         """Return the row `v` of `V~` with the largest `v y`."""
         return int(np.argmax([abs(x) for x in value @ y]))
 
-    def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Any:
+    def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Interval:
         """Return the sum of the terms that are interpolated, at a node."""
         across = row @ y
         return Interval((mean.middle - row @ m) / across, mean.radius / abs(across) + left_out)
 
-    def combined(self, values: list[Any], multipliers: list[Fraction]) -> Any:
+    def combined(self, values: list[Interval], multipliers: list[Fraction]) -> Interval:
         """Return a combination."""
         pairs = list(zip(values, multipliers, strict=True))
         middle = sum((c * v.middle for v, c in pairs), Fraction(0))
         return Interval(middle, sum((abs(c) * v.radius for v, c in pairs), Fraction(0)))
 
-    def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
+    def product(self, measured: Interval, already: Fraction, leading: Fraction, factor: Fraction) -> Fraction | None:
         r"""Return $u^\top A m$, which has the common denominator."""
         scale = factor * leading**2
         return self._only(Interval((measured.middle - already) / scale, measured.radius / abs(scale)))
 
-    def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
+    def matrix(self, directions: Directions, rows: list[list[Fraction]], name: str) -> ObjectArray | str:
         r"""Return `A` from the $u^\top A$, within all bounds, or why there is none."""
         found = unique_solution(directions, rows)
         assert found is not None  # noqa: S101 - directions are independent
@@ -178,7 +185,9 @@ class ExactArithmetic:
         """Return the matrices as they are, with no bound of an error."""
         return list(attention), value, None
 
-    def disagrees(self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[Question]) -> int | None:
+    def disagrees(
+        self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[AnsweredQuery]
+    ) -> int | None:
         """Return the number of an answer that these weights certainly do not give; outputs are known well enough."""
         error = Fraction(1, 10**self.plan.digits)
         for number, question in enumerate(asked):
@@ -201,7 +210,7 @@ class BallArithmetic:
     def __init__(self, plan: QueryPlan) -> None:
         self.plan, self.bits = plan, _bits(plan)
 
-    def entry(self, measured: Interval) -> Any:
+    def entry(self, measured: Interval) -> Ball:
         """Return an entry of `V~`."""
         return ball(*measured)
 
@@ -213,9 +222,9 @@ class BallArithmetic:
         """Return those at which what is divided by is largest, if it is certainly not zero."""
         d = value.shape[1]
 
-        def size(u: tuple[int, ...]) -> Any:
+        def size(u: tuple[int, ...]) -> Ball:
             y = map_entries(ball, np.array([Fraction(x) for x in u], dtype=object))
-            least = max(x.abs_lower() for x in value @ y)
+            least: Ball = max(x.abs_lower() for x in value @ y)
             for a in attention:
                 least = least * quadratic(a, y).abs_lower()
             return (least / ball(Fraction(sum(abs(x) for x in u)))).abs_lower()
@@ -229,20 +238,20 @@ class BallArithmetic:
         sizes = [x.abs_lower() for x in value @ map_entries(ball, y)]
         return sizes.index(max(sizes))
 
-    def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Any:
+    def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Ball:
         """Return the sum of the terms that are interpolated, at a node."""
-        value = (ball(*mean) - row @ map_entries(ball, m)) / (row @ map_entries(ball, y))
+        value: Ball = (ball(*mean) - row @ map_entries(ball, m)) / (row @ map_entries(ball, y))
         return value + ball(Fraction(0), left_out)
 
-    def combined(self, values: list[Any], multipliers: list[Fraction]) -> Any:
+    def combined(self, values: list[Ball], multipliers: list[Fraction]) -> Ball:
         """Return a combination."""
-        return sum(v * ball(c) for v, c in zip(values, multipliers, strict=True))
+        return sum((v * ball(c) for v, c in zip(values, multipliers, strict=True)), Ball(0))
 
-    def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
+    def product(self, measured: Ball, already: Ball, leading: Ball, factor: Fraction) -> Ball:
         r"""Return $u^\top A m$, in a ball."""
         return (measured - already) / (ball(factor) * leading**2)
 
-    def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
+    def matrix(self, directions: Directions, rows: list[list[Ball]], name: str) -> ObjectArray | str:
         r"""Return `A` from the $u^\top A$ if it may keep its bound, or why there is none."""
         inverse = unique_solution(directions, np.eye(len(directions), dtype=int))
         assert inverse is not None  # noqa: S101 - directions are independent
@@ -268,14 +277,16 @@ class BallArithmetic:
         places = -least_power_of_ten(largest * Fraction(10, 9)) if largest else self.plan.digits
         unit = Fraction(10) ** (places + 1)
 
-        def rounded(x: Any) -> Fraction:
+        def rounded(x: Ball) -> Fraction:
             pair = middle_and_radius(x)
             return Fraction(0) if pair is None else round(pair[0] * unit) / unit
 
         decimals = [map_entries(rounded, m) for m in attention]
         return decimals, map_entries(rounded, value), Fraction(10) ** -places
 
-    def disagrees(self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[Question]) -> int | None:
+    def disagrees(
+        self, attention: Sequence[ObjectArray], value: ObjectArray, asked: Sequence[AnsweredQuery]
+    ) -> int | None:
         """Return the number of an answer that no weights in these balls give."""
         error = Fraction(1, 10**self.plan.digits)
         for number, question in enumerate(asked):
@@ -286,7 +297,7 @@ class BallArithmetic:
         return None
 
 
-def _output(attention: Sequence[ObjectArray], value: ObjectArray, x: Any, plan: QueryPlan) -> ObjectArray:
+def _output(attention: Sequence[ObjectArray], value: ObjectArray, x: Rows, plan: QueryPlan) -> ObjectArray:
     """Return what a network with these virtual weights answers, all tokens, in balls; zeros behind known layers."""
     shape, d = plan.architecture, plan.architecture.input_width
     one, zero = (np.array(m, dtype=object) for m in (np.eye(d, dtype=int), np.zeros((d, d), dtype=int)))

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +34,7 @@ from lightning_sym.varieties.weight_space import (
     ECHELONS,
     SPARE_POINTS,
     Expansion,
+    Integers,
     Lazy,
     PieceOfWeight,
     Terms,
@@ -188,7 +188,7 @@ class Ideal:
         vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
         return PieceOfWeight(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
 
-    def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[Any]]:
+    def _multiples(self, code: int, rows: Indices) -> Iterator[Integers]:
         """Yield the multiples, by a coordinate, of the equations one degree lower, in this weight."""
         grading, lower = self.grading, self.pieces[self.degree]
         keys: Indices | None = None
@@ -209,10 +209,10 @@ class Ideal:
             result[:, keys.searchsorted(grading.keys(moved))] = piece.equations
             yield result
 
-    def _with_different_last(self, code: int, rows: Indices, p: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    def _with_different_last(self, code: int, rows: Indices, p: int) -> tuple[Integers, npt.NDArray[np.bool_]]:
         """Return multiples with different last monomials modulo `p`, so independent, and where these monomials are."""
         last = np.zeros(len(rows), dtype=np.bool_)
-        found: list[npt.NDArray[Any]] = [np.zeros((0, len(rows)), dtype=np.int64)]
+        found: list[Integers] = [np.zeros((0, len(rows)), dtype=np.int64)]
         if not self._any_below:
             return found[0], last
         for block in self._multiples(code, rows):
@@ -225,8 +225,8 @@ class Ideal:
         return np.concatenate(found), last
 
     def _row_basis(
-        self, code: int, rows: Indices, basis: npt.NDArray[Any], last: npt.NDArray[np.bool_], free: Indices, p: int
-    ) -> npt.NDArray[Any]:
+        self, code: int, rows: Indices, basis: Integers, last: npt.NDArray[np.bool_], free: Indices, p: int
+    ) -> Integers:
         """Return a largest set of multiples, in this weight, that are independent modulo `p`.
 
         Those of `_with_different_last`, which are nearly always as many, and only for the others an elimination.
@@ -251,7 +251,7 @@ class Ideal:
         return basis
 
     def _new_generators(
-        self, code: int, rows: Indices, values: list[Lazy], known: npt.NDArray[Any]
+        self, code: int, rows: Indices, values: list[Lazy], known: Integers
     ) -> tuple[list[Terms], bool]:
         """Return verified equations that `known` does not span, and whether no multiple does is proved."""
         kernels: list[npt.NDArray[np.float64]] = []

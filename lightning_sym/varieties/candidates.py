@@ -10,7 +10,7 @@ is decided: `docs/recover.md`, Theorem 6.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from lightning_sym.network.one_layer import (
 )
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient, entry_names
 from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.coefficient_relations import price_of_comparison
 from lightning_sym.varieties.forms_over_fields import FormRing, linear_factor
@@ -72,7 +72,7 @@ class Misfit(NamedTuple):
     complex: bool
 
 
-def one_token_rows(phi: PolynomialMap) -> list[Any]:
+def one_token_rows(phi: PolynomialMap) -> list[Polynomial]:
     """Return the first output where all tokens but the first are zero, in the letters `x_k_1`."""
     d, t = phi.architecture.widths[0], phi.architecture.tokens
     ring = PolynomialRing(entry_names("x", d, t)[0::t])
@@ -205,7 +205,7 @@ class LayerForms:
         products = product_coefficients(phi)
         self.b = np.empty((self.d, self.d_out), dtype=object)
         for k, m in np.ndindex(self.d, self.d_out):
-            terms: dict[tuple[int, ...], Any] = {}
+            terms: dict[tuple[int, ...], RationalCoefficient] = {}
             for n, (p, q) in enumerate(quadratic_monomials(self.d)):
                 exponents = [0] * (self.d + 1)
                 exponents[p] += 1
@@ -221,7 +221,7 @@ class LayerForms:
     def candidates(self, failures: list[str]) -> Iterator[Candidate]:
         """Yield all $(A, V)$ over the complex numbers up to rescaling and conjugation; some form is not zero."""
         k0, m0 = next(index for index, form in np.ndenumerate(self.b) if not form.is_zero())
-        whole: Any = self.b[k0, m0]
+        whole: Polynomial = self.b.item(k0, m0)
         factors = whole.factor()[1]
         linear = [f for f, _ in factors if self.forms.degree(f) == 1]
         if linear:

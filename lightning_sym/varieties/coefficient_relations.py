@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from lightning_sym.errors import BadInput
 from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work, require_memory
 from lightning_sym.rings.arrays import exact_number
+from lightning_sym.rings.polynomials import Polynomial, RationalCoefficient
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.rings.sizes import Price, Sizes
 
 Key = tuple[int, tuple[int, ...]]
 """A coefficient of the last output token of the smallest network: row of the output, exponents of the inputs."""
+
+Place = TypeVar("Place")
 
 
 def price_of_comparison(terms: int, letters: int) -> Price:
@@ -48,8 +51,8 @@ def price_of_kernel(rows: int, columns: int, bits: int) -> Price:
 
 
 def relations_of(
-    members: list[Key], coefficients: Mapping[Key, Any], memory: int, work: Work
-) -> Iterator[tuple[Key, dict[Key, Fraction]]]:
+    members: list[Place], coefficients: Mapping[Place, Polynomial], memory: int, work: Work
+) -> Iterator[tuple[Place, dict[Place, Fraction]]]:
     """Yield each coefficient in those before it that are independent; these are themselves.
 
     Raises:
@@ -62,8 +65,8 @@ def relations_of(
     terms, letters = sum(len(coefficients[key]) for key in members), coefficients[members[0]].context().nvars()
     require_memory(terms * (200 + 8 * letters), memory, what)
     work.spend(price_of_comparison(terms, letters).seconds, what)
-    first: dict[Any, int] = {}
-    distinct: list[Key] = []
+    first: dict[tuple[tuple[tuple[int, ...], ...], tuple[RationalCoefficient, ...]], int] = {}
+    distinct: list[Place] = []
     twins: list[int] = []
     for key in members:
         name = tuple(coefficients[key].monoms()), tuple(coefficients[key].coeffs())
@@ -71,9 +74,9 @@ def relations_of(
         twins.append(place)
         if place == len(distinct):
             distinct.append(key)
-    solved: list[dict[Key, Fraction]] = [{key: Fraction(1)} for key in distinct]
+    solved: list[dict[Place, Fraction]] = [{key: Fraction(1)} for key in distinct]
     if len(distinct) > 1:
-        entries: dict[Any, list[tuple[int, Any]]] = {}
+        entries: dict[tuple[int, ...], list[tuple[int, RationalCoefficient]]] = {}
         for place, (monomials, values) in enumerate(first):
             for monomial, value in zip(monomials, values, strict=True):
                 entries.setdefault(monomial, []).append((place, value))
@@ -95,7 +98,7 @@ def relations_of(
 
 
 def given_coefficients(
-    coefficients: Mapping[Any, Any], outputs: tuple[int, int], inputs: int
+    coefficients: Mapping[Any, object], outputs: tuple[int, int], inputs: int
 ) -> dict[tuple[int, int, tuple[int, ...]], Any]:
     """Return exact coefficients by row and token of the output, from 1, and by the exponents of all inputs.
 
@@ -114,12 +117,14 @@ def given_coefficients(
     return given
 
 
-def combined(combinations: Mapping[Any, Mapping[int, Fraction]], values: Sequence[Fraction]) -> dict[Any, Any]:
+def combined(
+    combinations: Mapping[Place, Mapping[int, Fraction]], values: Sequence[Fraction]
+) -> dict[Place, Fraction | int]:
     """Return the coefficients that are these combinations of coordinates."""
     return {key: sum(c * values[i] for i, c in parts.items()) for key, parts in combinations.items()}
 
 
-def exact_coefficient(value: Any) -> Any:
+def exact_coefficient(value: object) -> Any:
     """Return an exact number, flint's among them; what is a polynomial over SymPy's rationals already stays."""
     if hasattr(value, "ring"):
         return value

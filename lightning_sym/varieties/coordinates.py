@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import comb
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +23,9 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.input_polynomials import InputPolynomial, constants, terms_of, variables
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import random_residues
 from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.rationals import as_fraction, map_entries
@@ -81,7 +81,7 @@ class CoordinateSystem:
     coordinates: tuple[Coordinate, ...]
     keys: tuple[Key, ...]
     combinations: Mapping[Key, Mapping[int, Fraction]]
-    forms: tuple[Any, ...]
+    forms: tuple[Polynomial, ...]
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -131,7 +131,7 @@ class CoordinateSystem:
         """The place of the coordinate that is constantly 1: of a stream that is both input and output."""
         return next(i for i, (_, exponents) in enumerate(self.keys) if sum(exponents) == 1)
 
-    def of_coefficients(self, coefficients: Mapping[tuple[int, int, tuple[int, ...]], Any]) -> list[Fraction] | None:
+    def of_coefficients(self, coefficients: Mapping[tuple[int, int, tuple[int, ...]], object]) -> list[Fraction] | None:
         """Return the coordinates of a map with these coefficients; None unless it lies in the linear span.
 
         Args:
@@ -269,7 +269,7 @@ def coordinate_system(
     return CoordinateSystem(architecture, network, coordinates, tuple(keys), combinations, forms)
 
 
-def _coefficients(network: Architecture, memory: int, work: Work) -> dict[Key, Any]:
+def _coefficients(network: Architecture, memory: int, work: Work) -> dict[Key, Polynomial]:
     """Return the coefficients of the last output token, as polynomials in the letters of the normal weights."""
     require_memory(100 * network.parameter_count, memory, "the weights of the polynomial map")
     require_memory(network.parameter_count**2, memory, "the letters of the polynomial map")  # one has exponents of all
@@ -296,7 +296,7 @@ def _coefficients(network: Architecture, memory: int, work: Work) -> dict[Key, A
     return {(row, exponents): c for row, entry in enumerate(output[:, -1]) for exponents, c in entry.terms.items()}
 
 
-def _most_terms(network: Architecture, matrices: list[tuple[str, Any]]) -> int:
+def _most_terms(network: Architecture, matrices: list[tuple[str, ObjectArray]]) -> int:
     """Return a bound on terms: the sum of coefficients, positive integers, or monomials of the right degrees.
 
     The sum is the value at all-ones letters and inputs. An output has degree at most `3^(l-i)` in all matrices of one
@@ -316,7 +316,7 @@ def _most_terms(network: Architecture, matrices: list[tuple[str, Any]]) -> int:
     return min(monomials, int(network_output(x, network, ones).sum()))
 
 
-def _order(network: Architecture, key: Key) -> tuple[Any, ...]:
+def _order(network: Architecture, key: Key) -> tuple[int, int, list[int]]:
     """Return an order's key, coefficients of more different tokens first: they are shorter. Permutations keep it."""
     row, exponents = key
     seen = sum(any(exponents[j :: network.tokens]) for j in range(network.tokens))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from math import comb, log2
-from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
@@ -325,7 +324,7 @@ TWO_FULL_LAYERS = Need(
     "two layers of full rank, and inputs of two rows or three tokens",
     lambda asked: _two_full_layers(asked.shape, asked.network.tokens),
 )
-DEGREES: tuple[TheoremRow[Any, VarietyDegree], ...] = (
+DEGREES: tuple[TheoremRow[_AskedDegree, VarietyDegree], ...] = (
     TheoremRow(
         "Theorem 1 of docs/degree.md", any_question, paid_by_steps, lambda asked: asked.answer(asked.intersections),
         needs=(*COMMON, NO_BASE_POINTS),

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.number_field import RATIONALS, ROOT, Element, NumberField, quadratic_field
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
 from lightning_sym.rings.rationals import as_fraction
 
 _LINES = 100
@@ -56,7 +55,7 @@ class FormRing:
 
     def coefficients(self, field: NumberField, polynomial: Polynomial) -> dict[tuple[int, ...], Element]:
         """Return the coefficients by monomial in the coordinates."""
-        grouped: dict[tuple[int, ...], list[Any]] = {}
+        grouped: dict[tuple[int, ...], list[RationalCoefficient | int]] = {}
         for exponents, c in field.reduced(polynomial, self.ring).to_dict().items():
             *monomial, power = map(int, exponents)
             grouped.setdefault(tuple(monomial), [0] * field.degree)[power] = c
@@ -93,7 +92,7 @@ class FormRing:
         """Return the quotient by a linear form one of whose coefficients is 1; `None` if there is a remainder."""
         k = next(i for i, c in enumerate(form) if c == 1)
         rest = self.linear(field, [field.of(0) if i == k else -c for i, c in enumerate(form)])
-        by_power: dict[int, dict[tuple[int, ...], Any]] = {}
+        by_power: dict[int, dict[tuple[int, ...], RationalCoefficient]] = {}
         for exponents, c in polynomial.to_dict().items():
             m = list(map(int, exponents))
             power, m[k] = m[k], 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,21 +25,31 @@ from lightning_sym.network.prices import fewer_in_its_place, weights_over_sizes
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
+from lightning_sym.rings.protocol import EntryMatrix
 from lightning_sym.rings.sizes import Price, Sizes
 
-Field = Callable[[Sequence[Any]], list[Any]]
+
+class FieldMatrix(EntryMatrix, Protocol):
+    """A matrix over the field, its size, or one over dual numbers above these."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    def __neg__(self) -> Self: ...
+    def like(self, numbers: npt.NDArray[np.int64], /) -> Self: ...
 
 
-def _constant(matrix: Any, like: Any) -> Any:
+M = TypeVar("M", bound=FieldMatrix)
+
+
+class VectorField(Protocol):
+    """A field: what it is at weights, one matrix for each of them."""
+
+    def __call__(self, weights: Sequence[M], /) -> list[M]: ...
+
+
+def _constant(matrix: FieldMatrix, like: FieldMatrix) -> FieldMatrix:
     """Return a matrix over the field as one over the ring of `like`: nothing of it moves."""
     return Dual(_constant(matrix, like.value)) if isinstance(like, Dual) else matrix
-
-
-def _negative(matrix: Any) -> Any:
-    """Return minus a matrix, over the field or over dual numbers."""
-    if isinstance(matrix, Dual):
-        return Dual(_negative(matrix.value), None if matrix.tangent is None else _negative(matrix.tangent))
-    return -matrix
 
 
 def _tangent(matrix: Dual) -> Any:
@@ -47,32 +57,23 @@ def _tangent(matrix: Dual) -> Any:
     return _zero_like(matrix.value) if matrix.tangent is None else matrix.tangent
 
 
-def _zero_like(matrix: Any) -> Any:
+def _zero_like(matrix: M) -> M:
     """Return zero over the ring of a matrix, of its shape; a batch has one zero for all."""
-    inside = _inside(matrix)
-    return _constant(inside.like(np.zeros(inside.shape[-2:], dtype=np.int64)), matrix)
-
-
-def _inside(matrix: Any) -> Any:
-    """Return the value below all derivatives."""
-    while isinstance(matrix, Dual):
-        matrix = matrix.value
-    return matrix
+    return matrix.like(np.zeros(matrix.shape[-2:], dtype=np.int64))
 
 
 class _FixedPatterns:
     """Softmax patterns that are given, head by head; `dP = P (ds - sum P ds)`, column by column."""
 
-    def __init__(self, patterns: Sequence[Any]) -> None:
+    def __init__(self, patterns: Sequence[FieldMatrix]) -> None:
         self._left = iter(patterns)
 
-    def _moved(self, pattern: Any, scores: Any) -> Any:
+    def _moved(self, pattern: M, scores: M) -> M:
         product = pattern * scores
-        inside = _inside(product)
-        ones = inside.like(np.ones((inside.shape[-2],) * 2, dtype=np.int64))
-        return product + _negative(pattern * (_constant(ones, product) @ product))
+        ones = product.like(np.ones((product.shape[-2],) * 2, dtype=np.int64))
+        return product + -(pattern * (ones @ product))
 
-    def _at(self, scores: Any, pattern: Any) -> Any:
+    def _at(self, scores: FieldMatrix, pattern: FieldMatrix) -> FieldMatrix:
         if not isinstance(scores, Dual):
             return pattern
         value = self._at(scores.value, pattern)
@@ -95,9 +96,9 @@ class Gradients:
     """
 
     architecture: Architecture
-    input: Any
-    functional: Any
-    patterns: Sequence[Any] = ()
+    input: FieldMatrix
+    functional: FieldMatrix
+    patterns: Sequence[FieldMatrix] = ()
 
     def __post_init__(self) -> None:
         self.architecture.require("gradients as fields", SHAPED)
@@ -131,7 +132,7 @@ class Gradients:
             network_output(Recorded(x, constant=True), architecture, recorded, Form(pattern, architecture.skip))
         return cls(architecture, x, functional, patterns)
 
-    def __call__(self, weights: Sequence[Any]) -> list[Any]:
+    def __call__(self, weights: Sequence[M], /) -> list[M]:
         form = Form(_FixedPatterns(self.patterns), self.architecture.skip) if self.patterns else None
         recorded = [Recorded(w) for w in weights]
         x = Recorded(_constant(self.input, weights[0]), constant=True)
@@ -144,13 +145,13 @@ class Gradients:
 class Bracket:
     """The bracket of two batches of fields, pair by pair."""
 
-    first: Field
-    second: Field
+    first: VectorField
+    second: VectorField
 
-    def __call__(self, weights: Sequence[Any]) -> list[Any]:
+    def __call__(self, weights: Sequence[M], /) -> list[M]:
         along_a = self.second([Dual(*pair) for pair in zip(weights, self.first(weights), strict=True)])
         along_b = self.first([Dual(w, b.value) for w, b in zip(weights, along_a, strict=True)])
-        return [_tangent(u) + _negative(_tangent(v)) for u, v in zip(along_a, along_b, strict=True)]
+        return [_tangent(u) + -_tangent(v) for u, v in zip(along_a, along_b, strict=True)]
 
 
 def bracket_rows(
@@ -188,7 +189,7 @@ def bracket_rows(
     return np.concatenate(blocks, axis=1)
 
 
-def _nested(length: int, gradient: Callable[[], Field]) -> Field:
+def _nested(length: int, gradient: Callable[[], VectorField]) -> VectorField:
     """Return `[F_1, [F_2, ... F_length]]`, the last one drawn first."""
     field = gradient()
     for _ in range(length - 1):
@@ -224,7 +225,7 @@ def _price_of_a_bracket(architecture: Architecture, length: int) -> Price:
     return price
 
 
-ONE_FUNCTION: TheoremRow[Any, int] = TheoremRow(
+ONE_FUNCTION: TheoremRow[Architecture, int] = TheoremRow(
     "Proposition 5 of docs/conserved.md", any_question, paid_by_steps, lambda shape: int(shape.parameter_count - 1),
     needs=(
         Need("one row of input and one of output", lambda shape: shape.input_width == shape.output_width == 1),
@@ -247,7 +248,7 @@ def _kept_at_width_one(shape: Architecture) -> int:
     return shape.parameter_count - shape.depth - sum(ends) + scales
 
 
-MORE_THAN_MOMENTS: tuple[TheoremRow[Any, int], ...] = (
+MORE_THAN_MOMENTS: tuple[TheoremRow[Architecture, int], ...] = (
     ONE_FUNCTION,
     TheoremRow(
         "Proposition 9 of docs/conserved.md", lambda shape: max(shape.widths) == 1, paid_by_steps, _kept_at_width_one,

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import spelled
@@ -61,7 +60,7 @@ def save_jet(jet: Jet, path: str | os.PathLike[str]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _line_document(line: JetLine) -> dict[str, Any]:
+def _line_document(line: JetLine) -> dict[str, list[str] | list[list[str]]]:
     def texts(vector: Sequence[Fraction]) -> list[str]:
         return [spelled(x) for x in vector]
 
@@ -132,7 +131,7 @@ def read_jet(content: bytes) -> Jet:
     return Jet(shape, tuple(series))
 
 
-def _sizes(value: Any, name: str) -> tuple[int, ...]:
+def _sizes(value: object, name: str) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(
         isinstance(n, int) and not isinstance(n, bool) and 0 < n <= 10**6 for n in value
     ):
@@ -140,7 +139,7 @@ def _sizes(value: Any, name: str) -> tuple[int, ...]:
     return tuple(value)
 
 
-def _vector(value: Any, numbers: ExactNumbers, allowance: Allowance) -> tuple[Fraction, ...]:
+def _vector(value: object, numbers: ExactNumbers, allowance: Allowance) -> tuple[Fraction, ...]:
     if not isinstance(value, list):
         raise FileFormatError(f"a vector must be a list of numbers, got {shown(value)}")
     allowance.take(len(value))

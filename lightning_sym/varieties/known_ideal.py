@@ -33,7 +33,8 @@ with lazy_imports(__name__):
     from lightning_sym.varieties import hilbert_polynomial as hilbert
 
 if TYPE_CHECKING:
-    from sympy import Poly, Symbol
+    from sympy import Expr, Poly, Symbol
+    from sympy.polys.rings import PolyElement
 
 
 @dataclass(frozen=True)
@@ -306,10 +307,15 @@ class Equations(Result):
         return equations_text.as_latex(self)
 
 
-def _value(terms: Terms, values: list[Any]) -> Any:
-    total: Any = Fraction(0)
+def _number_or_letters(value: Fraction | PolyElement) -> Fraction | Expr:
+    """Return a number, or a polynomial in letters as an expression."""
+    return value if isinstance(value, Fraction) else value.as_expr()
+
+
+def _value(terms: Terms, values: list[Fraction] | list[PolyElement]) -> Fraction | PolyElement:
+    total: Fraction | PolyElement = Fraction(0)
     for monomial, coefficient in terms.items():
-        part: Any = Fraction(coefficient)
+        part: Fraction | PolyElement = Fraction(coefficient)
         for i in monomial:
             part *= values[i]
         total += part

@@ -15,12 +15,13 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.ambient import ambient_dimension
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.given_map import letters
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import PolynomialRing, RationalCoefficient, entry_names
 
 WHAT = "the weights of a polynomial map"
 
 
-def input_ring(architecture: Architecture, inputs: Sequence[Any] | None = None) -> PolynomialRing:
+def input_ring(architecture: Architecture, inputs: Sequence[object] | None = None) -> PolynomialRing:
     """Return the ring of the inputs `x_k_j`, or of the letters that somebody has in their places.
 
     Raises:
@@ -43,7 +44,7 @@ def input_ring(architecture: Architecture, inputs: Sequence[Any] | None = None) 
     return PolynomialRing(names)
 
 
-def as_vector(given: Sequence[Any], architecture: Architecture) -> list[Any] | None:
+def as_vector(given: Sequence[object], architecture: Architecture) -> list[object] | None:
     """Return the coefficients, in a list or one column; `None` if these are no numbers, or as many as outputs.
 
     Example:
@@ -58,7 +59,7 @@ def as_vector(given: Sequence[Any], architecture: Architecture) -> list[Any] | N
     return flat if len(flat) == ambient_dimension(architecture) or len(flat) != outputs else None
 
 
-def _rational(value: Any, what: str) -> Any:
+def _rational(value: Any, what: str) -> int | Fraction:
     if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
         return value
     if not getattr(value, "is_Rational", False):
@@ -66,7 +67,7 @@ def _rational(value: Any, what: str) -> Any:
     return Fraction(int(value.p), int(value.q))
 
 
-def entries_from_vector(numbers: Sequence[Any], ring: PolynomialRing, architecture: Architecture) -> Any:
+def entries_from_vector(numbers: Sequence[object], ring: PolynomialRing, architecture: Architecture) -> ObjectArray:
     """Return the entries, `d_l x t`, from all coefficients in the order of `coefficient_vector()`.
 
     That is a method of `PolynomialMap`.
@@ -83,7 +84,7 @@ def entries_from_vector(numbers: Sequence[Any], ring: PolynomialRing, architectu
     entries = np.empty((rows, t), dtype=object)
     for number, (k, j) in enumerate(np.ndindex(rows, t)):
         part = numbers[number * each : (number + 1) * each]
-        terms: dict[tuple[int, ...], Any] = {}
+        terms: dict[tuple[int, ...], RationalCoefficient] = {}
         for choice, value in zip(combinations_with_replacement(range(n), architecture.degree), part, strict=True):
             if value := _rational(value, "a coefficient"):
                 terms[tuple(choice.count(i) for i in range(n))] = ring.constant(value).leading_coefficient()
@@ -91,7 +92,7 @@ def entries_from_vector(numbers: Sequence[Any], ring: PolynomialRing, architectu
     return entries
 
 
-def entries_from_terms(given: Mapping[Any, Any], ring: PolynomialRing, architecture: Architecture) -> Any:
+def entries_from_terms(given: Mapping[Any, object], ring: PolynomialRing, architecture: Architecture) -> ObjectArray:
     """Return the entries, `d_l x t`, from coefficients by output, token and exponents.
 
     These are given as by `PolynomialMap.coefficients()`.
@@ -101,7 +102,9 @@ def entries_from_terms(given: Mapping[Any, Any], ring: PolynomialRing, architect
     """
     architecture.require_plain(WHAT)
     rows, t, n = architecture.widths[-1], architecture.tokens, architecture.widths[0] * architecture.tokens
-    terms: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {(k + 1, j + 1): {} for k, j in np.ndindex(rows, t)}
+    terms: dict[tuple[int, ...], dict[tuple[int, ...], RationalCoefficient]] = {
+        (k + 1, j + 1): {} for k, j in np.ndindex(rows, t)
+    }
     for key, value in given.items():
         good = isinstance(key, tuple) and len(key) == 3 and key[:2] in terms and isinstance(key[2], tuple)
         if not good or len(key[2]) != n or any(type(e) is not int or not 0 <= e <= architecture.degree for e in key[2]):

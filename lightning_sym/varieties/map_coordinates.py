@@ -25,7 +25,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.symbolic_map import Key
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.rings.sizes import Price, Sizes
@@ -40,7 +40,7 @@ MOST_SCALINGS, LARGEST_WEIGHT = 5, 50
 _EXPONENT_BITS = 8
 """Bits of exponents, and of their differences."""
 
-_ONE = (0, 0, ())
+_ONE: Key = (0, 0, ())
 """In place of a coefficient the constant 1."""
 
 
@@ -83,7 +83,7 @@ class MapCoordinates:
     coordinates: tuple[MapCoordinate, ...]
     keys: tuple[Key, ...]
     combinations: Mapping[Key, Mapping[int, Fraction]]
-    forms: tuple[Any, ...]
+    forms: tuple[Polynomial, ...]
     is_cone: bool
 
     network = None
@@ -149,7 +149,7 @@ class MapCoordinates:
         assert found is not None  # noqa: S101 - a function of the map lies in its linear span
         return found
 
-    def of_coefficients(self, coefficients: Mapping[Key, Any]) -> list[Fraction] | None:
+    def of_coefficients(self, coefficients: Mapping[Key, object]) -> list[Fraction] | None:
         """Return the coordinates of a map with these coefficients; None unless it lies in the linear span.
 
         Args:
@@ -191,7 +191,7 @@ def value_of(factors: Sequence[Factor], numbers: Factor) -> Factor:
     return multiplied(factors) @ numbers
 
 
-def _terms_modulo(form: Any, letters: int, p: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _terms_modulo(form: Polynomial, letters: int, p: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the factors of the terms of a polynomial, one term a row, by the places of letters, and the coefficients
     modulo `p`; behind the letters stands 1, for terms of lower degree."""
     terms = form.to_dict()
@@ -228,7 +228,7 @@ def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: W
     work = Work() if work is None else work
     if not phi.weight_names:
         raise BadInput("equations must be of a map with symbolic weights, got numbers")
-    coefficients: dict[Any, Any] = phi.ring_coefficients()
+    coefficients: dict[Key, Polynomial] = phi.ring_coefficients()
     if not coefficients:
         raise BadInput("equations must be of a map that is not zero")
     ordered = sorted(coefficients, key=lambda key: (key[0], key[1], [-e for e in key[2]]))
@@ -237,7 +237,7 @@ def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: W
     if not is_cone:  # coefficients may differ by a constant
         coefficients[_ONE] = PolynomialRing(phi.weight_names).constant(1)
         weight[_ONE] = (0,) * len(weights[0])
-    found: dict[Any, Any] = dict(relations_of([_ONE] * (not is_cone) + ordered, coefficients, memory, work))
+    found = dict(relations_of([_ONE] * (not is_cone) + ordered, coefficients, memory, work))
     keys = [key for key in ordered if found[key] == {key: 1}]
     every = [*keys, _ONE] if not is_cone else keys
     place = {key: i for i, key in enumerate(every)}
@@ -251,7 +251,7 @@ def map_coordinates(phi: PolynomialMap, *, memory: int = DEFAULT_MEMORY, work: W
     )
 
 
-def _weights(forms: list[Any], memory: int, work: Work) -> tuple[list[tuple[int, ...]], bool]:
+def _weights(forms: list[Polynomial], memory: int, work: Work) -> tuple[list[tuple[int, ...]], bool]:
     """Return by how much scalings multiply each coordinate, and whether one of them multiplies all alike."""
     differences: dict[tuple[int, ...], None] = {}
     firsts = []
@@ -298,7 +298,7 @@ def price_of_scalings(scalings: int, forms: int) -> Price:
     return price
 
 
-def _whole(vector: Any) -> list[int]:
+def _whole(vector: Sequence[Fraction]) -> list[int]:
     """Return a rational vector without denominators."""
     numbers = list(map(as_fraction, vector))
     common = lcm(*(number.denominator for number in numbers))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ from lightning_sym.network.pieces import SIZED
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.readers.bounds import LARGEST_FILE, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.map_coefficients import as_vector, entries_from_terms, entries_from_vector, input_ring
 from lightning_sym.varieties.map_text import MOST_TERMS, from_sympy, parse_polynomial
@@ -45,7 +47,7 @@ class Document(NamedTuple):
     ranks: tuple[int, ...] | None
     tokens: int | None
     outputs: dict[tuple[int, int], str] | None
-    coefficients: list[Any] | None
+    coefficients: list[int | Fraction] | None
     inputs: tuple[str, ...] | None = None
 
 
@@ -90,13 +92,13 @@ def read_document(content: bytes) -> Document:
     )
 
 
-def _letters(value: Any) -> tuple[str, ...]:
+def _letters(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise FileFormatError(f"inputs must be a list of names, got {shown(value)}")
     return tuple(value)
 
 
-def _require_plain(shape: dict[str, Any]) -> None:
+def _require_plain(shape: Mapping[str, object]) -> None:
     for key, value in _FORM.items():
         if shape.get(key, value) != value:
             raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {key}")
@@ -105,21 +107,20 @@ def _require_plain(shape: dict[str, Any]) -> None:
         raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {got}")
 
 
-def _sizes(found: dict[str, Any], key: str, *, alone: bool = False) -> tuple[int, ...] | None:
+def _sizes(found: Mapping[str, object], key: str, *, alone: bool = False) -> tuple[int, ...] | None:
     if key not in found:
         return None
     value = [found[key]] if alone else found[key]
-    good = (
+    if not (
         isinstance(value, list)
         and value
         and all(isinstance(n, int) and not isinstance(n, bool) and 0 < n <= 10**18 for n in value)
-    )
-    if not good:
+    ):
         raise FileFormatError(f"{key} must be {'a positive integer' if alone else 'a list of positive integers'}")
     return tuple(value)
 
 
-def _outputs(value: Any) -> dict[tuple[int, int], str]:
+def _outputs(value: object) -> dict[tuple[int, int], str]:
     if not isinstance(value, list):
         raise FileFormatError(f"outputs must be a list, got {shown(value)}")
     result: dict[tuple[int, int], str] = {}
@@ -145,7 +146,7 @@ def _outputs(value: Any) -> dict[tuple[int, int], str]:
     return result
 
 
-def _numbers(value: Any, numbers: ExactNumbers) -> list[Any]:
+def _numbers(value: object, numbers: ExactNumbers) -> list[int | Fraction]:
     if not isinstance(value, list):
         raise FileFormatError(f"coefficients must be a list, got {shown(value)}")
     result = []
@@ -235,7 +236,7 @@ def map_of(document: Document, architecture: Architecture) -> PolynomialMap:
     return checked_map(entries, ring, architecture)
 
 
-def checked_map(entries: Any, ring: PolynomialRing, architecture: Architecture) -> PolynomialMap:
+def checked_map(entries: ObjectArray, ring: PolynomialRing, architecture: Architecture) -> PolynomialMap:
     """Return entries as a map, if they are homogeneous of the right degree.
 
     Raises:
@@ -258,12 +259,12 @@ def checked_map(entries: Any, ring: PolynomialRing, architecture: Architecture) 
     return PolynomialMap(architecture, entries, usual, (), usual.names)
 
 
-def _of_coefficients(values: Sequence[Any], architecture: Architecture) -> PolynomialMap:
+def _of_coefficients(values: Sequence[object], architecture: Architecture) -> PolynomialMap:
     ring = input_ring(architecture)
     return checked_map(entries_from_vector(values, ring, architecture), ring, architecture)
 
 
-def map_from_python(given: Any, architecture: Architecture, inputs: Sequence[Any] | None = None) -> PolynomialMap:
+def map_from_python(given: Any, architecture: Architecture, inputs: Sequence[object] | None = None) -> PolynomialMap:
     """Return a map from what people have in Python: a `PolynomialMap`, a SymPy matrix, rows of expressions or of text.
 
     A `PolynomialMap.of` of one's own has any letters as inputs; in the order in which they are listed they are
@@ -325,6 +326,6 @@ def map_from_python(given: Any, architecture: Architecture, inputs: Sequence[Any
     return checked_map(entries, ring, architecture)
 
 
-def _moved(polynomial: Any, ring: PolynomialRing) -> Any:
+def _moved(polynomial: Polynomial, ring: PolynomialRing) -> Polynomial:
     """Return a polynomial with the variables of another ring, one after the other."""
     return ring.from_terms({tuple(map(int, m)): c for m, c in polynomial.to_dict().items()})

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,10 +26,13 @@ from lightning_sym.network.attention import attention_layer
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.coefficient_relations import price_of_comparison
+
+if TYPE_CHECKING:
+    import sympy
 
 
 class Difference(NamedTuple):
@@ -90,12 +93,14 @@ def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberF
             j + 1,
             monomial_text(names, monomial),
             str(terms.get(monomial, 0)),
-            _coefficient(x[k, j], monomial, field),
+            _coefficient(x.item(k, j), monomial, field),
         )
     return None
 
 
-def network_over_field(x: Any, layers: Iterable[Layer], field: NumberField, ring: PolynomialRing) -> Any:
+def network_over_field(
+    x: ObjectArray, layers: Iterable[Layer], field: NumberField, ring: PolynomialRing
+) -> ObjectArray:
     """Return the output of layers over a field, at an input whose entries are polynomials, of a ring with the root
     unless the field is the rationals.
     """
@@ -123,7 +128,7 @@ def monomial_text(names: Sequence[str], exponents: Sequence[int]) -> str:
     return "*".join(name if e == 1 else f"{name}^{e}" for name, e in zip(names, exponents, strict=True) if e)
 
 
-def _coefficient(polynomial: Any, monomial: tuple[int, ...], field: NumberField) -> str:
+def _coefficient(polynomial: Polynomial, monomial: tuple[int, ...], field: NumberField) -> str:
     found = {tuple(map(int, m)): c for m, c in polynomial.to_dict().items()}
     if field.degree == 1:
         return str(found.get(monomial, 0))
@@ -170,7 +175,7 @@ def not_equivariant(phi: PolynomialMap, work: Work) -> Unequal | None:
         for (k, i), entry in _entries(phi):
             terms = len(entry) * d  # each is derived twice and multiplied twice by a letter
             work.spend(RATES["forms"].seconds(call=4 * d, product=2 * terms, entry=4 * terms), stage)
-            total: Any = -phi.entries[k, 0] if i == j else phi.entries[k, j] if i == 0 else entry * 0
+            total: Polynomial = -phi.entries[k, 0] if i == j else phi.entries[k, j] if i == 0 else entry * 0
             for n in range(1, d + 1):
                 one, other = f"x_{n}_1", f"x_{n}_{j + 1}"
                 total += phi.ring[one] * entry.derivative(other) - phi.ring[other] * entry.derivative(one)
@@ -184,7 +189,7 @@ def not_equivariant(phi: PolynomialMap, work: Work) -> Unequal | None:
     return None
 
 
-def _entries(phi: PolynomialMap) -> list[tuple[tuple[int, int], Any]]:
+def _entries(phi: PolynomialMap) -> list[tuple[tuple[int, int], Polynomial]]:
     rows, columns = phi.entries.shape
     return [((k, j), phi.entries[k, j]) for k in range(rows) for j in range(columns)]
 
@@ -281,7 +286,7 @@ class Recovery(Result):
         return r",\quad ".join(names)
 
 
-def _as_sympy(text: str, r: Any) -> Any:
+def _as_sympy(text: str, r: sympy.Symbol) -> sympy.Expr:
     """Return an entry, as this module wrote it, as an expression of SymPy's."""
     from lightning_sym.rings.polynomials import PolynomialRing, to_sympy
     from lightning_sym.varieties.map_text import parse_polynomial

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.readers.bounds import shown
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
+
+if TYPE_CHECKING:
+    import sympy
 
 MOST_TERMS = 1_000_000
 """Terms of all outputs together."""
@@ -22,7 +25,7 @@ _TOKEN = re.compile(r"[ \t\r\n]*(?:([0-9]++(?:\.[0-9]*|[eE][+-]?[0-9])?)|([A-Za-
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "a polynomial") -> Any:
+def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "a polynomial") -> Polynomial:
     """Return the polynomial that a text writes out as a sum of terms such as `-3/4*x_1_1^2*x_2_1`; `**` is `^`.
 
     Args:
@@ -45,7 +48,7 @@ def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "
         raise TooLarge(f"{what} must have at most {most:,} terms in {len(ring.names):,} variables")
     place = {name: i for i, name in enumerate(ring.names)}
     words = _words(text, what)
-    terms: dict[tuple[int, ...], Any] = {}
+    terms: dict[tuple[int, ...], RationalCoefficient | int] = {}
     position = 0
     while True:
         sign = 1
@@ -139,7 +142,7 @@ def _refuse(word: str, place: dict[str, int], what: str) -> None:
     raise BadInput(f"{what} must be a sum of terms such as -3/4*x_1_1^2*x_2_1, got {shown(word or 'its end')}")
 
 
-def from_sympy(expression: Any, ring: PolynomialRing, degree: int, what: str = "a polynomial") -> Any:
+def from_sympy(expression: sympy.Expr, ring: PolynomialRing, degree: int, what: str = "a polynomial") -> Polynomial:
     """Return the polynomial that a SymPy expression in the variables of the ring stands for, brackets multiplied out.
 
     Raises:
@@ -153,7 +156,7 @@ def from_sympy(expression: Any, ring: PolynomialRing, degree: int, what: str = "
     """
     names = set(ring.names)
 
-    def walk(node: Any, depth: int) -> Any:
+    def walk(node: sympy.Basic, depth: int) -> Polynomial:
         if depth > 200:
             raise BadInput(f"{what} must not be nested so deeply")
         if getattr(node, "is_Rational", False):

@@ -24,6 +24,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.prices import price_of_coefficients
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import Polynomial
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.candidates import (
     Candidate,
@@ -125,7 +126,7 @@ class _AskedMap:
         self.expansion = price_of_coefficients(self.shape, _COEFFICIENT_BITS).seconds + 2 * self.reading
 
     @cached_property
-    def at_one_token(self) -> list[Any]:
+    def at_one_token(self) -> list[Polynomial]:
         """The outputs of the first token where all others are zero, as polynomials in its entries."""
         self.work.spend(self.reading, "the outputs at one token")
         return one_token_rows(self.phi)

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.number_field import RATIONALS, NumberField
+from lightning_sym.exact.number_field import RATIONALS, Element, NumberField
 from lightning_sym.limits import Work
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.varieties.forms_over_fields import FormRing, linear_factor
 
@@ -56,7 +56,7 @@ def base_three(number: int, depth: int) -> list[int]:
     return [number // 3 ** (depth - i) % 3 for i in range(1, depth + 1)]
 
 
-def distinct_roots_on_a_line(form: Any, size: int) -> tuple[list[int], list[int], int] | None:
+def distinct_roots_on_a_line(form: Polynomial, size: int) -> tuple[list[int], list[int], int] | None:
     """Return a line on which a form has many distinct roots: `start`, `direction`, how many; the best of a few.
 
     `None` where the form vanishes on all of them.
@@ -86,7 +86,7 @@ def distinct_roots_on_a_line(form: Any, size: int) -> tuple[list[int], list[int]
 class _Rows:
     """The rows of the polynomial at one token, and what does not work."""
 
-    rows: Sequence[Any]
+    rows: Sequence[Polynomial]
     names: Sequence[str]
     ranks: Sequence[int]
     failures: list[str]
@@ -96,7 +96,7 @@ class _Rows:
         self.depth = len(self.ranks)
 
     def assembled(
-        self, field: NumberField, blocks: Sequence[tuple[Any, int]], value: ObjectArray, what: str = ""
+        self, field: NumberField, blocks: Sequence[tuple[Polynomial, int]], value: ObjectArray, what: str = ""
     ) -> Iterator[Splitting]:
         """Yield the forms `q_i` by base-3 digits, and the scalar; `value` is a multiple of the value matrix."""
         forms = self.forms
@@ -121,13 +121,13 @@ class _Rows:
         matrices = tuple(forms.symmetric_matrix(field, form) for form in quadratic)
         yield Splitting(field, scaled, matrices, tuple(pairs), what)
 
-    def scale(self, field: NumberField, quadratic: Sequence[Any], value: ObjectArray) -> Any:
+    def scale(self, field: NumberField, quadratic: Sequence[Polynomial], value: ObjectArray) -> Element:
         """Return what the value matrix must be multiplied by, from the values at a point."""
         source = np.random.default_rng(1)
         row = next(i for i in range(len(value)) if any(value[i]))
         for _ in range(100):
             point = source.integers(-9, 10, size=self.forms.d).tolist()
-            below = value[row] @ field.matrix(point)
+            below: Element = value[row] @ field.matrix(point)
             for i, form in enumerate(quadratic):
                 q = self.forms.value_at(field, form, point)
                 for _ in range(3 ** (self.depth - 1 - i)):
@@ -139,7 +139,7 @@ class _Rows:
 
 
 def splittings(
-    rows: Sequence[Any], names: Sequence[str], ranks: Sequence[int], failures: list[str], work: Work
+    rows: Sequence[Polynomial], names: Sequence[str], ranks: Sequence[int], failures: list[str], work: Work
 ) -> Iterator[Splitting]:
     """Yield all ways, over the complex numbers, to write the rows as above, up to rescaling and conjugation.
 
@@ -213,7 +213,7 @@ def splittings(
         yield from problem.assembled(field, blocks, value, f"V~ x a linear factor of {_shown(factor)}")
 
 
-def _shown(polynomial: Any) -> str:
+def _shown(polynomial: Polynomial) -> str:
     text = str(polynomial)
     return text if len(text) <= 80 else text[:80] + "..."
 

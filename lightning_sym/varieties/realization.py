@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, islice
 from math import gcd
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.number_field import NumberField, echelon, rank_over, solution_over, square_free
+from lightning_sym.exact.number_field import Element, NumberField, echelon, rank_over, solution_over, square_free
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.arrays import ObjectArray
 
@@ -153,7 +153,7 @@ def _pairwise_coprime(numbers: list[int]) -> tuple[list[int], list[int]]:
         scale[k] *= g
 
 
-def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Callable[[Any], Any], ObjectArray]:
+def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Callable[[Element], Element], ObjectArray]:
     r"""Return a matrix of rank at most `width` with a given symmetric part: $x^\top A x = x^\top S x$, over the reals.
 
     A zero $z$ of the form and a vector $w$ with $z^\top S w = 1$, $w^\top S w = 0$ split off the form
@@ -169,7 +169,7 @@ def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Calla
         The field, the map into it, and the matrix; its row and column space are in the row space of the form.
     """
     field = form[0, 0].field
-    into: Callable[[Any], Any] = lambda x: x  # noqa: E731 - the identity, until the field grows
+    into: Callable[[Element], Element] = lambda x: x  # noqa: E731 - the identity, until the field grows
     rest, left = form, width
     attention = form * 0
     while rank_over(rest) > left:
@@ -199,7 +199,7 @@ def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Calla
     return field, into, attention + rest
 
 
-def _mapped(matrix: ObjectArray, into: Callable[[Any], Any]) -> ObjectArray:
+def _mapped(matrix: ObjectArray, into: Callable[[Element], Element]) -> ObjectArray:
     result = np.empty(matrix.shape, dtype=object)
     for index, entry in np.ndenumerate(matrix):
         result[index] = into(entry)

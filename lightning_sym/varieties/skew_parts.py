@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.coefficient_relations import price_of_comparison
@@ -105,10 +104,10 @@ def layers_known(attention: Sequence[ObjectArray], tokens: int) -> int:
     return len(attention)
 
 
-def _parts_by_degree(phi: PolynomialMap, row: int) -> dict[int, Any]:
+def _parts_by_degree(phi: PolynomialMap, row: int) -> dict[int, Polynomial]:
     """Return output `row` of token 2 in tokens 1 and 2 alone, by the degree in token 2."""
     t = phi.architecture.tokens
-    grouped: dict[int, dict[tuple[int, ...], Any]] = {}
+    grouped: dict[int, dict[tuple[int, ...], RationalCoefficient]] = {}
     for exponents, c in phi.entries[row, 1].to_dict().items():
         exponents = tuple(map(int, exponents))
         second = sum(exponents[1::t])
@@ -117,7 +116,7 @@ def _parts_by_degree(phi: PolynomialMap, row: int) -> dict[int, Any]:
     return {degree: phi.ring.from_terms(terms) for degree, terms in grouped.items()}
 
 
-def _interleaved(x: Sequence[int], y: Sequence[int], polynomial: Any) -> list[int]:
+def _interleaved(x: Sequence[int], y: Sequence[int], polynomial: Polynomial) -> list[int]:
     """Return the inputs `x_k_j` in their order, zero but for tokens 1 and 2."""
     t = len(polynomial.context().gens()) // len(x)
     values = [0] * (len(x) * t)

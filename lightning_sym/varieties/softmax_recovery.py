@@ -112,7 +112,7 @@ _WITHIN = "every entry is within {} of the true one"
 _QUERIES = "{0.queries}, numbers with {0.digits} digits behind the point"
 
 
-def _rows(matrix: Any, radius: Fraction | None) -> str:
+def _rows(matrix: ObjectArray, radius: Fraction | None) -> str:
     """Return exact numbers, or decimals with one digit more than the radius has; of many the first ones."""
     if radius is None:
         return rows_in_line(matrix)

@@ -58,8 +58,8 @@ def two_token_form(normalization: Normalization, tokens: int) -> Form:
     return Form(partial(normalized, normalization=normalization, mask=copies))
 
 
-def attended(stream: Any, attention: Any, form: Form) -> Any:
-    r"""Return the stream $Z_{i-1}$ behind a layer with this virtual attention matrix, over any ring."""
+def attended(stream: TaylorMatrix, attention: ObjectArray, form: Form) -> TaylorMatrix:
+    r"""Return the stream $Z_{i-1}$ behind a layer with this virtual attention matrix."""
     one = stream.like(np.eye(stream.shape[0], dtype=int).astype(object))
     return attention_layer(stream, Layer(query=stream.like(attention), key=one, value=one), form)
 
@@ -92,11 +92,11 @@ class Line:
         self.stream = TaylorMatrix.of({1: both_tokens(mean, difference, tokens)}, order, balls=balls)
         self._seen = next((k for k, y in enumerate(difference) if y), None)
 
-    def attend(self, attention: Any, form: Form) -> None:
+    def attend(self, attention: ObjectArray, form: Form) -> None:
         """Go on behind one more layer."""
         self.stream = attended(self.stream, attention, form)
 
-    def mean_coefficient(self, degree: int) -> Any:
+    def mean_coefficient(self, degree: int) -> ObjectArray:
         """Return the coefficient of the weighted mean of the stream, a vector."""
         shares = np.array([[self.share], [1 - self.share]], dtype=object)
         return (self.stream @ self.stream.like(shares)).coefficient(degree)[:, 0]
@@ -164,7 +164,7 @@ def basis_of_directions(width: int, largest: int, fits: Callable[[tuple[int, ...
     return basis_of(filter(fits, small_vectors(width, largest)), width)
 
 
-def quadratic(attention: ObjectArray, y: Iterable[Any]) -> Any:
+def quadratic(attention: ObjectArray, y: Iterable[object]) -> Any:
     r"""Return $q(y) = y^\top A y$."""
     vector = np.array(list(y), dtype=object)
     return vector @ attention @ vector

@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.limits import Work, require_memory
+from lightning_sym.rings.polynomials import Polynomial
 from lightning_sym.rings.prime_field import reduce_mod
 from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
 from lightning_sym.varieties.map_coordinates import MapCoordinates, factors_of, multiplied
+
+Integers = npt.NDArray[np.int64 | np.object_]
+"""Integers: NumPy's where all are short enough, else Python's."""
 
 Terms = dict[tuple[int, ...], int]
 """An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
@@ -50,7 +53,7 @@ class PieceOfWeight:
 
     monomials: Indices
     rank: int
-    equations: npt.NDArray[Any]
+    equations: Integers
     generators: list[Terms] = field(default_factory=list)
     is_minimal: bool = True
 
@@ -78,11 +81,11 @@ class Expansion:
 
     def __init__(self, system: CoordinateSystem | MapCoordinates, memory: int, work: Work) -> None:
         self.forms, self.memory, self.work = system.forms, memory, work
-        self._products: dict[tuple[int, ...], Any] = {}
+        self._products: dict[tuple[int, ...], Polynomial] = {}
         self._kept = 0  # terms of these
         self._term = 16 + 2 * system.forms[0].context().nvars()
 
-    def product(self, monomial: tuple[int, ...]) -> Any:
+    def product(self, monomial: tuple[int, ...]) -> Polynomial:
         """Return the product of some coordinates; shorter ones are kept."""
         if len(monomial) == 1:
             return self.forms[monomial[0]]
@@ -109,10 +112,10 @@ class Expansion:
             part = self.product(monomial) * coefficient
             self.work.spend(_RATES.seconds(call=1, entry=len(part) + len(total or ())), "expanding equations")
             total = part if total is None else total + part
-        return total is not None and total == 0
+        return total is not None and total.is_zero()
 
 
-def modulo(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.float64]:
+def modulo(matrix: Integers, p: int) -> npt.NDArray[np.float64]:
     """Return centred residues of integers of any size."""
     if matrix.dtype == object:
         matrix = np.mod(matrix, p).astype(np.int64)
@@ -145,7 +148,7 @@ def terms_of(vector: tuple[int, ...], rows: Indices) -> Terms:
     return {tuple(map(int, rows[j])): c for j, c in enumerate(vector) if c}
 
 
-def dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[Any]:
+def dense(terms: Terms, rows: Indices, grading: Grading) -> Integers:
     """Return an equation by its coefficients in all monomials of a weight."""
     large = max(map(abs, terms.values())) >= _INTEGERS
     result = np.zeros(len(rows), dtype=object if large else np.int64)

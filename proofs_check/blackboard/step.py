@@ -7,10 +7,9 @@ Pairs of binary quadratic forms on the board: the functions of one layer of widt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.network.attention import Form
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual
+from lightning_sym.rings.polynomials import Polynomial as FlintPolynomial
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fraction, map_entries, to_fractions
 from proofs_check.ring_matrices import array_of
@@ -32,7 +32,7 @@ class Polynomial:
     terms: tuple[tuple[tuple[int, ...], Fraction], ...]
 
     @classmethod
-    def of(cls, ring: PolynomialRing, polynomial: Any) -> Polynomial:
+    def of(cls, ring: PolynomialRing, polynomial: FlintPolynomial) -> Polynomial:
         """Return the polynomial of an element of `ring`, as data."""
         terms = ((tuple(map(int, exponents)), as_fraction(c)) for exponents, c in polynomial.to_dict().items())
         return cls(ring.names, tuple(terms))
@@ -83,7 +83,7 @@ BOARD = PolynomialRing(["x", "y", "r", "s"])
 INPUT = tokens_of(BOARD)
 
 
-def show(label: str, value: Any, ring: PolynomialRing = BOARD) -> Shown:
+def show(label: str, value: object, ring: PolynomialRing = BOARD) -> Shown:
     """Put a number, a matrix of numbers, a polynomial or a matrix of polynomials on the board."""
     if isinstance(value, str):
         return Shown(label, value)
@@ -92,13 +92,13 @@ def show(label: str, value: Any, ring: PolynomialRing = BOARD) -> Shown:
     return Shown(label, _exact(ring, value))
 
 
-def number(label: str, value: int) -> Shown:
+def number(label: str, value: int | Fraction) -> Shown:
     """Return a number with words before it."""
     return show(rf"\text{{{label}}}", value)
 
 
 def _exact(ring: PolynomialRing, value: object) -> Number:
-    if hasattr(value, "to_dict"):
+    if isinstance(value, FlintPolynomial):
         return Polynomial.of(ring, value)
     return as_fraction(value)
 
@@ -207,14 +207,14 @@ def normalized_network(x: ObjectArray, *layers: tuple[ObjectArray, ObjectArray],
 X, Y, R, S = BOARD.generators
 
 
-def sylvester(six: Any, zero: Any = 0) -> ObjectArray:
+def sylvester(six: Sequence[object] | ObjectArray, zero: object = 0) -> ObjectArray:
     """Return the Sylvester matrix of two binary quadratic forms, given by their coefficients."""
     f, g = list(six[:3]), list(six[3:])
     rows = [[*f, zero], [zero, *f], [*g, zero], [zero, *g]]
     return array_of(rows)
 
 
-def discriminant(form: Any) -> Fraction:
+def discriminant(form: FlintPolynomial) -> Fraction:
     """Return `b^2 - 4 a c` of a binary quadratic form: negative without real lines, zero with a double one."""
     a, b, c = six_coefficients([form])
     return b * b - 4 * a * c
@@ -243,7 +243,7 @@ def quadratic_forms(phi: ObjectArray) -> ObjectArray:
     return result
 
 
-def six_coefficients(form_pair: Sequence[Any]) -> list[Fraction]:
+def six_coefficients(form_pair: Iterable[FlintPolynomial]) -> list[Fraction]:
     """Return the coefficients of r^2, r s, s^2 in each form of a pair."""
     known = [{tuple(map(int, e))[2:]: c for e, c in form.to_dict().items()} for form in form_pair]
     return [as_fraction(terms.get(monomial, 0)) for terms in known for monomial in ((2, 0), (1, 1), (0, 2))]

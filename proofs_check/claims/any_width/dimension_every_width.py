@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 
@@ -89,7 +88,7 @@ def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) ->
     attention, value = virtual_weights(layers)
     _, _, symmetric = rank_pattern(network)
 
-    def batch(size: int) -> Any:
+    def batch(size: int) -> Recorded:
         return Recorded(random_residues(generator, (rows, size, 1), p))
 
     total = batch(network.widths[-1]).mT @ value @ batch(network.widths[0])

@@ -7,7 +7,7 @@ $K = 1$ and $Q = A$, so that its attention matrix is a matrix of variables.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from lightning_sym import Layer, forward
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
+from lightning_sym.rings.polynomials import Polynomial
 from proofs_check.claim import expect_equal, meeting_bounds
 from proofs_check.ring_matrices import determinant, letters_of
 from proofs_check.samples import listed
@@ -73,7 +74,7 @@ def second_token(instance: tuple[int, int], *, transpose: bool = False) -> None:
     expect_equal(second * quadratic == alone * bilinear, True, at=f"(l, d_0) = {instance}: the second output")
 
 
-def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
+def dominance(factor: Callable[[Polynomial, Polynomial, Polynomial, Polynomial], Polynomial]) -> str:
     r"""Return the finding of Lemma 5: the Jacobian determinant of a layer on $2 \times 2$ inputs.
 
     The layer is $X \mapsto X X^\top A X$.
@@ -97,7 +98,7 @@ def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
     )
 
 
-def positive(p: Any, q: Any, r: Any, t: Any) -> Any:
+def positive(p: Polynomial, q: Polynomial, r: Polynomial, t: Polynomial) -> Polynomial:
     """Return a form that is positive on real matrices `[[p, q], [r, t]]` other than zero.
 
     `p^2 + p t + t^2` is a definite form.

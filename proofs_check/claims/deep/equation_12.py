@@ -17,15 +17,15 @@ from lightning_sym import Architecture, VirtualWeights, forward, polynomial_map,
 from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
-from proofs_check.claims.deep.lemma_3_6 import exact_weights, rational_instances, symbolic_shapes, walk
+from proofs_check.claims.deep.lemma_3_6 import M, exact_weights, rational_instances, symbolic_shapes, walk
 from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
 
 ClosedForm = Callable[[Any, VirtualWeights], Any]
 
 
-def without_transposes(x: Any, weights: VirtualWeights) -> Any:
+def without_transposes(x: M, weights: VirtualWeights) -> Any:
     """Return the mutant: B_i = B_{i-1} B_{i-1} S_i B_{i-1}."""
-    b: Any = None
+    b: M | None = None
     for attention in weights.attention:
         s = x.mT @ attention @ x
         b = s if b is None else b @ b @ s @ b

@@ -109,7 +109,7 @@ def at_exact_weights(instance: tuple[Architecture, int], change: Change = change
     )
 
 
-def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[object], None]]:
     return {
         "C^T A C in place of C^-T A C^-1": partial(check, change=not_inverted),
         "C V in place of C_i V C_(i-1)^-1": partial(

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import partial
 from math import prod
 from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from lightning_sym.fibers.recovery import is_rescaling, reconstruct
 from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.polynomials import Polynomial
 from lightning_sym.rings.rationals import as_fraction, map_entries
 from proofs_check.blackboard.step import (
     Step,
@@ -76,7 +77,7 @@ def norm_identity(shape: tuple[int, int], extra: int = 1) -> None:
     d, d_out = shape
     phi, ring, a, v = symbolic_layer(d, d_out)
 
-    def square(matrix: ObjectArray) -> Any:
+    def square(matrix: ObjectArray) -> Polynomial:
         return sum((x * x for x in matrix.ravel()), ring.constant(0))
 
     weight = [2 if p == q else 1 for p, q in quadratic_monomials(d)]
@@ -140,8 +141,7 @@ def limit_is_in_m(
             map_entries(partial(mul, phi.ring.constant(w)), phi.entries)
             for w, phi in zip(weights, members, strict=False)
         ]
-        total: ObjectArray = sum(parts[1:], parts[0])
-        return total
+        return sum(parts[1:], parts[0])
 
     for n in (5, 6):
         expect(

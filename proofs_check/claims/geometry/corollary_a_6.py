@@ -23,9 +23,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym import Architecture, Layer, Weights, certified_dimension, classify
 from lightning_sym.exact.rational import rank
@@ -47,7 +48,7 @@ from proofs_check.claims.geometry.theorem_3_4_boundary import hypotheses_hold as
 from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
 
 
-def batch(points: Any, rows: int, axis: int) -> ObjectArray:
+def batch(points: npt.NDArray[np.int16], rows: int, axis: int) -> ObjectArray:
     """Return many matrices in one: an entry is the array of its values, along the given one of two axes."""
     result = np.empty((rows, points.shape[1] // rows), dtype=object)
     for index, column in zip(np.ndindex(*result.shape), points.T, strict=True):
@@ -55,26 +56,26 @@ def batch(points: Any, rows: int, axis: int) -> ObjectArray:
     return result
 
 
-def all_points(p: int, size: int) -> Any:
+def all_points(p: int, size: int) -> npt.NDArray[np.int16]:
     return np.array(list(product(range(p), repeat=size)), dtype=np.int16)
 
 
 def arrays_in_the_subfield(p: int, d_out: int) -> set[tuple[int, ...]]:
     """Return arrays of all weights over GF(p)[i], i^2 = -1, d = 2, that have all their entries in GF(p)."""
     both = all_points(p, 4 * d_out)
-    v_real, v_imaginary = both[:, : 2 * d_out], both[:, 2 * d_out :]
+    real, imaginary = both[:, : 2 * d_out], both[:, 2 * d_out :]
     # (A, V) and (s A, V / s) have the same array: the first entry of V over GF(p^2) that is not zero is 1
-    nonzero = (v_real != 0) | (v_imaginary != 0)
-    first = (np.arange(len(v_real)), nonzero.argmax(axis=1))
-    keep = nonzero.any(axis=1) & (v_real[first] == 1) & (v_imaginary[first] == 0)
-    v_real, v_imaginary = batch(v_real[keep], d_out, 1), batch(v_imaginary[keep], d_out, 1)
+    nonzero = (real != 0) | (imaginary != 0)
+    first = (np.arange(len(real)), nonzero.argmax(axis=1))
+    keep = nonzero.any(axis=1) & (real[first] == 1) & (imaginary[first] == 0)
+    v_real, v_imaginary = batch(real[keep], d_out, 1), batch(imaginary[keep], d_out, 1)
     both = all_points(p, 8)
     a_real, a_imaginary = batch(both[:, :4], 2, 0), batch(both[:, 4:], 2, 0)
     forms = products_of_linear_forms
-    imaginary = forms(a_real, v_imaginary) + forms(a_imaginary, v_real)
-    is_real = np.logical_and.reduce([entry % p == 0 for entry in imaginary.ravel()])
-    real = forms(a_real, v_real) - forms(a_imaginary, v_imaginary)
-    found = np.stack([entry[is_real] % p for entry in real.ravel()], axis=1)
+    across = forms(a_real, v_imaginary) + forms(a_imaginary, v_real)
+    is_real = np.logical_and.reduce([entry % p == 0 for entry in across.ravel()])
+    along = forms(a_real, v_real) - forms(a_imaginary, v_imaginary)
+    found = np.stack([entry[is_real] % p for entry in along.ravel()], axis=1)
     return set(map(tuple, np.unique(found, axis=0).tolist()))
 
 
@@ -118,11 +119,11 @@ class LayerPoint(NamedTuple):
     layer: Layer
 
     @property
-    def attention(self) -> Any:
+    def attention(self) -> ObjectArray:
         return clear_denominators(self.layer.key.T @ self.layer.query)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> ObjectArray:
         return clear_denominators(self.layer.value)
 
     def __str__(self) -> str:
@@ -135,8 +136,10 @@ def hypotheses_hold(d: int, a: int, rank_a: int) -> bool:
 
 
 def point_of(shape: Architecture, rank_a: int, rank_v: int, seed: int) -> LayerPoint:
-    ranks: dict[str, Any] = {"attention_matrix_ranks": [rank_a], "value_ranks": [rank_v]}
-    return LayerPoint(shape, Weights.random(shape, seed=seed, bound=3, **ranks).layers[0])
+    return LayerPoint(
+        shape,
+        Weights.random(shape, seed=seed, bound=3, attention_matrix_ranks=[rank_a], value_ranks=[rank_v]).layers[0],
+    )
 
 
 def points(*, quick: bool) -> Iterator[LayerPoint]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
-from typing import Any
 
 from lightning_sym import polynomial_coefficient
 from lightning_sym.coefficients.coefficient import LearningCoefficient
@@ -67,8 +66,7 @@ def program_of_chains(v: int, e: int, teacher: int) -> Fraction:
 
 def expect_between(found: LearningCoefficient, stated: Fraction, at: str) -> None:
     """Refute, or leave undecided, unless two bounds meet at a stated coefficient."""
-    bounds: Any = found.lower, found.upper
-    expect_value(ProvedBounds(*bounds), stated, at)
+    expect_value(ProvedBounds(found.lower, found.upper), stated, at)
 
 
 def sizes(most: int, large: int, *, quick: bool) -> Iterator[tuple[int, int]]:

@@ -21,10 +21,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from lightning_sym.checkpoints.model import Index
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough, expect
 from proofs_check.claims.models.decoders import Decoder, DecoderWeights
@@ -48,7 +49,7 @@ class Breaking(NamedTuple):
     move: Move
 
 
-def put(weights: DecoderWeights, **rows: Iterable[tuple[Any, Any]]) -> DecoderWeights:
+def put(weights: DecoderWeights, **rows: Iterable[tuple[Index, Residues | int]]) -> DecoderWeights:
     """Return the weights with other numbers at some places of pieces of the first layer."""
     found = dict(weights)
     for name, places in rows.items():

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +92,7 @@ def values(
         functionals = PrimeFieldMatrix(np.tile(np.eye(size), (inputs, 1)).reshape(-1, *shape[1:]), PRIME)
     else:
         functionals = random_residues(generator, shape, PRIME)
-    output: Any = network_output(Recorded(x, constant=True), network, weights, Form(pattern_at_values(shift)))
+    output = network_output(Recorded(x, constant=True), network, weights, Form(pattern_at_values(shift)))
     parts = gradients([output], [functionals], weights)
     count = len(x.entries)
     blocks = [np.broadcast_to(g.residues(), (count, *w.entries.shape)) for g, w in zip(parts, point, strict=True)]

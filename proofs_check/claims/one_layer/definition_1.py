@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,14 @@ from lightning_sym.network.one_layer import one_layer_map
 from lightning_sym.network.virtual_weights import closed_form
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.samples import every_network
 
 
-def sum_form(x: ObjectArray, layer: Layer, zero: Any, attend: tuple[int, int] = (0, 1)) -> ObjectArray:
+def sum_form(x: ObjectArray, layer: Layer, zero: Polynomial, attend: tuple[int, int] = (0, 1)) -> ObjectArray:
     """Return the output by Eq. 1 as it stands: entry by entry, token by token.
 
     `attend` is the order of the two tokens in the score.

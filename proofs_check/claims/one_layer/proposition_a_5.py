@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,7 @@ from lightning_sym.network.one_layer import (
     quadratic_monomials,
 )
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import Polynomial
 from proofs_check.blackboard.step import (
     BOARD,
     INPUT,
@@ -131,7 +131,7 @@ def ranks(shape: Shape, stated: Callable[[int, int], int] = span_dimension) -> N
     expect_equal(rank(linear_map), stated(d, d_out), at=f"d, d', t = {shape}, rank of L")
 
 
-def coordinates(polynomials: list[Any]) -> npt.NDArray[np.int64]:
+def coordinates(polynomials: list[Polynomial]) -> npt.NDArray[np.int64]:
     """Return integer polynomials as rows, one column a monomial; independent rows are independent functions."""
     terms = [p.to_dict() for p in polynomials]
     column = {monomial: i for i, monomial in enumerate(sorted({m for row in terms for m in row}))}

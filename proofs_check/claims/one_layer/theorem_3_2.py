@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map
 from lightning_sym.exact.rational import rank, rank_one_factors
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import INPUT, Step, function_of, layer_of, must, quadratic_forms, rational, show
@@ -96,7 +96,7 @@ def every_fiber(field: LayerOverField, stated: Callable[[AllWeights], Integers] 
     )
 
 
-def weights_of(attention: Any, value: Any) -> Weights:
+def weights_of(attention: Integers | ObjectArray, value: Integers | ObjectArray) -> Weights:
     return Weights.of({"Q1": attention, "K1": np.eye(len(attention), dtype=np.int64), "V1": value})
 
 
@@ -104,15 +104,14 @@ def rank_pairs(*, quick: bool) -> Iterator[Weights]:
     for d, d_out in product((2, 3), (1, 2, 3)):
         shape = Architecture((d, d_out), (d,), 2)
         for rk_a, rk_v in product(range(d + 1), range(min(d, d_out) + 1)):
-            ranks: dict[str, Any] = {"attention_matrix_ranks": [rk_a], "value_ranks": [rk_v]}
             for seed in range(2 if quick else 12):
-                yield Weights.random(shape, seed=seed, denominator=2, **ranks)
+                yield Weights.random(shape, seed=seed, denominator=2, attention_matrix_ranks=[rk_a], value_ranks=[rk_v])
         # A = h q^T, V = v h^T: the two weights of case 1 are one
         h, q, v = [1, -2, 3][:d], [2, 1, -1][:d], [1, 4, 2][:d_out]
         yield weights_of(np.outer(h, q), np.outer(v, h))
 
 
-def stated_fiber(a: Any, v: Any) -> list[Pair] | None:
+def stated_fiber(a: ObjectArray, v: ObjectArray) -> list[Pair] | None:
     if rank(a) == 0 or rank(v) == 0:
         return None
     if rank(a) == rank(v) == 1:
@@ -128,7 +127,9 @@ def up_to_rescaling(pairs: list[Pair] | None) -> set[tuple[object, ...]] | None:
     return {(*(a / lead).ravel(), *(v * lead).ravel()) for (a, v), lead in zip(pairs, leads, strict=True)}
 
 
-def solved_over_q(weights: Weights, stated: Callable[[Any, Any], list[Pair] | None] = stated_fiber) -> None:
+def solved_over_q(
+    weights: Weights, stated: Callable[[ObjectArray, ObjectArray], list[Pair] | None] = stated_fiber
+) -> None:
     (layer,) = weights.layers
     a, v = layer.key.T @ layer.query, layer.value
     pairs = solve(polynomial_map(weights.architecture(2), weights))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym import PolynomialMap
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.network.one_layer import one_layer_map, product_coefficients, quadratic_monomials, values_at
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rationals import to_fractions
 from proofs_check.finite_matrices import Integers, Truths
 
-Pair = tuple[Any, Any]
+Pair = tuple[ObjectArray, ObjectArray]
 
 
 class LayerOverField(NamedTuple):
@@ -45,7 +46,7 @@ class AllWeights:
         """Return the weights in row `i`, for a witness."""
         return f"(A, V) = ({self.attention[i].tolist()}, {self.value[i].tolist()})"
 
-    def __getitem__(self, chosen: Any) -> AllWeights:
+    def __getitem__(self, chosen: Integers | Truths) -> AllWeights:
         return AllWeights(self.p, self.attention[chosen], self.value[chosen], self.coefficients[chosen])
 
 
@@ -154,7 +155,7 @@ def solve(phi: PolynomialMap) -> list[Pair] | None:
     return found
 
 
-def _matrix(forms: list[Any], d: int) -> Any:
+def _matrix(forms: list[Polynomial], d: int) -> ObjectArray:
     """Return the coefficients of linear forms, one form a row."""
     units = [tuple(int(i == j) for j in range(d)) for i in range(d)]
     return to_fractions([[form.to_dict().get(unit, 0) for unit in units] for form in forms])

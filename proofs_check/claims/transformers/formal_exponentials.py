@@ -11,16 +11,23 @@ polynomials proves one.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import combinations_with_replacement, product
-from typing import Any
 
 import numpy as np
 
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from proofs_check.claims.transformers.small_networks import Matrix, P, SmallNetwork, as_array, as_rows, side_by_side
+from proofs_check.claims.transformers.small_networks import (
+    Matrix,
+    Number,
+    P,
+    SmallNetwork,
+    as_array,
+    as_rows,
+    side_by_side,
+)
 
 Coordinate = tuple[int, int]
 Pair = tuple[Coordinate, Coordinate]
@@ -108,12 +115,12 @@ class ExactLayer:
         skip = as_array(network.unembed) @ as_array(network.embed) * int(network.skip)
         self.skip = skip
 
-    def token(self, row: Any, k: int) -> Any:
+    def token(self, row: Iterable[Number], k: int) -> Polynomial:
         """Return a linear form in the coordinates of a token."""
         names = (self.ring[f"x{k}_{a}"] * int(c) for a, c in enumerate(row))
         return sum(names, self.ring.constant(0))
 
-    def weights(self, form: Matrix, k: int) -> list[Any]:
+    def weights(self, form: Matrix, k: int) -> list[Polynomial]:
         """Return the weights of all keys that query `k` sees, up to a common factor, as polynomials."""
         keys = range(k + 1 if self.network.causal else self.network.tokens)
         powers = [exponents(form, j, k) for j in keys]
@@ -127,11 +134,11 @@ class ExactLayer:
         return found
 
     @cached_property
-    def entries(self) -> list[tuple[Any, Any]]:
+    def entries(self) -> list[tuple[Polynomial, Polynomial]]:
         """By output row and query."""
         return list(self._entries())
 
-    def _entries(self) -> Iterator[tuple[object, object]]:
+    def _entries(self) -> Iterator[tuple[Polynomial, Polynomial]]:
         for row, k in product(range(len(self.skip)), range(self.network.tokens)):
             top, below = self.token(self.skip[row], k), self.ring.constant(1)
             for form, value in self.heads:

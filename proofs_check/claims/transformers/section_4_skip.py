@@ -140,8 +140,7 @@ V1, V2 = rational([[1, 1], [0, 2]]), rational([[2, 0], [1, 1]])
 def heads_output(*heads: tuple[ObjectArray, ObjectArray], skip: bool = False) -> ObjectArray:
     """Return one layer of heads `(A, V)` on two symbolic tokens."""
     layers = [Layer(*map(BOARD.constants, layer_of(a, v))) for a, v in heads]
-    result: ObjectArray = attention_layer(INPUT, layers, Form(skip=skip))
-    return result
+    return attention_layer(INPUT, layers, Form(skip=skip))
 
 
 def walk() -> Iterator[Step]:

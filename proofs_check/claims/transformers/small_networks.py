@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from proofs_check.claim import ProvedBounds, spell
 
 Number = int | Fraction
+M = TypeVar("M", ObjectArray, PrimeFieldMatrix)
 
 
 Matrix = tuple[tuple[Number, ...], ...]
@@ -118,24 +119,24 @@ class SmallNetwork(NamedTuple):
         return f"{mask_and_skip(self)}, t = {self.tokens}, E = {spell(self.embed)}, {layers}, U = {spell(self.unembed)}"
 
     @property
-    def attended(self) -> Any:
+    def attended(self) -> npt.NDArray[np.float64]:
         """The mask."""
         return attended(Architecture((1, 1), (1,), self.tokens, causal=self.causal))
 
-    def run(self, x: Any, lift: Callable[[ObjectArray], Any], pattern: Callable[[Any], Any]) -> Any:
+    def run(self, x: M, lift: Callable[[ObjectArray], M], pattern: Callable[[M], M]) -> M:
         """Return the output over the ring of `x`."""
         stream = lift(as_array(self.embed)) @ x
         for heads in self.layers:
             one = lift(np.eye(stream.shape[-2], dtype=int).astype(object))
             layer = [Layer(lift(as_array(h.attention)), one, lift(as_array(h.value))) for h in heads]
             stream = attention_layer(stream, layer, Form(pattern, self.skip))
-        return lift(as_array(self.unembed)) @ stream
+        output: M = lift(as_array(self.unembed)) @ stream
+        return output
 
     def balls(self, x: ObjectArray) -> ObjectArray:
         """Return balls around all entries of the output; inputs may be stacked."""
         with precision(BITS):
-            output: ObjectArray = self.run(_in_balls(x), _in_balls, self.softmax)
-            return output
+            return self.run(_in_balls(x), _in_balls, self.softmax)
 
     def softmax(self, scores: ObjectArray) -> ObjectArray:
         """Return the pattern of scores in balls, keys in rows."""
@@ -145,8 +146,7 @@ class SmallNetwork(NamedTuple):
     def with_any_exponential(self, x: ObjectArray, seed: int) -> npt.NDArray[np.int64]:
         """Return the output modulo `P`, where the exponential is any function `S` with `S(-s) S(s) = 1`."""
         field = PrimeFieldMatrix.of(np.zeros((1, 1), dtype=int), P)
-        output: PrimeFieldMatrix = self.run(field.like(x), field.like, AnyExponential(self.attended, seed))
-        return output.residues()
+        return self.run(field.like(x), field.like, AnyExponential(self.attended, seed)).residues()
 
 
 def matrices_of(network: SmallNetwork) -> list[Matrix]:
@@ -180,7 +180,7 @@ class AnyExponential:
         [[1, 1], [1, 1]]
     """
 
-    def __init__(self, mask: Any, seed: int) -> None:
+    def __init__(self, mask: npt.NDArray[np.float64], seed: int) -> None:
         self.mask, self.seed = mask, seed
 
     @staticmethod

@@ -20,11 +20,11 @@ import random
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice, pairwise, permutations, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym.rings.balls import precision
+from lightning_sym.rings.balls import Ball, precision
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import Step, must, number
 from proofs_check.claim import (
@@ -120,8 +120,8 @@ def boxes(*, quick: bool) -> Iterator[WidthOneBox]:
 
 
 def clusters(
-    outputs: list[tuple[SmallNetwork, list[Any]]], place: int = 0
-) -> Iterator[list[tuple[SmallNetwork, list[Any]]]]:
+    outputs: list[tuple[SmallNetwork, list[Ball]]], place: int = 0
+) -> Iterator[list[tuple[SmallNetwork, list[Ball]]]]:
     """Yield clusters: two of them are certainly apart, as between them is a gap wider than all balls."""
     if len(outputs) == 1 or place == len(outputs[0][1]):
         yield outputs

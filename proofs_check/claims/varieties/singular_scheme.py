@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from lightning_sym import Architecture, variety_degree
 from lightning_sym.exact.ideals import IdealSize, groebner_basis, is_in_radical, size_of_ideal
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from proofs_check.blackboard.step import Step, must, rational, show, table
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.geometry.figure_1 import RING, F, G, minors, sylvester_resultant
@@ -29,7 +28,7 @@ from proofs_check.ring_matrices import array_of
 STATED = IdealSize(dimension=4, degree=3)
 
 
-def derivatives() -> list[Any]:
+def derivatives() -> list[Polynomial]:
     return [sylvester_resultant().derivative(name) for name in RING.names]
 
 
@@ -40,7 +39,7 @@ def degree_four(_: object, a: int = 2) -> None:
     expect_equal(size, IdealSize(stated.dimension or 0, stated.degree or 0), at="dimension and degree of the closure")
 
 
-def sizes(_: Any, stated: IdealSize = STATED) -> None:
+def sizes(_: object, stated: IdealSize = STATED) -> None:
     """Check dimension and degree, of the singular scheme and of the Segre cone."""
     expect_equal(size_of_ideal(RING, derivatives()), stated, at="the singular scheme")
     expect_equal(size_of_ideal(RING, minors(F, G)), stated, at="the Segre cone")

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -107,7 +106,7 @@ def left_by_equations(degree: int, left: int = 24) -> None:
     values = found.system.at(TangentPoint("rk A = rk V = 1, p = w", RANK_ONE, SAME, degree).weights)
     rows = []
     for terms in (terms for some in found.terms.values() for terms in some):
-        row: list[Any] = [Fraction(0)] * len(values)
+        row: list[Fraction] = [Fraction(0)] * len(values)
         for monomial, coefficient in terms.items():
             for i, place in enumerate(monomial):
                 others = monomial[:i] + monomial[i + 1 :]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lightning_sym import Layer, forward
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 
-Integers = npt.NDArray[np.signedinteger[Any]]
+Integers = npt.NDArray[np.int8 | np.int64]
 J = np.array([[0, 1], [-1, 0]])
 
 
@@ -80,8 +80,7 @@ def functions_of_one_output() -> Integers:
     products = (entries[:, None, :, None] * all_matrices(1).reshape(1, 9, 1, 2)).reshape(729, 8)
     coefficients = (products @ maps % 3).reshape(81 * 729, -1).astype(np.uint8)
     rows = coefficients.view(np.dtype((np.void, coefficients.shape[1]))).ravel()  # one key a row, every byte of it
-    functions: Integers = np.unique(rows, return_inverse=True)[1]
-    return functions
+    return np.unique(rows, return_inverse=True)[1]
 
 
 @cache
@@ -92,8 +91,7 @@ def functions(d_out: int) -> Integers:
     together = np.zeros((81 * 81, 1), dtype=np.int64)
     for _ in range(d_out):
         together = (together[:, :, None] * count + one[:, None, :]).reshape(81 * 81, -1)
-    numbers: Integers = np.unique(together.ravel(), return_inverse=True)[1]
-    return numbers
+    return np.unique(together.ravel(), return_inverse=True)[1]
 
 
 Moves = Iterator[tuple[WeightsModulo3, WeightsModulo3]]

@@ -7,15 +7,15 @@ gives one ideal for each choice, and together they see every orbit of rescalings
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from lightning_sym import Layer, VirtualWeights, forward
 from lightning_sym.exact.ideals import groebner_basis, linear_basis
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient, entry_names
 from lightning_sym.rings.rationals import rational_matrix
 from proofs_check.claim import Refutation, spell
 
@@ -35,7 +35,7 @@ def normalized(weights: VirtualWeights) -> tuple[Places, VirtualWeights]:
     return tuple(places), VirtualWeights(tuple(attention), value)
 
 
-def fiber_ideals(given: VirtualWeights, tokens: int) -> Iterator[tuple[Places, Sequence[Any]]]:
+def fiber_ideals(given: VirtualWeights, tokens: int) -> Iterator[tuple[Places, Sequence[Polynomial]]]:
     """Yield for all places of the entries 1 these places and the Groebner basis."""
     d_out, d = np.shape(given.value)
     letters = [f"A{i}" for i in range(1, len(given.attention) + 1)]
@@ -43,13 +43,13 @@ def fiber_ideals(given: VirtualWeights, tokens: int) -> Iterator[tuple[Places, S
     ring, weights = PolynomialRing(names + entry_names("x", d, tokens)), PolynomialRing(names)
     one = ring.constants(np.eye(d, dtype=int))
 
-    def function(attention: Sequence[Any], value: Any) -> Any:
+    def function(attention: Sequence[ObjectArray], value: ObjectArray) -> ObjectArray:
         values = [one] * (len(attention) - 1) + [value]
         return forward(ring.matrix("x", d, tokens), [Layer(a, one, v) for a, v in zip(attention, values, strict=True)])
 
     target = function([ring.constants(a) for a in given.attention], ring.constants(given.value))
     unknown = function([ring.matrix(letter, d, d) for letter in letters], ring.matrix("V", d_out, d))
-    equations: dict[Any, dict[Any, Any]] = {}
+    equations: dict[tuple[tuple[int, ...], ...], dict[tuple[int, ...], RationalCoefficient]] = {}
     for token, entry in np.ndenumerate(unknown - target):
         for exponents, c in entry.to_dict().items():
             equations.setdefault((token, exponents[len(names) :]), {})[exponents[: len(names)]] = c
@@ -71,7 +71,7 @@ def confirmed(given: VirtualWeights, tokens: int, solutions: Sequence[VirtualWei
     Each ideal vanishes at the solutions with these places, and is the ideal of no more: as many monomials as there
     are solutions are not multiples of leading monomials of the basis.
     """
-    expected: dict[Places, list[list[Any]]] = {}
+    expected: dict[Places, list[list[RationalCoefficient]]] = {}
     for places, weights in map(normalized, solutions):
         entries = np.concatenate([m.ravel() for m in (*weights.attention, weights.value)])
         expected.setdefault(places, []).append(list(rational_matrix(entries)))
@@ -86,7 +86,7 @@ def confirmed(given: VirtualWeights, tokens: int, solutions: Sequence[VirtualWei
             )
 
 
-def quotient_dimension(basis: Sequence[Any]) -> int | None:
+def quotient_dimension(basis: Sequence[Polynomial]) -> int | None:
     """Return how many monomials are no multiples of leading ones: solutions with multiplicity; or `None`."""
     leading = [tuple(map(int, max(e.monoms(), key=_degrevlex))) for e in basis]
     count = len(leading[0])
@@ -97,6 +97,6 @@ def quotient_dimension(basis: Sequence[Any]) -> int | None:
     return sum(not any(all(x >= y for x, y in zip(e, lead, strict=True)) for lead in leading) for e in below)
 
 
-def _degrevlex(exponents: Any) -> tuple[int, ...]:
+def _degrevlex(exponents: Iterable[int]) -> tuple[int, ...]:
     numbers = [int(e) for e in exponents]
     return sum(numbers), *(-e for e in reversed(numbers))

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from lightning_sym import Layer, forward
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.protocol import RingMatrix
 from lightning_sym.rings.rationals import map_entries
 from proofs_check.claim import expect, expect_equal
 from proofs_check.ring_matrices import letters_of
+
+M = TypeVar("M", bound=RingMatrix)
 
 
 def rescaled(depth: int, base: int = 3) -> None:
@@ -31,7 +34,7 @@ def rescaled(depth: int, base: int = 3) -> None:
     expect_equal(str(after), str(_compose(x, attention, Words.letter("V"), Words.identity())), at=f"{depth} layers")
 
 
-def _compose(x: Any, attention: list[Any], value: Any, one: Any) -> Any:
+def _compose(x: M, attention: list[M], value: M, one: M) -> M:
     """Return the forward pass of a network with these virtual weights."""
     return forward(x, [Layer(a, one, one) for a in attention[:-1]] + [Layer(attention[-1], one, value)])
 
@@ -71,5 +74,5 @@ def identity(instance: tuple[str, int, int], faulty: str = "") -> str | None:
         finding = "t >= 2 is needed: with one token only the symmetric parts of the A~_i are visible"
     one = ring.constants(np.eye(d, dtype=int))
     outputs = [_compose(x, [first, second], value, one) for first, second, value in (left, right)]
-    expect(np.array_equal(*outputs), f"{name}, d_0 = {d}, t = {t}: the functions differ")
+    expect(np.array_equal(outputs[0], outputs[1]), f"{name}, d_0 = {d}, t = {t}: the functions differ")
     return finding

@@ -8,14 +8,18 @@ times the cube of a quadratic form times a quadratic form: they are found by fac
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from lightning_sym import VirtualWeights, polynomial_map
+from lightning_sym import PolynomialMap, VirtualWeights, polynomial_map
 from lightning_sym.fibers.recovery import network_of
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import Polynomial
 from lightning_sym.rings.rationals import as_fraction
 from proofs_check.claim import expect, expect_equal
 from proofs_check.ring_matrices import array_of
@@ -30,7 +34,7 @@ class OneTokenProduct(NamedTuple):
     orbits: int
 
 
-def two_layers(first: Any, second: Any, value: Any) -> VirtualWeights:
+def two_layers(first: npt.ArrayLike, second: npt.ArrayLike, value: npt.ArrayLike) -> VirtualWeights:
     """Return the virtual weights of two layers, from rows."""
     return VirtualWeights((np.array(first), np.array(second)), np.array(value))
 
@@ -82,7 +86,7 @@ def orbits(case: OneTokenProduct, *, cube_forgotten: bool = False, always_one: b
     )
 
 
-def _divisors(factors: Sequence[tuple[Any, int]], degree: int, power: int) -> list[tuple[int, ...]]:
+def _divisors(factors: Sequence[tuple[Polynomial, int]], degree: int, power: int) -> list[tuple[int, ...]]:
     """Return numbers of factors whose product has this degree and divides, to this power, the product of all."""
     return [
         chosen
@@ -93,21 +97,23 @@ def _divisors(factors: Sequence[tuple[Any, int]], degree: int, power: int) -> li
     ]
 
 
-def _power_product(phi: Any, factors: Sequence[tuple[Any, int]], chosen: tuple[int, ...]) -> Any:
+def _power_product(
+    phi: PolynomialMap, factors: Sequence[tuple[Polynomial, int]], chosen: tuple[int, ...]
+) -> Polynomial:
     return prod((factors[i][0] for i in chosen), start=phi.ring.constant(1))
 
 
-def _coefficient(form: Any, *places: int) -> Any:
+def _coefficient(form: Polynomial, *places: int) -> Fraction:
     count = len(form.context().gens())
     number = form.to_dict().get(tuple(places.count(i) for i in range(count)), 0)
     return as_fraction(number)
 
 
-def _matrix(form: Any, seed: int) -> Any:
+def _matrix(form: Polynomial, seed: int) -> ObjectArray:
     """Return a matrix of the quadratic form, with a skew part of its own."""
     d = len(form.context().gens())
 
-    def entry(i: int, j: int) -> Any:
+    def entry(i: int, j: int) -> Fraction:
         return _coefficient(form, i, j) / (1 if i == j else 2) + (seed + i + j) * (int(i < j) - int(i > j))
 
     return array_of([[entry(i, j) for j in range(d)] for i in range(d)])

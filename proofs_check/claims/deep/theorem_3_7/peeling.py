@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym import Architecture, Layer, ProgramError, VirtualWeights, Weights, virtual_weights
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.claim import Refutation, expect, spell
@@ -82,7 +83,7 @@ def _equations(x: Integers, y: Integers, layers: list[Layer]) -> RationalMatrix:
     return rows
 
 
-def _differential(matrix: Any, x: Integers) -> RationalMatrix:
+def _differential(matrix: ObjectArray, x: Integers) -> RationalMatrix:
     """Return the derivative of X -> X X^T A X, one row for each direction."""
     d, of = len(matrix), RationalMatrix.of
     layer = Layer(of(matrix), RationalMatrix.identity(d), RationalMatrix.identity(d))

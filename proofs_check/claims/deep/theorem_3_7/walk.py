@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from lightning_sym import Layer, forward, virtual_weights
 from lightning_sym.exact.ideals import groebner_basis
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
 from proofs_check.blackboard.step import (
     BOARD,
     INPUT,
@@ -114,7 +113,7 @@ def walk() -> Iterator[Step]:
     )
 
 
-def _skew_equations(value: ObjectArray) -> tuple[list[Any], PolynomialRing]:
+def _skew_equations(value: ObjectArray) -> tuple[list[Polynomial], PolynomialRing]:
     """Return equations, one a coefficient, in the unknown skew parts `m J` and `n J`, and their ring.
 
     They say that the functions are equal.
@@ -127,7 +126,7 @@ def _skew_equations(value: ObjectArray) -> tuple[list[Any], PolynomialRing]:
     one, v = ring.constants(identity(2)), ring.constants(value)
     theirs = forward(x, [Layer(trial[0], one, one), Layer(trial[1], one, v)])
     ours = function_of(layer_of(A1, identity(2)), layer_of(A2, value), x=x, ring=ring)
-    equations: dict[Any, dict[Any, Any]] = {}
+    equations: dict[tuple[int, ...], dict[tuple[int, ...], RationalCoefficient]] = {}
     for j, difference in enumerate((theirs - ours).ravel()):
         for exponents, c in difference.to_dict().items():
             equations.setdefault((j, *exponents[2:]), {})[tuple(map(int, exponents[:2]))] = c

@@ -18,10 +18,11 @@ linear factor $v$: six coefficients. With $p_{ij} = f_i g_j - f_j g_i$:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import cache, partial
 from itertools import product
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from lightning_sym import Architecture, certified_dimension, forward, polynomial
 from lightning_sym.exact.ideals import is_in_radical
 from lightning_sym.network.one_layer import attention_layer_weights, discriminants, product_coefficients
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, entry_names
 from proofs_check.certificates import itself
 from proofs_check.claim import (
     Claim,
@@ -46,6 +47,8 @@ from proofs_check.claims.geometry.figure_1.walk import walk
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.ring_matrices import array_of
 
+E = TypeVar("E", Polynomial, Fraction, int)
+
 RING = PolynomialRing(["f0", "f1", "f2", "g0", "g1", "g2"])
 INPUTS = PolynomialRing([*entry_names("x", 2, 2), "s"])
 F, G = RING.generators[:3], RING.generators[3:]
@@ -56,7 +59,7 @@ def hypotheses_hold(a: int, tokens: int) -> bool:
     return a >= 2 and tokens >= 2
 
 
-def sylvester_resultant() -> Any:
+def sylvester_resultant() -> Polynomial:
     """Return the resultant of two binary quadratic forms with symbolic coefficients, by flint."""
     ring = PolynomialRing([*RING.names, "z"])
     z = ring["z"]
@@ -64,7 +67,7 @@ def sylvester_resultant() -> Any:
     return f.resultant(g, "z").project_to_context(RING.generators[0].context())
 
 
-def minors(f: Any, g: Any) -> tuple[Any, Any, Any]:
+def minors(f: Sequence[E], g: Sequence[E]) -> tuple[E, E, E]:
     """Return `p_01, p_02, p_12`; all are zero exactly if the forms are proportional."""
     p01, p02, p12 = (f[i] * g[j] - f[j] * g[i] for i, j in ((0, 1), (0, 2), (1, 2)))
     return p01, p02, p12
@@ -101,7 +104,7 @@ def hypersurface(instance: tuple[int, int], stated: int = 5) -> str | None:
     return None if inside else f"{'t' if a > 1 else 'a'} >= 2 is needed: the dimension is 4 at a = {a}, t = {tokens}"
 
 
-def singular_locus(_: Any, kept: int = 3) -> None:
+def singular_locus(_: object, kept: int = 3) -> None:
     """Check that the gradient of R vanishes exactly where all minors do, over C; `kept` minors are demanded."""
     gradient = [sylvester_resultant().derivative(name) for name in RING.names]
     p = minors(F, G)
@@ -155,7 +158,7 @@ def weights_of(point: list[int]) -> tuple[ObjectArray, ObjectArray, int]:
 def box(bound: int, *, all_in_m: bool = False) -> str:
     """Check that integer points of the hypersurface in a box have weights, real or not; outside M exactly as stated."""
     points = np.array(list(product(range(-bound, bound + 1), repeat=6)))
-    p01, p02, p12 = minors(points.T[:3], points.T[3:])
+    p01, p02, p12 = minors(list(points.T[:3]), list(points.T[3:]))
     on_it = points[p02**2 == p01 * p12].tolist()
     x, s = INPUTS.matrix("x", 2, 2), INPUTS["s"]
     squares = [(x[0, j] * x[0, j], x[0, j] * x[1, j], x[1, j] * x[1, j]) for j in range(2)]

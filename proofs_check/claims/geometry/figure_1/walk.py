@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
@@ -76,7 +76,7 @@ def walk() -> Iterator[Step]:
         (show(r"\operatorname{Syl}(f, g)", sylvester(list(stranger))), show(r"\operatorname{Res}(f, g)", value_there)),
     )
 
-    def gradient(point: Any) -> ObjectArray:
+    def gradient(point: Iterable[Fraction]) -> ObjectArray:
         numbers = [BOARD.constant(c).leading_coefficient() if c else 0 for c in point]
         return rational([[as_fraction(equation.derivative(i)(*numbers)) for i in range(6)]])
 

@@ -25,9 +25,10 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym import Architecture, PolynomialMap, forward
 from lightning_sym.exact.rational import rank
@@ -49,7 +50,10 @@ from proofs_check.ring_matrices import array_of
 from proofs_check.samples import listed
 
 Shape = tuple[int, int]
-Stated = Callable[[Any, Any], bool]
+Numbers = npt.NDArray[np.int64 | np.object_]
+"""Matrices of exact numbers."""
+
+Stated = Callable[[Numbers, Numbers], bool]
 
 
 def hypotheses_hold(d: int, d_out: int, a: int) -> bool:
@@ -174,7 +178,7 @@ def outside_and_convergent(sequence: Sequence, *, limit_in_g: bool = False) -> N
             expect_equal(p02 * p02 - p01 * p12, 0, at=f"{sequence}, n = {n}, resultant")
 
 
-def is_limit(attention: Any, value: Any) -> bool:
+def is_limit(attention: Numbers, value: Numbers) -> bool:
     """Return whether the function is a limit of points outside M.
 
     A positive discriminant shows that it is not, `A = h q^T`, `V = v h^T` or zero that it is, by conjugate pairs.
@@ -191,15 +195,15 @@ def is_limit(attention: Any, value: Any) -> bool:
     return True
 
 
-def as_stated(attention: Any, value: Any) -> bool:
+def as_stated(attention: Numbers, value: Numbers) -> bool:
     return not attention.any() or not value.any() or rank(np.hstack([attention, value.T])) == 1
 
 
-def of_rank_one(attention: Any, value: Any) -> bool:
+def of_rank_one(attention: Numbers, value: Numbers) -> bool:
     return not attention.any() or not value.any() or rank(attention) == rank(value) == 1
 
 
-def entries(rows: int, columns: int) -> list[Any]:
+def entries(rows: int, columns: int) -> list[npt.NDArray[np.int64]]:
     """Return all matrices with entries -1, 0, 1."""
     return [np.array(point).reshape(rows, columns) for point in product((-1, 0, 1), repeat=rows * columns)]
 

@@ -17,6 +17,7 @@ $N_1 D'_1 = N'_1 D_1$ (output token 1 is enough), then
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any
@@ -34,13 +35,16 @@ from lightning_sym.network.one_layer import (
     values_at,
 )
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient, entry_names
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.normalized.theorem_3_9.walk import walk
 from proofs_check.ring_matrices import letters_of
 from proofs_check.samples import listed
 
 Score = Callable[[Any], Any]
+Quotients = tuple[list[Polynomial], Polynomial]
+"""Numerators over one denominator."""
+
 Shape = tuple[int, int, int]
 
 
@@ -49,7 +53,7 @@ def hypotheses_hold(shape: Shape, score: Score = lambda y: 1 + y) -> bool:
     return shape[2] >= 2 and score(0) != 0 and score(1) != score(0)
 
 
-def normalized_output(x: ObjectArray, a: ObjectArray, v: ObjectArray, s: Score) -> tuple[list[Any], Any]:
+def normalized_output(x: ObjectArray, a: ObjectArray, v: ObjectArray, s: Score) -> Quotients:
     """Return output token 1 of Eq. 15 as it stands: numerators, one an output coordinate, and the denominator."""
     tokens = range(x.shape[1])
     scores = [s(x[:, j] @ a @ x[:, 0]) for j in tokens]
@@ -62,7 +66,7 @@ def symbolic(d: int, d_out: int, t: int) -> tuple[PolynomialRing, ObjectArray, O
     return ring, x, a, v
 
 
-def crossed(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> list[Any]:
+def crossed(one: Quotients, other: Quotients) -> list[Polynomial]:
     """Return N D' - N' D, all zero exactly if the two rational functions are equal."""
     (n, den), (n_prime, den_prime) = one, other
     return [p * den_prime - q * den for p, q in zip(n, n_prime, strict=True)]
@@ -78,10 +82,10 @@ def same_function_same_weights(shape: Shape, *, constant: bool = True, tokens_co
     s0, s1 = (weights[s] if constant or s == "s1" else weights.constant(0) for s in ("s0", "s1"))
     x = ring.matrix("x", d, t)
 
-    def score(y: Any) -> Any:
+    def score(y: Polynomial) -> Polynomial:
         return (ring["s0"] + ring["s1"] * y) if constant else ring["s1"] * y
 
-    def difference(value_prime: str) -> list[object]:
+    def difference(value_prime: str) -> list[Polynomial]:
         a, b = ring.matrix("A", d, d), ring.matrix("B", d, d)
         v, v_prime = ring.matrix("V", d_out, d), ring.matrix(value_prime, d_out, d)
         return crossed(normalized_output(x, a, v, score), normalized_output(x, a + b, v_prime, score))
@@ -138,8 +142,8 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
     a, v = ring.constants(attention), ring.constants(layer.value)
     at = f"S(y) = {shift} + y, t = {t}, A = {spell(attention)}, V = {spell(layer.value)}"
 
-    def solve(other_v: ObjectArray, degree: int | None, unknowns: range) -> list[Any]:
-        def low(polynomial: Any) -> Any:
+    def solve(other_v: ObjectArray, degree: int | None, unknowns: range) -> list[Fraction]:
+        def low(polynomial: Polynomial) -> Polynomial:
             terms = polynomial.to_dict().items()
             return ring.from_terms({e: c for e, c in terms if sum(e[-d * t :]) <= (degree or 0)})
 
@@ -155,7 +159,7 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
                 if degree is not None and sum(monomial) != degree:
                     continue
                 expect(terms.keys() <= places.keys(), f"{at}: the equation at {monomial} is not linear in the unknowns")
-                row: list[Any] = [0] * len(places)
+                row: list[RationalCoefficient | int] = [0] * len(places)
                 for exponents, coefficient in terms.items():
                     row[places[exponents]] = coefficient
                 rows.append(row)

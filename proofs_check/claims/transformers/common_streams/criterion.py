@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.exact.rational import row_echelon
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import RationalCoefficient
 from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.claims.transformers.small_networks import HeadAV, Matrix, SmallNetwork, points
 
-Form = tuple[Any, ...]
+Form = tuple[RationalCoefficient | int, ...]
 """The entries of a matrix."""
 
 

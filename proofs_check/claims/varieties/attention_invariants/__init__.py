@@ -26,21 +26,21 @@ form $f = q v$.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, combinations_with_replacement, permutations, product
-from typing import Any
 
 import numpy as np
 
 from lightning_sym import Layer, forward
 from lightning_sym.exact.rational import null_space
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction
 from proofs_check.claim import Claim, Part, Scope, Verdict, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.varieties.attention_invariants.walk import flattening_at, walk
+from proofs_check.finite_matrices import Integers
 from proofs_check.ring_matrices import array_of, determinant, minors
 
 Shape = tuple[int, int]
@@ -55,9 +55,9 @@ class Slices:
         names = [*entry_names("Q", a, d), *entry_names("K", a, d), *entry_names("V", 1, d)]
         self.ring = PolynomialRing([*names, *entry_names("x", d, tokens), *(f"c_{i}" for i in range(d))])
         query, key, self.value = (self.ring.matrix(*m) for m in (("Q", a, d), ("K", a, d), ("V", 1, d)))
-        self.output = forward(self.ring.matrix("x", d, tokens), [Layer(query, key, self.value)])[0, 0]
+        self.output: Polynomial = forward(self.ring.matrix("x", d, tokens), [Layer(query, key, self.value)])[0, 0]
 
-    def y(self, a: int, b: int, c: int, tokens: tuple[int, int, int] = (2, 2, 1)) -> Any:
+    def y(self, a: int, b: int, c: int, tokens: tuple[int, int, int] = (2, 2, 1)) -> Polynomial:
         """Return the coefficient of the product of three inputs over the number of its orders: a derivative."""
         result = self.output
         for coordinate, token in zip((a, b, c), tokens, strict=True):
@@ -70,8 +70,8 @@ class Slices:
         return array_of([[self.y(*pair, c) for c in range(self.d)] for pair in pairs])
 
 
-def demand_zero(value: Any, at: str) -> None:
-    expect_equal(len(value) if hasattr(value, "to_dict") else int(value), 0, at=f"{at}, terms")
+def demand_zero(value: Polynomial | int, at: str) -> None:
+    expect_equal(value if isinstance(value, int) else len(value), 0, at=f"{at}, terms")
 
 
 def linear(shape: Shape, factor: int = 1) -> None:
@@ -142,7 +142,7 @@ def veronese(instance: tuple[int, int, int], doubled: int = 2) -> None:
     layer = Slices(d, a)
     exponents = [alpha for alpha in product(range(r + 1), repeat=r) if sum(alpha) == r]
     for rows in combinations(range(d), r):
-        found: dict[tuple[int, ...], list[Any]] = {}
+        found: dict[tuple[int, ...], list[Polynomial]] = {}
         for alpha in exponents:
             f = acyclic(alpha)
             for columns in combinations(range(d), r):
@@ -166,7 +166,7 @@ def resultants(shape: Shape, middle: int = 1) -> None:
         forms = []
         for k in range(d):
 
-            def on(u: Any, v: Any, k: int = k) -> Any:
+            def on(u: Integers, v: Integers, k: int = k) -> Polynomial | int:
                 return sum(int(u[i] * v[j]) * layer.y(i, j, k) for i, j in np.ndindex(d, d))
 
             forms.append((on(s, s), 2 * on(s, t), on(t, t)))
@@ -183,7 +183,7 @@ def one_token_low_rank(shape: Shape, more: int = 2) -> None:
         demand_zero(minor, f"d = {d}, a = {a}, a minor of x_k^2 x_l")
 
 
-def lie_flattening(layer: Slices, vector: Any) -> Any:
+def lie_flattening(layer: Slices, vector: Sequence[Polynomial]) -> Polynomial | int:
     """Return the directional derivative of the cubic form along a linear vector field."""
     return sum(layer.output.derivative(f"x_{i + 1}_1") * vector[i] for i in range(layer.d))
 

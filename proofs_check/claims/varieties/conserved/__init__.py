@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from lightning_sym import SOFTMAX, Architecture, conserved_quantities
 from lightning_sym.network.attention import form_of, network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.symmetries.moments import MatrixKind, Quantity, Term, moments_of
 from proofs_check.claim import (
     Claim,
@@ -35,7 +35,7 @@ from proofs_check.claim import (
 )
 from proofs_check.claims.varieties.conserved.walk import walk
 from proofs_check.ring_matrices import letters_of
-from proofs_check.samples import distinct, listed
+from proofs_check.samples import Dice, distinct, listed
 
 Change = Callable[[Quantity], Quantity]
 
@@ -117,8 +117,8 @@ def _unit(ring: PolynomialRing, shape: tuple[int, ...], place: tuple[int, int] |
 
 
 def _differential(
-    ring: PolynomialRing, quantity: Quantity, matrices: dict[str, Any], place: tuple[int, int]
-) -> list[Any]:
+    ring: PolynomialRing, quantity: Quantity, matrices: dict[str, ObjectArray], place: tuple[int, int]
+) -> list[ObjectArray | None]:
     recorded = {name: Recorded(matrix) for name, matrix in matrices.items()}
     outputs = [term.over(recorded) for term in quantity.terms]
     traced = quantity.kind is MatrixKind.SCALAR
@@ -129,7 +129,7 @@ def _differential(
     return gradients(outputs, functionals, list(recorded.values()))
 
 
-def _inner(ring: PolynomialRing, left: list[Any], right: list[Any]) -> Any:
+def _inner(ring: PolynomialRing, left: list[ObjectArray | None], right: list[ObjectArray | None]) -> Polynomial:
     """Return the sum of all products of entries; `None` is zero."""
     pairs = [(one, other) for one, other in zip(left, right, strict=True) if one is not None and other is not None]
     return sum(((one * other).sum() for one, other in pairs), ring.constant(0))
@@ -198,7 +198,7 @@ def deep_networks(*, quick: bool) -> Iterator[Architecture]:
         Architecture((2, 2), (2,), 2, heads=2),
     )
 
-    def draw(dice: Any) -> Architecture:
+    def draw(dice: Dice) -> Architecture:
         depth, skip = dice.number((1, 3)), dice.chance(0.3)
         widths = (dice.number((2, 4)),) * (depth + 1) if skip else dice.numbers((2, 4), depth + 1)
         ends = [dice.number((2, 4)) if dice.chance(0.5) else None for _ in range(2)]
