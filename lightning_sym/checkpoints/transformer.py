@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.affine_factors import (
     Affine,
-    Factor,
     S,
     Shared,
     Then,
@@ -37,7 +36,7 @@ from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, requ
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.protocol import masked, normalized, operation
+from lightning_sym.rings.protocol import Factor, masked, normalized, operation
 from lightning_sym.rings.rationals import rational_root
 from lightning_sym.rings.rotary import RotaryScaling
 
@@ -220,7 +219,7 @@ def routed(scores: S, form: CheckpointForm) -> S:
     return found if form.normed_choice else masked(found, chosen)
 
 
-def heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | None) -> Iterator[Layer]:
+def heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | None) -> Iterator[Layer[Factor[S]]]:
     """Yield the heads as the attention layer takes them: factors that multiply the stream behind the norm."""
 
     def positioned(part: Factor[S], gain: Array | None) -> Factor[S]:

@@ -50,7 +50,7 @@ def chain_mod_p(weights: Weights) -> Chain | None:
 class Chain:
     """Layers over a field."""
 
-    layers: Sequence[Layer]
+    layers: Sequence[Layer[Any]]
     field: Field[Any, Any]
 
     def __post_init__(self) -> None:

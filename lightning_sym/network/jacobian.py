@@ -35,6 +35,7 @@ from lightning_sym.rings.prime_field import (
     random_matrices,
     random_residues,
 )
+from lightning_sym.rings.protocol import M
 from lightning_sym.threads import in_threads, threads_of_our_own
 
 _Floats = npt.NDArray[np.float64]
@@ -48,7 +49,7 @@ _LARGEST = {np.dtype(np.float64): 2**53, np.dtype(np.float32): 2**24} | {
 """By type of entries, up to where it has all integers."""
 
 
-def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[Any]:
+def weight_gradients(layers: Sequence[Layer[M]], x: M, functional: M) -> list[M]:
     r"""Return the gradients of $\langle c, \phi_W(X) \rangle$ with respect to `Q1, K1, V1, Q2, ...`.
 
     They are computed over any ring.
@@ -92,7 +93,7 @@ def _is_general(entries: npt.NDArray[np.float64], p: int) -> bool:
     return bool(entries[0, 0]) and rank_mod_p(entries[:size, :size], p) == size
 
 
-def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
+def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer[PrimeFieldMatrix]]:
     """Return uniform random weights modulo `p` of a plain network, layer by layer."""
     architecture.require_plain("a list of layers Q, K, V")
     weights = random_weights(architecture, generator, p)

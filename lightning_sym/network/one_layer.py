@@ -25,7 +25,7 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 Key = tuple[int, int, Exponents]
 
 
-def attention_layer_weights(attention: Any, value: Any) -> Layer:
+def attention_layer_weights(attention: ObjectArray, value: ObjectArray) -> Layer[ObjectArray]:
     r"""Return the layer with $Q = A$ and $K = 1$, over any ring that integers multiply.
 
     Example:

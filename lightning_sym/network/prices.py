@@ -22,6 +22,7 @@ from lightning_sym.network.virtual_weights import virtual_weights
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.ball_matrices import LARGE
 from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.protocol import M
 from lightning_sym.rings.series_products import product_bytes
 from lightning_sym.rings.sizes import LARGEST, Price, Sizes
 
@@ -186,7 +187,7 @@ class _LaterProduct(NamedTuple):
         return other
 
 
-def _form(architecture: Architecture) -> Form:
+def _form(architecture: Architecture) -> Form[M]:
     """Return what layers do besides multiplying, as `form_of` does for matrices: here no mask is made, of any size."""
     architecture.require("the price of a network", SHAPED)
     tokens, normalization = architecture.tokens, architecture.normalization

@@ -15,8 +15,10 @@ from operator import methodcaller
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from lightning_sym.rings.protocol import constants, gradient_part, operation
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.protocol import M, RingMatrix, constants, gradient_part, operation
 
 _NUMBERS = count()
 
@@ -31,22 +33,23 @@ def derivative(taylor: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
     return lambda k: (k + 1) * taylor(k + 1)
 
 
-def _minus_one(matrix: Any) -> Any:
+def _minus_one(matrix: M) -> M:
     return constants(matrix, np.array([[-1]], dtype=object), "a reciprocal")
 
 
-def _sum(left: Any, right: Any) -> Any:
+def _sum(left: M | None, right: M | None) -> M | None:
     return right if left is None else left if right is None else left + right
 
 
 class Dual:
     r"""$M + \varepsilon M'$ with $\varepsilon^2 = 0$; the tangent is `None` where nothing moves.
 
-    Example:
-        >>> import numpy as np
-        >>> x = Dual(np.array([[3]]), np.array([[1]]))
-        >>> (x @ x.mT).tangent.tolist()         # d(x^2) = 2 x dx
-        [[6]]
+        Example:
+            >>> import numpy as np
+    import numpy.typing as npt
+            >>> x = Dual(np.array([[3]]), np.array([[1]]))
+            >>> (x @ x.mT).tangent.tolist()         # d(x^2) = 2 x dx
+            [[6]]
     """
 
     __slots__ = ("tangent", "value")
@@ -73,7 +76,7 @@ class Dual:
         right = None if other.tangent is None else self.value * other.tangent
         return Dual(self.value * other.value, _sum(left, right))
 
-    def like(self, numbers: Any) -> Dual:
+    def like(self, numbers: npt.NDArray[np.generic]) -> Dual:
         """Return a constant matrix over the same ring."""
         return Dual(constants(self.value, numbers, "a constant"))
 
@@ -87,7 +90,7 @@ class Dual:
         moved = None if self.tangent is None else known(derivative(taylor)) * self.tangent
         return Dual(known(taylor), moved)
 
-    def reciprocal(self, inverse_constants: Any) -> Dual:
+    def reciprocal(self, inverse_constants: ObjectArray) -> Dual:
         """Return `1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         result = operation(self.value, "reciprocal", "a normalization")(inverse_constants)
         moved = None if self.tangent is None else result * result * _minus_one(result) * self.tangent
@@ -97,16 +100,17 @@ class Dual:
 class Recorded:
     """A matrix that remembers the operation and the operands it came from.
 
-    Args:
-        value: the matrix.
-        constant: it depends on nothing that a gradient is wanted for, so nothing is passed back to it.
+        Args:
+            value: the matrix.
+            constant: it depends on nothing that a gradient is wanted for, so nothing is passed back to it.
 
-    Example:
-        >>> import numpy as np
-        >>> x = Recorded(np.array([[3]]))
-        >>> (gradient,) = gradients([x @ x.mT], [np.array([[1]])], [x])
-        >>> gradient.tolist()
-        [[6]]
+        Example:
+            >>> import numpy as np
+    import numpy.typing as npt
+            >>> x = Recorded(np.array([[3]]))
+            >>> (gradient,) = gradients([x @ x.mT], [np.array([[1]])], [x])
+            >>> gradient.tolist()
+            [[6]]
     """
 
     __slots__ = ("constant", "number", "operands", "value")
@@ -147,7 +151,7 @@ class Recorded:
             (other, lambda g: gradient_part(b, operator.mul, g, a)),
         )
 
-    def like(self, numbers: Any) -> Recorded:
+    def like(self, numbers: npt.NDArray[np.generic]) -> Recorded:
         """Return a constant matrix over the same ring."""
         return Recorded(constants(self.value, numbers, "a constant"), constant=True)
 
@@ -174,18 +178,20 @@ class Recorded:
         s = self.value
         known = operation(s, "apply", "a normalization")
 
-        def pull_back(gradient: Any) -> Any:
-            return gradient_part(s, operator.mul, gradient, known(derivative(taylor)))
+        def pull_back(gradient: M) -> M:
+            part: M = gradient_part(s, operator.mul, gradient, known(derivative(taylor)))
+            return part
 
         return Recorded.derived(known(taylor), (self, pull_back))
 
-    def reciprocal(self, inverse_constants: Any) -> Recorded:
+    def reciprocal(self, inverse_constants: ObjectArray) -> Recorded:
         """Return `1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         x = self.value
         result = operation(x, "reciprocal", "a normalization")(inverse_constants)
 
-        def pull_back(gradient: Any) -> Any:
-            return gradient_part(x, operator.mul, gradient * result, result * _minus_one(result))
+        def pull_back(gradient: M) -> M:
+            part: M = gradient_part(x, operator.mul, gradient * result, result * _minus_one(result))
+            return part
 
         return Recorded.derived(result, (self, pull_back))
 
@@ -193,7 +199,7 @@ class Recorded:
 Operand = tuple[Recorded, Callable[[Any], Any]]
 
 
-def gradients(outputs: Sequence[Recorded], functionals: Sequence[Any], inputs: Sequence[Recorded]) -> list[Any]:
+def gradients(outputs: Sequence[Recorded], functionals: Sequence[RingMatrix], inputs: Sequence[Recorded]) -> list[Any]:
     """Return the gradients of the sum of all `functional * output` (entry by entry) by each of `inputs`.
 
     Over a batch every entry of the batch keeps its own gradient: nothing is summed over leading axes.

@@ -14,6 +14,7 @@ import numpy as np
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import form_of, network_output
+from lightning_sym.network.layer import Form
 from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.rotary import Rotary
 from lightning_sym.network.variant_layer import constants, rotation
@@ -102,7 +103,7 @@ class Exactness:
         architecture.require("a bound for sums of floats", DECLARED - {"normalization"})
         # equal inputs stay equal, so that one column stands for all, and their number for the sum over them
         self._open = replace(architecture, causal=False, tokens=1, gated=sizes_of_gate(architecture.gate))
-        self._form = form_of(self._open)._replace(rotation=any_signs)
+        self._form: Form[Any] = form_of(self._open)._replace(rotation=any_signs)
         units = {name: unit_exponent(matrix, name) for name, matrix in weights.numbers().items()}
         self._matrices = [
             RationalMatrix.of(

@@ -115,7 +115,7 @@ class LayerPoint(NamedTuple):
     """Weights of one layer."""
 
     architecture: Architecture
-    layer: Layer
+    layer: Layer[ObjectArray]
 
     @property
     def attention(self) -> Any:

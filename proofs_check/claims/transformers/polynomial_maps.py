@@ -110,7 +110,7 @@ class PolynomialNetwork:
     def two_token_scores(self) -> Recorded:
         """Return random functionals of all formal scores of two tokens."""
         first, delta, parts = self.inputs(), self.inputs(), []
-        minus = first.like([[-1]])
+        minus = first.like(np.array([[-1]]))
         for i in range(1, self.network.depth + 1):
             second = first + minus * delta
             parts += [self.random(1) * self.form(i, h, delta, second) for h in range(1, self.network.heads + 1)]
