@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from flint import fmpq_mat, nmod_mat
 
@@ -43,7 +44,7 @@ def _by_elimination(matrix: RationalMatrix) -> RowEchelon:
     return RowEchelon(RationalMatrix(fmpq_mat(rank, columns, entries)), leading(entries, columns))
 
 
-def leading(entries: list[Any], columns: int) -> tuple[int, ...]:
+def leading(entries: Sequence[object], columns: int) -> tuple[int, ...]:
     """Return by row the place of its first entry that is not zero."""
     rows = (entries[i : i + columns] for i in range(0, len(entries), max(columns, 1)))
     return tuple(next(j for j, x in enumerate(row) if x != 0) for row in rows)

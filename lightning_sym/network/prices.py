@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -174,12 +174,15 @@ def fewer_in_its_place(architecture: Architecture) -> tuple[tuple[Architecture, 
     return ()
 
 
+L = TypeVar("L", "_LaterProduct", Sizes)
+
+
 class _LaterProduct(NamedTuple):
     """A product of matrices of machine numbers, multiplied with balls factor by factor, as `LaterBalls` are."""
 
     factors: tuple[Sizes, ...]
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: L) -> L:
         if isinstance(other, _LaterProduct):
             return _LaterProduct((*self.factors, *other.factors))
         for factor in reversed(self.factors):

@@ -44,12 +44,11 @@ def _sum(left: M | None, right: M | None) -> M | None:
 class Dual:
     r"""$M + \varepsilon M'$ with $\varepsilon^2 = 0$; the tangent is `None` where nothing moves.
 
-        Example:
-            >>> import numpy as np
-    import numpy.typing as npt
-            >>> x = Dual(np.array([[3]]), np.array([[1]]))
-            >>> (x @ x.mT).tangent.tolist()         # d(x^2) = 2 x dx
-            [[6]]
+    Example:
+        >>> import numpy as np
+        >>> x = Dual(np.array([[3]]), np.array([[1]]))
+        >>> (x @ x.mT).tangent.tolist()         # d(x^2) = 2 x dx
+        [[6]]
     """
 
     __slots__ = ("tangent", "value")
@@ -100,17 +99,16 @@ class Dual:
 class Recorded:
     """A matrix that remembers the operation and the operands it came from.
 
-        Args:
-            value: the matrix.
-            constant: it depends on nothing that a gradient is wanted for, so nothing is passed back to it.
+    Args:
+        value: the matrix.
+        constant: it depends on nothing that a gradient is wanted for, so nothing is passed back to it.
 
-        Example:
-            >>> import numpy as np
-    import numpy.typing as npt
-            >>> x = Recorded(np.array([[3]]))
-            >>> (gradient,) = gradients([x @ x.mT], [np.array([[1]])], [x])
-            >>> gradient.tolist()
-            [[6]]
+    Example:
+        >>> import numpy as np
+        >>> x = Recorded(np.array([[3]]))
+        >>> (gradient,) = gradients([x @ x.mT], [np.array([[1]])], [x])
+        >>> gradient.tolist()
+        [[6]]
     """
 
     __slots__ = ("constant", "number", "operands", "value")

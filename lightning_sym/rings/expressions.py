@@ -12,13 +12,22 @@ from fractions import Fraction
 from functools import cmp_to_key
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 import numpy as np
 
 from lightning_sym.errors import BadInput, RingError
 from lightning_sym.rings.arrays import ObjectArray, exact_number, two_axes
 from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.rationals import RationalNumber
+
+if TYPE_CHECKING:
+    import sympy
+    from flint import fmpq, fmpq_mpoly
+    from sympy.polys.matrices import DomainMatrix
+
+    Entry: TypeAlias = "int | Fraction | sympy.Expr"
+    """A number, or a polynomial in letters."""
 
 MOST_TERMS, MOST_DEGREE = 10_000, 100
 """Terms, and their degree, of an expression that somebody gives, when it is multiplied out."""
@@ -29,7 +38,7 @@ TERM_BYTES = 600
 """What a term of a SymPy expression takes; measured with 16 to 24 variables."""
 
 
-def is_expression(value: object) -> bool:
+def is_expression(value: object) -> TypeGuard[sympy.Basic]:
     """Return whether this is a SymPy expression; SymPy is not imported for the answer."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic)
@@ -41,7 +50,7 @@ def is_sympy_matrix(value: object) -> bool:
     return sympy is not None and isinstance(value, sympy.MatrixBase)
 
 
-def rational(number: Any) -> Any:
+def rational(number: RationalNumber) -> sympy.Rational:
     """Return a rational number, flint's or Python's, as SymPy's.
 
     Example:
@@ -53,14 +62,14 @@ def rational(number: Any) -> Any:
     return sympy.Rational(int(number.numerator), int(number.denominator))
 
 
-def exact_floats(expression: Any) -> Any:
+def exact_floats(expression: sympy.Expr) -> sympy.Expr:
     """Return the expression with its floats as the rational numbers that they are: every finite one is dyadic."""
     import sympy
 
     return expression.xreplace({value: sympy.Rational(value) for value in expression.atoms(sympy.Float)})
 
 
-def _size(expression: Any) -> tuple[int, int]:
+def _size(expression: sympy.Expr) -> tuple[int, int]:
     """Return bounds on terms and degree of a polynomial expression, without multiplying it out."""
     sizes = [_size(part) for part in expression.args] if expression.is_Add or expression.is_Mul else []
     if expression.is_Add:
@@ -74,7 +83,7 @@ def _size(expression: Any) -> tuple[int, int]:
     return 1, int(bool(expression.free_symbols))
 
 
-def entry(value: object, name: str, *, known: frozenset[Any] | None = None) -> Any:
+def entry(value: object, name: str, *, known: frozenset[sympy.Symbol] | None = None) -> Entry:
     """Return an entry of a matrix of weights: a `Fraction`, or an expanded SymPy expression in letters.
 
     Args:
@@ -101,7 +110,7 @@ def entry(value: object, name: str, *, known: frozenset[Any] | None = None) -> A
     return _expression_entry(value, name, known)
 
 
-def _expression_entry(value: Any, name: str, known: frozenset[Any] | None) -> Any:
+def _expression_entry(value: sympy.Basic, name: str, known: frozenset[sympy.Symbol] | None) -> Entry:
     import sympy
 
     def refuse() -> BadInput:
@@ -138,13 +147,13 @@ def _expression_entry(value: Any, name: str, known: frozenset[Any] | None) -> An
     return Fraction(int(polynomial.p), int(polynomial.q)) if polynomial.is_Rational else polynomial
 
 
-def letters_of(entries: Iterable[Any]) -> list[Any]:
+def letters_of(entries: Iterable[Entry]) -> list[sympy.Symbol]:
     """Return the letters in entries, by name.
 
     Raises:
         BadInput: two letters differ by their assumptions only.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, sympy.Symbol] = {}
     for value in entries if "sympy" in sys.modules else ():
         for letter in value.free_symbols if is_expression(value) else ():
             if found.setdefault(letter.name, letter) != letter:
@@ -152,7 +161,7 @@ def letters_of(entries: Iterable[Any]) -> list[Any]:
     return [found[name] for name in sorted(found)]
 
 
-def to_polynomial(value: Any, ring: PolynomialRing) -> Any:
+def to_polynomial(value: Entry, ring: PolynomialRing) -> fmpq_mpoly:
     """Return a number, or an entry in letters, as a polynomial of a ring that has these letters.
 
     Raises:
@@ -177,7 +186,7 @@ def to_polynomial(value: Any, ring: PolynomialRing) -> Any:
     return ring.from_terms(terms)
 
 
-def to_expressions(polynomials: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
+def to_expressions(polynomials: Sequence[fmpq_mpoly], symbols: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
     """Return polynomials of flint as SymPy expressions, the same as SymPy makes, ten times faster.
 
     Arguments of sums and products stand in SymPy's own order. The few factors that occur are compared by SymPy; then
@@ -207,7 +216,7 @@ def to_expressions(polynomials: Sequence[Any], symbols: Sequence[Any]) -> list[A
     places = [[place[id(factor)] for factor in each] for each in powers]
     number_places = {c: place[id(number)] for c, number in numbers.items()}
 
-    def expression(terms: list[Any]) -> Any:
+    def expression(terms: list[tuple[tuple[int, ...], fmpq]]) -> sympy.Expr:
         products, single = [], []
         for exponents, c in terms:
             factors = sorted([places[i][e - 1] for i, e in enumerate(exponents) if e])
@@ -240,11 +249,11 @@ class ExpressionMatrix:
 
     __slots__ = ("domain_matrix",)
 
-    def __init__(self, domain_matrix: Any) -> None:
+    def __init__(self, domain_matrix: DomainMatrix) -> None:
         self.domain_matrix = domain_matrix
 
     @classmethod
-    def of(cls, matrix: Any) -> ExpressionMatrix:
+    def of(cls, matrix: ObjectArray | sympy.MatrixBase) -> ExpressionMatrix:
         """Return a SymPy matrix, or an array of numbers and expressions; floats are the dyadic numbers they are.
 
         Raises:
@@ -259,7 +268,7 @@ class ExpressionMatrix:
             raise RingError(f"SymPy matrices must go with SymPy matrices and arrays, got {type(matrix).__name__}")
         rows, columns = two_axes(matrix)
 
-        def each(i: int, j: int) -> Any:
+        def each(i: int, j: int) -> sympy.Expr:
             value = matrix[int(i), int(j)]
             if is_expression(value) and isinstance(value, sympy.Expr):
                 return exact_floats(value)
@@ -267,7 +276,7 @@ class ExpressionMatrix:
 
         return cls(DomainMatrix.from_Matrix(sympy.Matrix(rows, columns, each), extension=True))
 
-    def _with(self, other: ExpressionMatrix) -> tuple[Any, Any]:
+    def _with(self, other: ExpressionMatrix) -> tuple[DomainMatrix, DomainMatrix]:
         first, second = self.domain_matrix.unify(other.domain_matrix)
         return first, second
 
@@ -315,6 +324,6 @@ class ExpressionMatrix:
         rows, columns = self.domain_matrix.shape
         return int(rows), int(columns)
 
-    def to_sympy(self) -> Any:
+    def to_sympy(self) -> sympy.Matrix:
         """Return the matrix as people know it."""
         return self.domain_matrix.to_Matrix()

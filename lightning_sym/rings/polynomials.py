@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
 
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import map_entries
+from lightning_sym.rings.arrays import ObjectArray, Rows
+from lightning_sym.rings.rationals import RationalNumber, map_entries
 
 if TYPE_CHECKING:
+    from sympy import Symbol
     from sympy.polys.rings import PolyElement
 
 
@@ -25,15 +26,15 @@ def _context(names: tuple[str, ...], ordering: str) -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(names, Ordering[ordering])
 
 
-def _polynomial(context: fmpq_mpoly_ctx, terms: dict[tuple[int, ...], fmpq]) -> fmpq_mpoly:
+def _polynomial(context: fmpq_mpoly_ctx, terms: Mapping[tuple[int, ...], fmpq | fmpz | int]) -> fmpq_mpoly:
     return context.from_dict(terms)
 
 
-def _parts(polynomial: fmpq_mpoly) -> tuple[Any, ...]:
+def _parts(polynomial: fmpq_mpoly) -> tuple[Callable[..., fmpq_mpoly], tuple[object, ...]]:
     return _polynomial, (polynomial.context(), polynomial.to_dict())
 
 
-def _context_parts(context: fmpq_mpoly_ctx) -> tuple[Any, ...]:
+def _context_parts(context: fmpq_mpoly_ctx) -> tuple[Callable[..., fmpq_mpoly_ctx], tuple[object, ...]]:
     return _context, (tuple(context.names()), context.ordering().name)
 
 
@@ -77,11 +78,11 @@ class PolynomialRing:
     def __getitem__(self, name: str) -> fmpq_mpoly:
         return self._by_name[name]
 
-    def constant(self, number: Any) -> fmpq_mpoly:
+    def constant(self, number: RationalNumber) -> fmpq_mpoly:
         """Return a rational number as a polynomial."""
         return self._context.constant(fmpq(int(number.numerator), int(number.denominator)))
 
-    def number(self, number: Any) -> fmpq:
+    def number(self, number: RationalNumber) -> fmpq:
         """Return a rational number as flint's."""
         return fmpq(int(number.numerator), int(number.denominator))
 
@@ -89,7 +90,7 @@ class PolynomialRing:
         """Return a polynomial of another ring with these polynomials of this one for its variables."""
         return polynomial.compose(*images, ctx=self._context)
 
-    def constants(self, matrix: Any) -> ObjectArray:
+    def constants(self, matrix: Rows) -> ObjectArray:
         """Return a matrix of rational numbers as constant polynomials."""
         return map_entries(self.constant, matrix)
 
@@ -100,7 +101,7 @@ class PolynomialRing:
             result[i, j] = self[f"{prefix}_{i + 1}_{j + 1}"]
         return result
 
-    def from_terms(self, terms: dict[tuple[int, ...], Any]) -> fmpq_mpoly:
+    def from_terms(self, terms: Mapping[tuple[int, ...], fmpq | fmpz | int]) -> fmpq_mpoly:
         """Return the polynomial with these coefficients by exponent vector."""
         return self._context.from_dict(terms)
 
@@ -115,7 +116,7 @@ def entry_names(prefix: str, rows: int, columns: int) -> list[str]:
     return [f"{prefix}_{i}_{j}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
 
 
-def to_sympy(polynomial: fmpq_mpoly, names: Sequence[Any]) -> PolyElement:
+def to_sympy(polynomial: fmpq_mpoly, names: Sequence[str | Symbol]) -> PolyElement:
     """Return the same polynomial as an element of a SymPy ring over QQ, its variables by name or as symbols."""
     from sympy import QQ
     from sympy.polys.orderings import grevlex

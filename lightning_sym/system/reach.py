@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, TypeVar
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.system.circuits import NetworkOver, added, circuits_over
-from lightning_sym.system.fields import Field, sizes_field
-
-M = TypeVar("M", bound=Any)
-S = TypeVar("S", bound=Any)
+from lightning_sym.system.fields import Field, M, S, sizes_field
 
 
 def pattern_is_constant(architecture: Architecture) -> bool:

@@ -20,7 +20,7 @@ from lightning_sym.network.attention import Form
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.rationals import as_fraction, map_entries, to_fractions
+from lightning_sym.rings.rationals import RationalNumber, as_fraction, map_entries, to_fractions
 from proofs_check.ring_matrices import array_of
 
 
@@ -97,7 +97,7 @@ def number(label: str, value: int) -> Shown:
     return show(rf"\text{{{label}}}", value)
 
 
-def _exact(ring: PolynomialRing, value: object) -> Number:
+def _exact(ring: PolynomialRing, value: RationalNumber) -> Number:
     if hasattr(value, "to_dict"):
         return Polynomial.of(ring, value)
     return as_fraction(value)
