@@ -5,28 +5,29 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
 
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.rings.arrays import ObjectArray, Rows
 from lightning_sym.rings.rationals import RationalNumber, map_entries
 
-if TYPE_CHECKING:
-    from sympy import Symbol
-    from sympy.polys.rings import PolyElement
-
+with lazy_imports(__name__):
+    import sympy
 
 Polynomial = fmpq_mpoly
 """A polynomial with rational coefficients, of flint's: what the entries of the matrices here are."""
+
+TermCoefficient: TypeAlias = fmpq | fmpz | int
 
 
 def _context(names: tuple[str, ...], ordering: str) -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(names, Ordering[ordering])
 
 
-def _polynomial(context: fmpq_mpoly_ctx, terms: Mapping[tuple[int, ...], fmpq | fmpz | int]) -> fmpq_mpoly:
+def _polynomial(context: fmpq_mpoly_ctx, terms: Mapping[tuple[int, ...], TermCoefficient]) -> fmpq_mpoly:
     return context.from_dict(terms)
 
 
@@ -101,7 +102,7 @@ class PolynomialRing:
             result[i, j] = self[f"{prefix}_{i + 1}_{j + 1}"]
         return result
 
-    def from_terms(self, terms: Mapping[tuple[int, ...], fmpq | fmpz | int]) -> fmpq_mpoly:
+    def from_terms(self, terms: Mapping[tuple[int, ...], TermCoefficient]) -> fmpq_mpoly:
         """Return the polynomial with these coefficients by exponent vector."""
         return self._context.from_dict(terms)
 
@@ -116,12 +117,9 @@ def entry_names(prefix: str, rows: int, columns: int) -> list[str]:
     return [f"{prefix}_{i}_{j}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
 
 
-def to_sympy(polynomial: fmpq_mpoly, names: Sequence[str | Symbol]) -> PolyElement:
+def to_sympy(polynomial: fmpq_mpoly, names: Sequence[str | sympy.Symbol]) -> sympy.polys.rings.PolyElement:
     """Return the same polynomial as an element of a SymPy ring over QQ, its variables by name or as symbols."""
-    from sympy import QQ
-    from sympy.polys.orderings import grevlex
-    from sympy.polys.rings import PolyRing
-
-    ring = PolyRing(list(names), QQ, grevlex)
+    QQ = sympy.QQ
+    ring = sympy.polys.rings.PolyRing(list(names), QQ, sympy.polys.orderings.grevlex)
     terms = {tuple(map(int, exponents)): QQ(int(c.p), int(c.q)) for exponents, c in polynomial.to_dict().items()}
     return ring.from_dict(terms)
