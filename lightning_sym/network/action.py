@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from lightning_sym.network.pieces import WeightPiece, WeightSpace
+from lightning_sym.rings.protocol import M
 
 
 def act(
-    weights: Mapping[str, Any], element: Mapping[WeightSpace, tuple[Any, Any]], moved: Iterator[WeightPiece]
-) -> dict[str, Any]:
+    weights: Mapping[str, M], element: Mapping[WeightSpace, tuple[M, M]], moved: Iterator[WeightPiece]
+) -> dict[str, M]:
     """Return the weights after an element of the group, over any ring: those of `moved`, by name.
 
     Args:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import Any
 
 from lightning_sym.arguments import shown
 from lightning_sym.display import latex_words, notebook
@@ -149,7 +148,7 @@ class Architecture(Variant):
 
     @classmethod
     @cache
-    def _nothing(cls) -> dict[str, Any]:
+    def _nothing(cls) -> dict[str, object]:
         """Return what each option is left at, but for variants."""
         return {f.name: f.default for f in fields(cls) if f.name not in SIZES and f.name not in READ}
 
@@ -301,7 +300,7 @@ class Architecture(Variant):
         return notebook(latex_words(network_line(self)))
 
 
-def network_line(*networks: Any) -> str:
+def network_line(*networks: Architecture) -> str:
     """Return what an answer is about, in one line; the shapes of further networks only where they differ.
 
     Example:

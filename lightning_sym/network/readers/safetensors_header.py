@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import shown
@@ -41,7 +41,7 @@ def header_length(first: bytes, size: int) -> int:
     return length
 
 
-def read_entries(text: bytes, size: int) -> tuple[dict[str, TensorEntry], Any]:
+def read_entries(text: bytes, size: int) -> tuple[dict[str, TensorEntry], object]:
     """Return the tensors by name, and the metadata, `None` where there are none.
 
     Args:
@@ -74,11 +74,11 @@ def refuse(reason: str) -> NoReturn:
     raise FileFormatError(f"it must be a safetensors file: {reason}")
 
 
-def _size(value: Any) -> bool:
+def _size(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**18
 
 
-def _entry(name: str, about: Any) -> TensorEntry:
+def _entry(name: str, about: object) -> TensorEntry:
     if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
         refuse(f"{shown(name)} must be described by dtype, shape and data_offsets")
     kind, shape, where = about["dtype"], about["shape"], about["data_offsets"]

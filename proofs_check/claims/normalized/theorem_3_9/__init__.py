@@ -34,7 +34,7 @@ from lightning_sym.network.one_layer import (
     values_at,
 )
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, entry_names
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.normalized.theorem_3_9.walk import walk
 from proofs_check.ring_matrices import letters_of
@@ -81,7 +81,7 @@ def same_function_same_weights(shape: Shape, *, constant: bool = True, tokens_co
     def score(y: Any) -> Any:
         return (ring["s0"] + ring["s1"] * y) if constant else ring["s1"] * y
 
-    def difference(value_prime: str) -> list[object]:
+    def difference(value_prime: str) -> list[Polynomial]:
         a, b = ring.matrix("A", d, d), ring.matrix("B", d, d)
         v, v_prime = ring.matrix("V", d_out, d), ring.matrix(value_prime, d_out, d)
         return crossed(normalized_output(x, a, v, score), normalized_output(x, a + b, v_prime, score))
