@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
+from typing import Any
 
 from lightning_sym.arguments import shown
 from lightning_sym.display import latex_words, notebook
@@ -300,7 +301,7 @@ class Architecture(Variant):
         return notebook(latex_words(network_line(self)))
 
 
-def network_line(*networks: Architecture) -> str:
+def network_line(*networks: Any) -> str:
     """Return what an answer is about, in one line; the shapes of further networks only where they differ.
 
     Example:
