@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -264,5 +263,5 @@ def _invertible_solution(
     return None
 
 
-def _eye(n: int) -> Any:
+def _eye(n: int) -> ObjectArray:
     return np.array([[Fraction(int(i == j)) for j in range(n)] for i in range(n)], dtype=object)
