@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from lightning_sym.limits import Work
 
-Q = TypeVar("Q")
+Q = TypeVar("Q", contravariant=True)
 E = TypeVar("E", covariant=True)
 
 
@@ -130,10 +130,10 @@ class LaterRows(NamedTuple, Generic[Q, E]):
     rows: Callable[[], Iterable[TheoremRow[Q, E]]]
 
 
-Rows: TypeAlias = Iterable[TheoremRow[Any, E] | LaterRows[Any, E]]
+Rows: TypeAlias = Iterable[TheoremRow[Q, E] | LaterRows[Q, E]]
 
 
-def proved(question: object, rows: Rows[E], work: Work, tried: list[FellShort]) -> Iterator[E]:
+def proved(question: Q, rows: Rows[Q, E], work: Work, tried: list[FellShort]) -> Iterator[E]:
     """Yield what each theorem proves, in their order; `tried` gets those that were asked in vain.
 
     Raises:
@@ -159,7 +159,7 @@ def proved(question: object, rows: Rows[E], work: Work, tried: list[FellShort]) 
             tried.append(FellShort(row.citation, why or row.silence))
 
 
-def ask(question: object, rows: Rows[E], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
+def ask(question: Q, rows: Rows[Q, E], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
     """Return the first answer that a theorem proves, and what was asked before in vain.
 
     Raises:

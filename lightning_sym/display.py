@@ -37,7 +37,7 @@ Lines = list[tuple[str, str]]
 """A text: what is talked about, and what is said of it."""
 
 
-def spelled(number: Any) -> str:
+def spelled(number: object) -> str:
     """Return a rational number in decimal digits, however many; Python's own `str` refuses beyond 4,300.
 
     Example:
@@ -56,12 +56,12 @@ def spelled(number: Any) -> str:
         sys.set_int_max_str_digits(limit)
 
 
-def spelled_rows(matrix: Any) -> list[list[str]]:
+def spelled_rows(matrix: Iterable[Iterable[object]]) -> list[list[str]]:
     """Return a matrix as rows of exact rational numbers, spelled out."""
     return [[spelled(entry) for entry in row] for row in matrix]
 
 
-def rows_in_line(matrix: Any) -> str:
+def rows_in_line(matrix: Iterable[Iterable[object]]) -> str:
     """Return a matrix in one line, rows with semicolons between them.
 
     Example:
@@ -72,7 +72,7 @@ def rows_in_line(matrix: Any) -> str:
     return "; ".join(" ".join(row) for row in spelled_rows(matrix))
 
 
-def matrix_in_line(matrix: Any) -> str:
+def matrix_in_line(matrix: Iterable[Iterable[object]]) -> str:
     """Return the same for texts: a zero matrix is `0` and its size; of a large one first and last rows stand.
 
     Example:
@@ -90,7 +90,7 @@ def matrix_in_line(matrix: Any) -> str:
     return "; ".join(lines) + ("" if rows.size <= MOST_ENTRIES else size)
 
 
-def _spelled_short(number: Any) -> str:
+def _spelled_short(number: object) -> str:
     """Return a number as `spelled`; of long ones the first and the last digits."""
     return "/".join(_shortened(part) for part in spelled(number).split("/"))
 
@@ -156,14 +156,14 @@ def _edges(items: Any, whole: int, text: Callable[[Any], str]) -> list[str]:
     return ["..." if item is ... else text(item) for item in shown]
 
 
-def _array_in_line(value: Any, whole: int) -> str:
+def _array_in_line(value: object, whole: int) -> str:
     """Return an array as lists in lists, and what is none as `one_line` has it."""
     if not isinstance(value, np.ndarray) or value.ndim == 0:
         return one_line(value.item() if isinstance(value, np.ndarray) else value)
     return f"[{', '.join(_edges(value, whole, lambda part: _array_in_line(part, whole)))}]"
 
 
-def one_line(value: Any) -> str:
+def one_line(value: object) -> str:
     """Return a value as it would be typed, in one line, with the public names and `Fraction`; large ones are cut.
 
     Arrays are lists of rows, fractions that are integers are integers.
@@ -186,7 +186,7 @@ def one_line(value: Any) -> str:
     if isinstance(value, Mapping):
         pairs = _edges(list(value.items()), MOST_ITEMS, lambda pair: ": ".join(map(one_line, pair)))
         return f"{{{', '.join(pairs)}}}"
-    if type(value) in (tuple, list):
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         inside = ", ".join(_edges(value, MOST_ITEMS, one_line))
         if isinstance(value, list):
             return f"[{inside}]"
@@ -194,7 +194,7 @@ def one_line(value: Any) -> str:
     return " ".join(repr(value).split())
 
 
-def typed(name: str, arguments: Mapping[str, Any]) -> str:
+def typed(name: str, arguments: Mapping[str, object]) -> str:
     """Return a call as it would be typed.
 
     Example:

@@ -58,9 +58,9 @@ def kind_of(kind: Kind) -> JsonKind:
     """
     if isinstance(kind, JsonKind):
         return kind
-    if isinstance(kind, Sequence):
-        return each(kind[0])
-    return by_name(kind[str]) if isinstance(kind, Mapping) else _PLAIN[kind]
+    if isinstance(kind, type):
+        return _PLAIN[kind]
+    return by_name(kind[str]) if isinstance(kind, Mapping) else each(kind[0])
 
 
 def natural(least: int = 0) -> JsonKind:

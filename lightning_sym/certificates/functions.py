@@ -178,8 +178,8 @@ def difference_modulo_a_prime(first: Weights, second: Weights, tokens: int) -> D
             continue
         for _ in range(_TRIES):
             x = random_residues(generator, (shapes[0].input_width, shapes[0].tokens), p)
-            outputs = (network_output(x, s, w).residues() for s, w in zip(shapes, networks, strict=True))
-            if not np.array_equal(*outputs):
+            one_output, other = (network_output(x, s, w).residues() for s, w in zip(shapes, networks, strict=True))
+            if not np.array_equal(one_output, other):
                 return {"input": x.residues().tolist(), "prime": p}
     raise BadInput(f"a certificate needs an input where the outputs differ modulo one of the primes {PRIMES}")
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Array
-from lightning_sym.rings.protocol import EntryMatrix, constants, operation
+from lightning_sym.rings.protocol import EntryMatrix, Factor, constants, operation
 
 
 class StreamMatrix(EntryMatrix, Protocol):
@@ -26,16 +26,9 @@ class StreamMatrix(EntryMatrix, Protocol):
 S = TypeVar("S", bound=StreamMatrix)
 
 
-class Factor(Protocol[S]):
-    """What multiplies a stream from the left."""
-
-    def __matmul__(self, x: S, /) -> S: ...
-
-
 def constant(x: S, numbers: npt.NDArray[np.generic], purpose: str = "a transformer") -> S:
     """Return numbers as a matrix over the ring of `x`."""
-    found: S = constants(x, numbers, purpose)
-    return found
+    return constants(x, numbers, purpose)
 
 
 def elementary(x: S, function: str, purpose: str) -> S:

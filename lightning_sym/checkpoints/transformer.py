@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.affine_factors import (
     Affine,
-    Factor,
     S,
     Shared,
     Stacked,
@@ -39,7 +38,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.protocol import masked, normalized, operation
+from lightning_sym.rings.protocol import Factor, masked, normalized, operation
 from lightning_sym.rings.rationals import rational_root
 from lightning_sym.rings.rotary import RotaryScaling
 
@@ -222,7 +221,7 @@ def routed(scores: S, form: CheckpointForm) -> S:
     return found if form.normed_choice else masked(found, chosen)
 
 
-def heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | None) -> Iterator[Layer]:
+def heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | None) -> Iterator[Layer[Factor[S]]]:
     """Yield the heads as the attention layer takes them: factors that multiply the stream behind the norm."""
 
     def positioned(part: Factor[S], gain: Array | None) -> Factor[S]:
@@ -255,7 +254,7 @@ def heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | None) ->
             yield Layer(query, key, Then(value, block.output[head]))
 
 
-def latent_heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S]) -> Iterator[Layer]:
+def latent_heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | None) -> Iterator[Layer[Factor[S]]]:
     """Yield the heads whose keys and values, and perhaps queries, read latents; all have one key that is turned."""
     inside = replace(form, epsilon=LATENT_EPSILON)
 
@@ -263,7 +262,7 @@ def latent_heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S]) ->
         return None if weight is None or gain is None else Shared(Normed(Affine(weight), inside, gain))
 
     read, queries = latent(block.latent, block.norm3_gain), latent(block.query_latent, block.norm4_gain)
-    if read is None or block.key_turned is None or block.query_turned is None:
+    if rotary is None or read is None or block.key_turned is None or block.query_turned is None:
         raise BadInput("a layer with latents must have all of its pieces")
     turned: Shared[S] = Shared(Rotated(Affine(block.key_turned[0]), rotary))
     square = form.score_width or Fraction(form.head_width + form.rotating)
@@ -284,7 +283,7 @@ def after_block(x: S, block: Block, form: CheckpointForm, sight: Sight[S]) -> S:
         return found
 
     seen = normed(x, form, block.norm1_gain, block.norm1_bias)
-    of_layer = heads if sight.rotary is None or form.latent is None else latent_heads
+    of_layer = heads if form.latent is None else latent_heads
     added = attention_layer(seen, list(of_layer(block, form, sight.rotary)), Form(pattern))
     if block.output_bias is not None:
         added = added + in_every_column(block.output_bias, x)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify, require_affordable
@@ -265,7 +264,7 @@ def _bounds(asked: _AskedModel) -> ModelDimension:
     return asked.narrow(lower, theorem, "does not reach")
 
 
-MODELS: tuple[TheoremRow[Any, ModelDimension], ...] = (
+MODELS: tuple[TheoremRow[_AskedModel, ModelDimension], ...] = (
     TheoremRow(
         "Proposition 18 of docs/transformers.md", any_question, paid_by_steps, _wide,
         needs=(

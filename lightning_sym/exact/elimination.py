@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,7 @@ class Echelon:
 
 
 def echelon_mod_p(
-    matrix: npt.NDArray[Any],
+    matrix: npt.NDArray[np.generic],
     p: int,
     *,
     overwrite: bool = False,
@@ -84,7 +84,7 @@ def echelon_mod_p(
     transposed = matrix.flags.f_contiguous and not matrix.flags.c_contiguous
     source = matrix.T if transposed else matrix
     in_place = overwrite and source.dtype == kind and source.flags.c_contiguous and source.flags.writeable
-    work = source if in_place else np.empty(source.shape, kind)
+    work = cast(Floats, source) if in_place else np.empty(source.shape, kind)
     if panel is None:
         panel = _panel(work.shape, base)
     with threads_of_our_own() as workers, Tiles(p, work.shape, workers) as tiles:
@@ -110,7 +110,7 @@ def buffer_bytes(rows: int, columns: int, p: int) -> int:
     return limits_of(p).kind.itemsize * panel * (rows + columns) + tile_bytes(rows, columns, p)
 
 
-def reduced_echelon_mod_p(matrix: npt.NDArray[Any], p: int) -> tuple[npt.NDArray[np.float64], Echelon]:
+def reduced_echelon_mod_p(matrix: npt.NDArray[np.generic], p: int) -> tuple[npt.NDArray[np.float64], Echelon]:
     """Return the reduced echelon form over GF(p): as many rows as the rank, each with a 1 in a pivot column of its own.
 
     Each pivot is the first entry that is not zero of a row less its part in the rows before it: if the rows are in

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ class Kernel:
         ...     assert COMPILED.rank(np.array([[1, 2], [2, 4]]), 4194301) == 1
     """
 
-    functions: Any
+    functions: ModuleType
     instruction_set: str
 
     @property
@@ -55,7 +55,7 @@ class Kernel:
         """Whether products of bytes are faster than those of floats: in plain C they are not."""
         return self.instruction_set != "plain"
 
-    def rank(self, matrix: npt.NDArray[Any], p: int) -> int:
+    def rank(self, matrix: npt.NDArray[np.generic], p: int) -> int:
         """Return the rank modulo an odd prime below 2^22 of a small matrix of integers, as float64 or int64.
 
         Raises:

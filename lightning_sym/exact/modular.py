@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.exact import kernel
 from lightning_sym.exact.elimination import buffer_bytes, echelon_mod_p
 from lightning_sym.rings.arrays import two_axes
+from lightning_sym.rings.dyadic import Plain
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, SMALL_PRIMES
 
 _SMALL = 80
@@ -24,7 +25,7 @@ _COMPILED = 600 * 600
 _KERNEL_TYPES = (np.dtype(np.float64), np.dtype(np.int64))
 
 
-def entries_for(p: int) -> np.dtype[Any]:
+def entries_for(p: int) -> np.dtype[np.number]:
     """Return the type of entries in which ranks of large matrices modulo `p` are found without a copy.
 
     Example:
@@ -53,7 +54,7 @@ def _has_fast_bytes() -> bool:
 
 
 def rank_mod_p(
-    matrix: npt.NDArray[Any], p: int, *, overwrite: bool = False, progress: Callable[[int], None] | None = None
+    matrix: npt.NDArray[np.generic], p: int, *, overwrite: bool = False, progress: Callable[[int], None] | None = None
 ) -> int:
     """Return the rank over GF(p) of an integer matrix: a lower bound for the rational rank, never an upper one.
 
@@ -73,8 +74,8 @@ def rank_mod_p(
             return compiled.rank(matrix, p)
         if p in SMALL_PRIMES and compiled.has_fast_bytes:
             given = matrix.dtype == np.int8
-            matrix = matrix if given else _as_bytes(matrix, p)
-            return compiled.rank_of_bytes(matrix, p, overwrite=overwrite or not given, progress=progress)
+            numbers = cast(npt.NDArray[np.int8], matrix) if given else _as_bytes(matrix, p)
+            return compiled.rank_of_bytes(numbers, p, overwrite=overwrite or not given, progress=progress)
     if (p in PRIMES or p in SMALL_PRIMES) and max(rows, columns) > _SMALL:
         return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
     if matrix.dtype.kind == "f":
@@ -83,7 +84,7 @@ def rank_mod_p(
     return int(_flint(matrix, p).rank())
 
 
-def require_integers(matrix: npt.NDArray[Any]) -> None:
+def require_integers(matrix: npt.NDArray[np.generic]) -> None:
     """Refuse floats that are no integers, or too large for all integers near them to be floats.
 
     Raises:
@@ -96,7 +97,7 @@ def require_integers(matrix: npt.NDArray[Any]) -> None:
         raise BadInput("the entries of a matrix of floats over GF(p) must be integers below 2^52")
 
 
-def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
+def _as_bytes(matrix: npt.NDArray[np.generic], p: int) -> npt.NDArray[np.int8]:
     """Return centred residues of integers modulo a prime below 2^8, made a few rows at a time."""
     if matrix.dtype.kind not in "iuf":
         raise BadInput(f"a matrix over GF(p) must be made of integers, got an array of {matrix.dtype}")
@@ -135,7 +136,7 @@ def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64
     return ranks
 
 
-def _reduced_in_place(numbers: npt.NDArray[Any], p: int) -> npt.NDArray[Any]:
+def _reduced_in_place(numbers: npt.NDArray[np.unsignedinteger], p: int) -> npt.NDArray[np.unsignedinteger]:
     """Return the numbers modulo `p`, reduced in place: several times faster than NumPy's remainder."""
     numbers -= numbers // p * p
     return numbers
@@ -156,7 +157,7 @@ def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int
     return np.array(entries, dtype=np.int64).reshape(found, columns)
 
 
-def _flint(matrix: npt.NDArray[Any], p: int) -> nmod_mat:
+def _flint(matrix: npt.NDArray[np.generic], p: int) -> nmod_mat:
     """Return the matrix, of integers, as flint holds it: by way of integers, as residues it takes twice the time."""
     rows, columns = two_axes(matrix)
     return nmod_mat(fmpz_mat(matrix.tolist()), p) if matrix.size else nmod_mat(rows, columns, p)
@@ -218,7 +219,7 @@ def null_space_of_rank(matrix: npt.NDArray[np.int64], rank: int, p: int) -> Iter
             yield found
 
 
-def independent_columns(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int64]:
+def independent_columns(matrix: Plain, p: int) -> npt.NDArray[np.int64]:
     """Return columns that are independent over GF(p), as many as the rank, in order; `p` one of `MORE_PRIMES`.
 
     Example:

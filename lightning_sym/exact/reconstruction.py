@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isqrt, lcm
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from lightning_sym.rings.limbs import Limbs
 from lightning_sym.rings.prime_field import PRIMES
 
 
-def rational_vector(residues: Sequence[npt.NDArray[np.number[Any]]], primes: Sequence[int]) -> tuple[int, ...] | None:
+def rational_vector(residues: Sequence[npt.NDArray[np.number]], primes: Sequence[int]) -> tuple[int, ...] | None:
     """Return a primitive integer vector, a multiple of the rational one with these residues; None if none is small.
 
     Numerators and denominators are at most the root of half the product of the primes: there is at most one such

@@ -16,13 +16,13 @@ from lightning_sym.threads import threads
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-Floats = npt.NDArray[Any]
+Floats = npt.NDArray[np.floating]
 
 
 class Limits(NamedTuple):
     """The type of entries, and how many products of residues are added to one before it is reduced again."""
 
-    kind: np.dtype[Any]
+    kind: np.dtype[np.floating]
     products: int
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite, log2
-from typing import Any
+from typing import Any, cast
 
 import numpy.typing as npt
 
@@ -98,7 +98,7 @@ class PairInBalls(Pair):
             self.bits, self.agreed, self.distance = bits, 0, None
         with precision(bits):
             one, other = (
-                network_output(BallMatrix.of(x), shape, self.in_balls(number))
+                network_output(BallMatrix.of(x), shape, cast(list[BallMatrix], self.in_balls(number)))
                 for number, shape in enumerate(self.evaluated)
             )
             place, farthest = one.apart(other), one.farthest(other)

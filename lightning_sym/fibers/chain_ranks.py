@@ -17,14 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, cast
 
 from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.fields import Field, Q, prime_field, weights_modulo_a_prime
+from lightning_sym.system.fields import Field, M, Q, prime_field, weights_modulo_a_prime
 
 
-def exact_chain(weights: Weights) -> Chain:
+def exact_chain(weights: Weights) -> Chain[RationalMatrix]:
     """Return the chain of layers over the rationals.
 
     Raises:
@@ -33,7 +34,7 @@ def exact_chain(weights: Weights) -> Chain:
     return Chain(weights.rational_layers, Q)
 
 
-def chain_mod_p(weights: Weights) -> Chain | None:
+def chain_mod_p(weights: Weights) -> Chain[PrimeFieldMatrix] | None:
     """Return the chain modulo the first prime that divides no denominator; `None` if there is none.
 
     Raises:
@@ -47,11 +48,11 @@ def chain_mod_p(weights: Weights) -> Chain | None:
 
 
 @dataclass
-class Chain:
+class Chain(Generic[M]):
     """Layers over a field."""
 
-    layers: Sequence[Layer]
-    field: Field[Any, Any]
+    layers: Sequence[Layer[M]]
+    field: Field[M, Any]
 
     def __post_init__(self) -> None:
         """Compute the products and their ranks.
@@ -59,8 +60,8 @@ class Chain:
         A product has no larger rank than its factors, which have shorter numbers.
         """
         self.ranks: list[int] = [self.layers[0].query.shape[1]]
-        self.products: list[Any] = []  # P_1, ..., P_l
-        self.read: list[tuple[Any, Any]] = []  # Q_i P_{i-1} and K_i P_{i-1}
+        self.products: list[M] = []  # P_1, ..., P_l
+        self.read: list[tuple[M, M]] = []  # Q_i P_{i-1} and K_i P_{i-1}
         self.read_ranks: list[list[int]] = []
         for query, key, value in self.layers:
             before = self.products[-1] if self.products else None
@@ -77,7 +78,7 @@ class Chain:
         """Of the forms."""
         return [self.field.rank(a, min(ranks)) for a, ranks in zip(self.attention, self.read_ranks, strict=True)]
 
-    def _rank(self, matrix: Any) -> int:
+    def _rank(self, matrix: M) -> int:
         return self.field.rank(matrix, min(matrix.shape))
 
     def rank(self) -> int | None:
@@ -127,7 +128,7 @@ class Chain:
                 total += (p[j - 1] - p[j]) * self.field.rank(self.field.stacked(rows), self.layers[j].query.shape[1])
         return total + (p[depth - 1] * int(self.layers[-1].value.shape[0]) if value else 0)
 
-    def _rows_behind(self, j: int, *, value: bool, layers: Sequence[int]) -> Iterator[Any]:
+    def _rows_behind(self, j: int, *, value: bool, layers: Sequence[int]) -> Iterator[M]:
         """Yield what is read of space `j` by the layers behind, and at the end."""
         through = None
         for i, layer in enumerate(self.layers[j:], start=j + 1):
@@ -138,7 +139,7 @@ class Chain:
                 yield seen_by_query.mT @ key
             through = layer.value if through is None else layer.value @ through
         if value:
-            yield through
+            yield cast(M, through)  # a layer stands behind
 
     def stratum_dimension(self) -> int:
         """Return the dimension of the weights with the same virtual weights and ranks of products.
@@ -176,7 +177,7 @@ class Chain:
                 # the ranks of Q and of K on what is written are together at most a and that of their form
                 high[m] = min(high[m], widths[m] + (inner + form - sum(map(self._rank, pair))) // 2)
                 through = layer.value if through is None else layer.value @ through
-            high[m] = min(high[m], widths[m] - self._rank(through) + self.ranks[-1])
+            high[m] = min(high[m], widths[m] - self._rank(cast(M, through)) + self.ranks[-1])
         return all(most <= known for most, known in zip(high, self.ranks, strict=False))
 
     def _determined(self, j: int) -> int:

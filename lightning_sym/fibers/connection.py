@@ -289,7 +289,9 @@ def _with_matrices(first: Weights, second: Weights, connection: Connection) -> C
     return replace(connection, query_key=query_key, between=between, scales=scales)
 
 
-def _query_key_matrix(old: Layer, new: Layer, before: RationalMatrix, scale: Fraction) -> ObjectArray | None:
+def _query_key_matrix(
+    old: Layer[RationalMatrix], new: Layer[RationalMatrix], before: RationalMatrix, scale: Fraction
+) -> ObjectArray | None:
     """Return `C` with `C K = K' G` and `C^T Q' G = s Q`, or `None` if none is found."""
     a, turned = old.key.shape[0], old.query.scaled(scale)
     key, query = new.key @ before, new.query @ before

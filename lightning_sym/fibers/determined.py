@@ -21,7 +21,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from lightning_sym.ask import FellShort, Need, TheoremNeed, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import TooLarge
@@ -204,7 +203,9 @@ class _Determined:
         return common_streams(self.one, self.other, self.architecture.tokens).same
 
 
-def _row(number: str, about: Callable[[_Determined], bool], *needs: TheoremNeed) -> TheoremRow[_Determined, Any]:
+def _row(
+    number: str, about: Callable[[_Determined], bool], *needs: TheoremNeed
+) -> TheoremRow[_Determined, tuple[Reason, str]]:
     """Return a theorem by which streams move together, or for Theorem 4 words and scores agree, if functions do."""
     words = needs == WORDS
 
@@ -218,7 +219,7 @@ def _row(number: str, about: Callable[[_Determined], bool], *needs: TheoremNeed)
     return TheoremRow(f"{number} of {HEADS_PAGE}", about, paid_by_steps, prove, silence, needs)
 
 
-APART: tuple[TheoremRow[_Determined, Any], ...] = (
+APART: tuple[TheoremRow[_Determined, tuple[Reason, str]], ...] = (
     _row("Theorem 4", any_question, *WORDS),
     _row("Corollary 5", lambda pair: pair.is_as_wide, *COROLLARY_5),
     _row("Theorem 11", lambda pair: pair.architecture.tokens > 2, WORDS_AND_BLOCKS),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import LaterRows, Need, TheoremRow, any_question, ask, paid_by_steps
@@ -32,7 +31,7 @@ def _symmetries(asked: AskedFiber) -> Fiber:
     return Fiber(asked.shape, "the symmetries of the network", None, AT_LEAST, generators, near=asked.near())
 
 
-FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
+FIBERS: tuple[TheoremRow[AskedFiber, Fiber] | LaterRows[AskedFiber, Fiber], ...] = (
     TheoremRow(
         "", lambda asked: asked.shape.is_plain, paid_by_steps,
         lambda asked: plain_fiber.described(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,8 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.system.circuits import NetworkCircuits, NetworkOver, circuits_over
-from lightning_sym.system.fields import Field, Q, SizedSpace, sizes_field
+from lightning_sym.system.fields import Field, M, Q, S, SizedSpace, sizes_field
 from lightning_sym.system.reach import observed, pattern_is_constant, reached, read_before, written_behind
-
-M = TypeVar("M", bound=Any)
-S = TypeVar("S", bound=Any)
 
 WHAT = "what the layers keep at these weights"
 

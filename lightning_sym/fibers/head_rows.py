@@ -65,7 +65,7 @@ class HeadRows:
         """Return the rows of both, longer."""
         return HeadRows(np.hstack([self.entries, other.entries]), self.prime)
 
-    def _vanishes(self, row: npt.NDArray[Any]) -> bool:
+    def _vanishes(self, row: npt.NDArray[np.generic]) -> bool:
         return not (row if self.prime is None else np.mod(row, self.prime)).any()
 
     # ---- tests
@@ -130,7 +130,7 @@ class HeadRows:
 
     def alike(self, *, opposites: bool) -> Iterator[Relation]:
         """Yield each head whose row is zero, and each two whose rows are equal, or opposite where that counts."""
-        known = dict[tuple[Any, ...], list[int]]()
+        known = dict[tuple[object, ...], list[int]]()
         for h, row in enumerate(self.entries):
             if not row.any():
                 yield self._relation({h: 1})
@@ -143,7 +143,7 @@ class HeadRows:
     def opposite_halves(self) -> Iterator[Relation]:
         """Yield each head, and each two, of which the first half of a row is the second half with the other sign."""
         first, second = np.hsplit(self.entries, 2)
-        known = dict[tuple[Any, ...], list[int]]()
+        known = dict[tuple[object, ...], list[int]]()
         for h, row in enumerate(second):
             known.setdefault(tuple(row), []).append(h)
         for g, row in enumerate(first):

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from lightning_sym.exact.rational import independent_columns
 from lightning_sym.fibers.cost import entry_bits
-from lightning_sym.fibers.frames import WHAT, Frame, M, frames, kernel, numbers
+from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
@@ -33,6 +33,7 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.system.circuits import HeadOver, layer_heads
+from lightning_sym.system.fields import M
 from lightning_sym.system.reach import pattern_is_constant
 
 MOST_COEFFICIENTS = 4_000_000

@@ -23,8 +23,8 @@ from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.circuits import HeadOver, M, NetworkCircuits, NetworkOver, added, residue_network
-from lightning_sym.system.fields import Field, Q, prime_field
+from lightning_sym.system.circuits import HeadOver, NetworkCircuits, NetworkOver, added, residue_network
+from lightning_sym.system.fields import Field, M, Q, prime_field
 from lightning_sym.system.reach import observed, reached
 
 MORE = 8

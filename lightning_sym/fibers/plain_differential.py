@@ -19,6 +19,7 @@ from lightning_sym.fibers.cost import (
 from lightning_sym.fibers.local_dimension import GENERIC, LocalDimension
 from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
 
 STRATUM = "weights with these ranks and the differential agree"
 
@@ -166,7 +167,7 @@ def orbit_at_least(weights: Weights, *, rescaled: bool = True) -> int:
     return total
 
 
-def _exact_chain(weights: Weights, budget: Work) -> Chain:
+def _exact_chain(weights: Weights, budget: Work) -> Chain[RationalMatrix]:
     exact = virtual_weights_cost(weights, *number_bits(weights))
     budget.spend(len(weights.layers) * exact, "exact ranks of products of the weights")
     return exact_chain(weights)

@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import gcd
-from typing import Any
 
 import numpy as np
 
@@ -189,7 +188,7 @@ THEOREM_3_7 = (
     ),
     Need("matrices A~_i that are not skew-symmetric", lambda asked: not asked.skew, lambda asked: asked.skew),
 )
-VIRTUAL: tuple[TheoremRow[Any, Fiber], ...] = (
+VIRTUAL: tuple[TheoremRow[AskedVirtual, Fiber], ...] = (
     TheoremRow("", any_question, _virtual_price, _zero),
     TheoremRow("", lambda asked: asked.shape.depth == asked.shape.tokens == 1, paid_by_steps, _by_factors),
     TheoremRow("Theorem 3.2", lambda asked: asked.shape.depth == 1, paid_by_steps, _of_one_layer),

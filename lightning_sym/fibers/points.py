@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, matrix_in_line, rows_in_line
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
@@ -30,7 +31,7 @@ from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import exact_matrix
-from lightning_sym.rings.expressions import ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
+from lightning_sym.rings.expressions import Entry, ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
 
 LONGEST_POWER = 2**22
 """Bits of the powers of a parameter: a scale of the first of `l` layers is raised to the power `3^(l-1)`."""
@@ -186,7 +187,7 @@ class Component(Result):
         if letters := letters_of(e for m in (*target.attention, target.value) for e in m.ravel()):
             raise BadInput(f"a point must have letters in scales and bases only, got {letters[0]}: ranks may change")
         weights = realized(origin, target)
-        other: dict[str, dict[int, Any]] = {"query_key": {}, "between": {}}
+        other: dict[str, dict[int, npt.ArrayLike]] = {"query_key": {}, "between": {}}
         for name, (what, i) in bases.items():
             if name in parameters:
                 other[what][i] = parameters[name]
@@ -251,7 +252,7 @@ def virtual_lines(virtual: VirtualWeights) -> Lines:
     return [("", f"{name} = {matrix_in_line(matrix)}") for name, matrix in (*named, ("V~", virtual.value))]
 
 
-def _require_names(given: Mapping[str, Any], needed: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+def _require_names(given: Mapping[str, object], needed: Mapping[str, object], others: Mapping[str, object]) -> None:
     missing = [name for name in needed if name not in given]
     unknown = [name for name in given if name not in needed and name not in others]
     if missing or unknown:
@@ -263,7 +264,7 @@ def _require_names(given: Mapping[str, Any], needed: Mapping[str, Any], others: 
         )
 
 
-def _rescaled(weights: Weights, scales: Mapping[int, Any]) -> Weights:
+def _rescaled(weights: Weights, scales: Mapping[int, Entry]) -> Weights:
     """Return weights whose attention matrices are multiplied by letters, and the values divided by their powers."""
     matrices, depth = dict(weights.matrices), len(weights.matrices) // 3
     for layer, factor in scales.items():
@@ -274,14 +275,14 @@ def _rescaled(weights: Weights, scales: Mapping[int, Any]) -> Weights:
     return Weights.of_family(matrices, weights.form)
 
 
-def _scale(given: Any, name: str) -> Any:
+def _scale(given: object, name: str) -> Entry:
     factor = entry(given, name)
     if factor == 0:
         raise BadInput(f"{name} must not be 0")
     return factor
 
 
-def _power(factor: Any, times: int) -> Any:
+def _power(factor: Entry, times: int) -> Entry:
     """Return the number, or letters, to the power `3^times`."""
     if is_expression(factor):
         if times > _MOST_LAYERS:

@@ -33,9 +33,9 @@ from lightning_sym.network.attention import attention_layer
 from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix
-from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.rationals import rational_matrix, to_fractions
+from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
+from lightning_sym.rings.rationals import RationalNumber, rational_matrix, to_fractions
 
 
 class Solution(NamedTuple):
@@ -69,7 +69,7 @@ def network_of(weights: VirtualWeights) -> Weights:
     """
     d = exact_matrix(weights.value, "V~").shape[1]
     one = np.eye(d, dtype=int)
-    matrices: dict[str, Any] = {}
+    matrices: dict[str, Rows] = {}
     for i, attention in enumerate(weights.attention, start=1):
         if np.shape(attention) != (d, d):
             raise ShapeError(f"A~{i} must be {d} x {d} like the columns of V~, got shape {np.shape(attention)}")
@@ -150,7 +150,7 @@ def is_rescaling(new: VirtualWeights, old: VirtualWeights) -> bool:
     return total == 1
 
 
-def part_in_two_tokens(phi: PolynomialMap, m: int, degree: int) -> Any:
+def part_in_two_tokens(phi: PolynomialMap, m: int, degree: int) -> Polynomial:
     """Return output `m` of token 2: its terms in tokens 1 and 2 alone, of this degree in token 2."""
     phi.architecture.require_plain("a part of the map in two tokens")
     t = phi.architecture.tokens
@@ -173,7 +173,7 @@ def _first_attention_matrices(phi: PolynomialMap) -> Iterator[ObjectArray]:
             break
     else:
         raise NoFirstLayer("the map must be the function of a network; here the parts that show its first layer vanish")
-    linear: dict[int, list[Any]] = {0: [], 1: []}
+    linear: dict[int, list[list[Any]]] = {0: [], 1: []}
     bilinear = []
     for factor, _ in common.factor()[1]:
         coefficients = np.full((d, d), 0, dtype=object)
@@ -216,7 +216,7 @@ def _last_layers(phi: PolynomialMap, before: tuple[ObjectArray, ...]) -> Iterato
 
 def _products_of_forms(
     phi: PolynomialMap, before: tuple[ObjectArray, ...], single_direction: bool
-) -> list[list[Any]] | None:
+) -> list[list[Polynomial]] | None:
     """Return the forms `v_m a_k` (row `m`, column `k`), or the one column of `v_m (y^T A y)`; `None` if there are none.
 
     Solved from values at integer points: enough of them for the solution to be the only one.
@@ -228,7 +228,7 @@ def _products_of_forms(
     generator = np.random.default_rng(0)
     one = rational_matrix(np.eye(d, dtype=int))
 
-    def equations_at(x: ObjectArray) -> Iterator[list[Any]]:
+    def equations_at(x: ObjectArray) -> Iterator[list[RationalNumber]]:
         y = x
         for a in before:
             y = attention_layer(y, Layer(rational_matrix(a), one, one))
@@ -247,7 +247,7 @@ def _products_of_forms(
             yield known + [row[j] for row in output]
 
     points = (rational_matrix(generator.integers(-9, 10, size=(d, t))) for _ in range(unknowns + 4))
-    equations: list[list[Any]] = []
+    equations: list[list[RationalNumber]] = []
     enough = unknowns // (1 if single_direction else t) + 4  # most often: what tokens say is independent
     for more in (enough, unknowns):
         equations += chain.from_iterable(map(equations_at, islice(points, more)))
@@ -260,7 +260,7 @@ def _products_of_forms(
         return None
     ring = PolynomialRing([f"y{i + 1}" for i in range(d)])
 
-    def form(coefficients: Sequence[Any]) -> Any:
+    def form(coefficients: Sequence[Fraction]) -> Polynomial:
         terms = zip(monomials, coefficients, strict=True)
         return sum(
             (ring.constant(-c) * ring.from_terms({_unit(d, *places): 1}) for places, c in terms), ring.constant(0)
@@ -276,9 +276,9 @@ def _row_of_rank_one(y: ObjectArray) -> ObjectArray:
     return row
 
 
-def _split(forms: list[list[Any]]) -> Iterator[tuple[list[Any], list[Any]]]:
+def _split(forms: list[list[Polynomial]]) -> Iterator[tuple[list[Polynomial], list[Polynomial]]]:
     """Yield all `(v_m)`, `(g_k)`, up to a scalar, with `v_m` linear, `v_m g_k = forms[m][k]`; not all forms zero."""
-    m0, k0 = next((m, k) for m, row in enumerate(forms) for k, form in enumerate(row) if form != 0)
+    m0, k0 = next((m, k) for m, row in enumerate(forms) for k, form in enumerate(row) if not form.is_zero())
     for linear, _ in forms[m0][k0].factor()[1]:
         if linear.total_degree() != 1:
             continue
@@ -288,17 +288,17 @@ def _split(forms: list[list[Any]]) -> Iterator[tuple[list[Any], list[Any]]]:
             yield rows, columns
 
 
-def _coefficient(form: Any, *places: int) -> Fraction:
+def _coefficient(form: Polynomial, *places: int) -> Fraction:
     """Return the coefficient of the product of the variables with these numbers, as a `Fraction` (also if it is 0)."""
     number = form.to_dict().get(_unit(len(form.context().gens()), *places), 0)
     return Fraction(int(number.numerator), int(number.denominator))
 
 
-def _linear_coefficients(form: Any, d: int) -> list[Fraction]:
+def _linear_coefficients(form: Polynomial, d: int) -> list[Fraction]:
     return [_coefficient(form, k) for k in range(d)]
 
 
-def _symmetric_matrix(form: Any, d: int) -> ObjectArray:
+def _symmetric_matrix(form: Polynomial, d: int) -> ObjectArray:
     """Return the symmetric matrix of a quadratic form."""
     matrix = np.empty((d, d), dtype=object)
     for i, j in np.ndindex(d, d):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from lightning_sym.ask import TheoremPrice, TheoremRow, paid_by_steps
 from lightning_sym.fibers.ball_pair import FIRST_BITS, INPUT_SCALES, MOST_BITS, READABLE, PairInBalls
@@ -233,7 +232,7 @@ def _can_be_arranged(pair: PairInBalls) -> bool:
 
 
 STREAMS = f"Theorem 1 of {HEADS_PAGE}"
-TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
+TRANSFORMERS: tuple[TheoremRow[PairInBalls, Comparison], ...] = (
     TheoremRow(
         f"Theorems 1 and 4 of {ONE_HEAD_PAGE}",
         lambda pair: pair.form_is_softmax and not pair.shapes[0].skip and all(s.heads == 1 for s in pair.shapes),

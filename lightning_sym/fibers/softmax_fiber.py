@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 from lightning_sym.ask import TheoremRow, any_question, paid_by_steps
 from lightning_sym.exact.modular import rank_mod_p
@@ -197,7 +196,7 @@ def by_conditions(asked: AskedFiber) -> Fiber:
     )
 
 
-SOFTMAX_FIBERS: tuple[TheoremRow[Any, Fiber], ...] = (
+SOFTMAX_FIBERS: tuple[TheoremRow[AskedFiber, Fiber], ...] = (
     TheoremRow(
         f"Theorems 1 and 4 of {ONE_HEAD_PAGE}", lambda asked: asked.shape.heads == 1 and not asked.shape.skip,
         paid_by_steps, with_one_head,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, rows_in_line, spelled
 from lightning_sym.exact.subspaces import intertwiner
@@ -45,6 +45,10 @@ def _named(name: str, factor: Fraction) -> str:
     return name if factor == 1 else f"-{name}" if factor == -1 else f"({spelled(factor)}) {name}"
 
 
+HeadName: TypeAlias = int | str
+"""A layer, from 1, where there is one head a layer, else layer and head, such as `1.2`."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamSymmetry(Result):
     r"""Heads that go together, and the group element where one was found.
@@ -60,9 +64,9 @@ class StreamSymmetry(Result):
     layers: tuple[tuple[Together, ...], ...]
     arranged: bool = False
     between: dict[int, ObjectArray] | None = None
-    query_key: dict[Any, ObjectArray] | None = None
-    value_output: dict[Any, ObjectArray] | None = None
-    scales: dict[Any, Fraction] | None = None
+    query_key: dict[int, ObjectArray] | dict[str, ObjectArray] | None = None
+    value_output: dict[int, ObjectArray] | dict[str, ObjectArray] | None = None
+    scales: dict[int, Fraction] | dict[str, Fraction] | None = None
     heads: dict[int, tuple[int, ...]] | None = None
 
     def lines(self) -> Lines:
@@ -131,12 +135,12 @@ class _ElementSearch:
 
     shape: Architecture
     between: dict[int, RationalMatrix]
-    query_key: dict[Any, ObjectArray] = field(default_factory=dict)
-    value_output: dict[Any, ObjectArray] = field(default_factory=dict)
-    scales: dict[Any, Fraction] = field(default_factory=dict)
+    query_key: dict[HeadName, ObjectArray] = field(default_factory=dict)
+    value_output: dict[HeadName, ObjectArray] = field(default_factory=dict)
+    scales: dict[HeadName, Fraction] = field(default_factory=dict)
     heads: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
-    def name_of_head(self, layer: int, head: int) -> Any:
+    def name_of_head(self, layer: int, head: int) -> HeadName:
         """Return how `transform` calls a head."""
         return layer if self.shape.heads == 1 else f"{layer}.{head}"
 
@@ -202,7 +206,10 @@ def _stream_matrices(shape: Architecture, streams: CommonStreams) -> dict[int, R
 
 
 def _paired(
-    search: _ElementSearch, layer: int, heads: Sequence[Sequence[HeadCircuits]], spelled: Sequence[Sequence[Any]]
+    search: _ElementSearch,
+    layer: int,
+    heads: Sequence[Sequence[HeadCircuits]],
+    spelled: Sequence[Sequence[dict[int, Fraction]]],
 ) -> bool:
     """Return whether the heads of a layer could be paired one by one, by equal letters and equal circuits."""
     before, after = search.between[layer - 1], search.between[layer]

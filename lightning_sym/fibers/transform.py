@@ -32,7 +32,7 @@ AnyMatrix = RationalMatrix | ExpressionMatrix
 
 
 def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[AnyMatrix, AnyMatrix]:
-    exact = exact_matrix(matrix.tolist() if is_sympy_matrix(matrix) else matrix, name, entry)  # type: ignore[union-attr]
+    exact = exact_matrix(matrix.tolist() if is_sympy_matrix(matrix) else matrix, name, entry)
     if exact.shape != (size, size):
         raise ShapeError(f"{name} must be {size} x {size}, got {exact.shape[0]} x {exact.shape[1]}")
     if letters_of(exact.ravel()):

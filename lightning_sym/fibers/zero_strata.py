@@ -107,7 +107,7 @@ def _rank_one_cost(inner: int, u: int, t: int) -> int:
 class _ValueProducts:
     """The weights, all products of values that follow each other, and their ranks."""
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
+    def __init__(self, layers: Sequence[Layer[RationalMatrix]]) -> None:
         self.layers, self.depth = layers, len(layers)
         self.widths = [int(query.shape[1]) for query, _, _ in layers] + [int(layers[-1].value.shape[0])]
         self.inner = [int(query.shape[0]) for query, _, _ in layers]

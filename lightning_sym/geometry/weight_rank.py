@@ -23,6 +23,7 @@ from lightning_sym.network.attention import forward
 from lightning_sym.network.jacobian import RandomJacobian, weight_gradients
 from lightning_sym.network.prices import price_of_jacobian
 from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
@@ -97,14 +98,16 @@ def weight_rank_bounds(
     return lower, generic
 
 
-def _rank_mod_p(layers: Sequence[Layer], shape: Architecture, inputs: int) -> int:
+def _rank_mod_p(layers: Sequence[Layer[ObjectArray]], shape: Architecture, inputs: int) -> int:
     """Return a lower bound of the rank of the differential in all weights, at these integer weights."""
     p = PRIMES[0]
     weights = [PrimeFieldMatrix.of(matrix, p) for layer in layers for matrix in layer]
     return rank_mod_p(RandomJacobian(shape, np.random.default_rng(0), p, weights=weights).rows(inputs), p)
 
 
-def _kernel_vectors_hold(layers: Sequence[Layer], shape: Architecture, kernel: Sequence[Sequence[Fraction]]) -> bool:
+def _kernel_vectors_hold(
+    layers: Sequence[Layer[ObjectArray]], shape: Architecture, kernel: Sequence[Sequence[Fraction]]
+) -> bool:
     """Return whether the function does not change to first order along any of the vectors, as a polynomial identity."""
     ring = PolynomialRing(entry_names("x", shape.widths[0], shape.tokens))
     x = ring.matrix("x", shape.widths[0], shape.tokens)

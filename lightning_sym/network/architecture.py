@@ -149,7 +149,7 @@ class Architecture(Variant):
 
     @classmethod
     @cache
-    def _nothing(cls) -> dict[str, Any]:
+    def _nothing(cls) -> dict[str, object]:
         """Return what each option is left at, but for variants."""
         return {f.name: f.default for f in fields(cls) if f.name not in SIZES and f.name not in READ}
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,10 @@ from lightning_sym.network.pieces import DECLARED, layer_names
 from lightning_sym.network.variant_layer import layer_of_variant
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.expressions import ExpressionMatrix, is_sympy_matrix
-from lightning_sym.rings.protocol import RingMatrix, masked, normalized, products, require_matrix, require_shape
+from lightning_sym.rings.protocol import Factor, M, masked, normalized, products, require_matrix, require_shape
 
-M = TypeVar("M", bound=RingMatrix)
-
+if TYPE_CHECKING:
+    import sympy
 
 KNOWN = DECLARED
 """The options of a network that the forward pass below carries out."""
@@ -47,7 +47,7 @@ def attended(architecture: Architecture) -> npt.NDArray[np.float64]:
     return np.triu(every) if architecture.causal else every
 
 
-def form_of(architecture: Architecture) -> Form:
+def form_of(architecture: Architecture) -> Form[M]:
     """Return the form of a network's layers: normalization, mask and skip.
 
     Raises:
@@ -64,7 +64,7 @@ def form_of(architecture: Architecture) -> Form:
     return Form(pattern, architecture.skip)
 
 
-def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING) -> M:
+def attention_layer(x: M, layer: Layer[M | Factor[M]] | Sequence[Layer[M | Factor[M]]], form: Form[M] = LIGHTNING) -> M:
     r"""Return one layer, Eq. 2: $X \mapsto V X X^\top K^\top Q X$, for `x` of shape `d x t`; the result is `d' x t`.
 
     Associated as $(V X)\,\big((K X)^\top (Q X)\big)$, the cheap order when tokens are few. The matrix in the middle
@@ -80,7 +80,7 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
     return _attended(x, zip(*[iter(seen)] * 3, strict=True), form)
 
 
-def _attended(x: M, seen: Iterable[tuple[M, M, M]], form: Form) -> M:
+def _attended(x: M, seen: Iterable[tuple[M, M, M]], form: Form[M]) -> M:
     """Return what attention writes, given queries, keys and values of each head at each token, one head or more."""
     output = x if form.skip else None
     for query, key, value in seen:
@@ -92,7 +92,7 @@ def _attended(x: M, seen: Iterable[tuple[M, M, M]], form: Form) -> M:
     return output
 
 
-def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: Form = LIGHTNING) -> M:
+def forward(x: M, layers: Weights | Iterable[Layer[M] | Sequence[Layer[M]]], form: Form[M] = LIGHTNING) -> M:
     """Return the network, Definition 2: the layers one after the other, the first one first.
 
     Args:
@@ -116,9 +116,11 @@ def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: For
     if not isinstance(form, Form):
         raise BadInput(f"form must be a Form, got {shown(form)}")
     letters = isinstance(layers, Weights) and bool(layers.letters)
-    each = list(layers.layers_with_letters() if isinstance(layers, Weights) else layers)
+    own = layers.layers_with_letters() if isinstance(layers, Weights) else layers
+    each = list(cast(Iterable[Layer[M] | Sequence[Layer[M]]], own))  # over the ring of `x`
     if letters or _is_for_sympy([x], chain.from_iterable(map(_matrices, each))):
-        return _in_expressions(x, each, form)  # type: ignore[no-any-return]
+        result: M = _in_expressions(x, each, form)
+        return result
     require_matrix(x, "x")
     for layer in each:
         require_layer(layer, x)
@@ -126,34 +128,32 @@ def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: For
     return x
 
 
-def _matrices(layer: object) -> Iterator[Any]:
+def _matrices(layer: object) -> Iterator[object]:
     """Yield all matrices of a layer; none of what is no layer."""
     for head in [layer] if isinstance(layer, Layer) else layer if isinstance(layer, (list, tuple)) else ():
         if isinstance(head, Layer):
             yield from head
 
 
-def _in_expressions(x: Any, layers: Iterable[Any], form: Form) -> Any:
+def _in_expressions(x: object, layers: Iterable[Layer[M] | Sequence[Layer[M]]], form: Form[Any]) -> sympy.Matrix:
     """Return the layers one after the other, in SymPy."""
     of = ExpressionMatrix.of
     result = of(x)
     for layer in layers:
-        heads: Any = layer
-        if any(True for _ in _matrices(layer)):
-            heads = [Layer(*map(of, head)) for head in ([layer] if isinstance(layer, Layer) else layer)]
+        if not any(True for _ in _matrices(layer)):
+            require_layer(layer, result)
+        heads = [Layer(*map(of, head)) for head in ([layer] if isinstance(layer, Layer) else layer)]
         require_layer(heads, result)
         result = attention_layer(result, heads, form)
     return result.to_sympy()
 
 
-def _is_for_sympy(*matrices: Iterable[Any]) -> bool:
+def _is_for_sympy(*matrices: Iterable[object]) -> bool:
     """Return whether one of the matrices is SymPy's: then all is done in SymPy's expressions."""
     return "sympy" in sys.modules and any(map(is_sympy_matrix, chain(*matrices)))
 
 
-def network_output(
-    x: Any, architecture: Architecture, weights: Weights | Iterable[Any], form: Form | None = None
-) -> Any:
+def network_output(x: M, architecture: Architecture, weights: Weights | Iterable[M], form: Form[M] | None = None) -> M:
     """Return the whole network from all its weights in canonical order: embedding, layers, unembedding.
 
     With rotary positions, norms of queries and keys, gates with exponentials and softmax only rings that have what
@@ -184,17 +184,19 @@ def network_output(
     if isinstance(weights, Weights):
         if (other := weights.architecture(architecture.tokens)) != architecture:
             raise ShapeError(f"the weights must be of the network {architecture}, got those of {other}")
-        letters, weights = bool(weights.letters), weights.matrices.values()
-    weights = list(weights)
-    if letters or _is_for_sympy([x], weights):
-        _in_their_order(weights, architecture)
-        inside = network_output(ExpressionMatrix.of(x), architecture, [ExpressionMatrix.of(m) for m in weights], form)
-        return inside.to_sympy()
+        letters, weights = bool(weights.letters), cast(Iterable[M], weights.matrices.values())  # of numbers, as `x` is
+    given = list(weights)
+    if letters or _is_for_sympy([x], given):
+        _in_their_order(given, architecture)
+        known: Form[Any] | None = form
+        inside = network_output(ExpressionMatrix.of(x), architecture, [ExpressionMatrix.of(m) for m in given], known)
+        result: M = inside.to_sympy()
+        return result
     require_matrix(x, "x")
-    return run(x, architecture, _in_their_order(weights, architecture), form_of(architecture) if form is None else form)
+    return run(x, architecture, _in_their_order(given, architecture), form_of(architecture) if form is None else form)
 
 
-def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) -> Any:
+def run(x: M, architecture: Architecture, weights: Iterable[M], form: Form[M]) -> M:
     """Return `network_output` of an input and weights that are known to be the network's, over one ring."""
     architecture.require("the forward pass", KNOWN)
     source = iter(weights)
@@ -203,7 +205,8 @@ def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) 
     for i in range(1, architecture.depth + 1):
         if architecture.varies:
             given = {name: next(source) for name in layer_names(architecture, i)}
-            x = layer_of_variant(x, architecture, i, given, form, _attended)
+            # a ring without products entry by entry is refused there, by name
+            x = layer_of_variant(x, architecture, i, given, form, _attended)  # type: ignore[type-var]
             continue
         heads = []
         for _ in range(architecture.heads):
@@ -214,7 +217,7 @@ def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) 
     return x if architecture.unembed is None else next(source) @ x
 
 
-def _in_their_order(weights: Iterable[Any], architecture: Architecture) -> Iterator[Any]:
+def _in_their_order(weights: Iterable[M], architecture: Architecture) -> Iterator[M]:
     """Return the matrices of a network: products of others may fit too, and would be those of another network."""
     given = list(weights)
     shapes = list(islice(architecture.weight_shapes(), len(given) + 1))  # there may be very many

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,7 @@ class Fold:
                 part = slice(start, start + columns)
                 self._parts.append((part if order is None else order[part], factors[part]))
 
-    def __call__(self, rows: npt.NDArray[np.float64], target: npt.NDArray[Any]) -> None:
+    def __call__(self, rows: npt.NDArray[np.float64], target: npt.NDArray[np.number]) -> None:
         """Fold centred residues into `target`, of any type that holds them, centred again."""
         height = max(1, _CACHE_BYTES // (8 * rows.shape[1]))  # gathers are several times faster in the cache
         for start in range(0, len(rows), height):

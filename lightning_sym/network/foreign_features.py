@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 BOTH_SIDES, TWO_PARTS, IMAGES = "attention to both sides", "an encoder beside the decoder", "images"
 EXPERTS, LATENT, RECURRENT = "experts", "latent keys and values", "recurrent layers"
@@ -76,7 +75,7 @@ OF_KEYS: dict[str, tuple[str, ...]] = {
 """By feature, the keys that say so unless they are `null`, `false` or 0."""
 
 
-def foreign_features(values: Mapping[str, Any]) -> Iterator[str]:
+def foreign_features(values: Mapping[str, object]) -> Iterator[str]:
     """Yield what a configuration says of features that are not read: by its type, then by its keys.
 
     Example:
@@ -91,6 +90,6 @@ def foreign_features(values: Mapping[str, Any]) -> Iterator[str]:
     yield from dict.fromkeys((*by_type, *by_key))
 
 
-def with_features(values: Mapping[str, Any]) -> str:
+def with_features(values: Mapping[str, object]) -> str:
     """Return the same as an end of a sentence, empty where nothing is known."""
     return f", which means {', '.join(found)}" if (found := list(foreign_features(values))) else ""

@@ -117,7 +117,7 @@ class NetworkForm(Variant):
         """
         return cls.from_json(dict(zip(FORM_WORDS, (normalization, mask, skip), strict=True)))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the form as `from_json` reads it.
 
         Raises:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,7 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import null_space_mod_p, pivots_mod_p, rank_mod_p, row_basis_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES
 
 Sample = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -105,7 +104,7 @@ def network_sample(architecture: Architecture, generator: np.random.Generator) -
     return point, found.rows(architecture.parameter_count)
 
 
-def polynomial_sample(derivatives: Sequence[Any], parameters: int, generator: np.random.Generator) -> Sample:
+def polynomial_sample(derivatives: Sequence[Polynomial], parameters: int, generator: np.random.Generator) -> Sample:
     """Return random weights, and the Jacobian there.
 
     Args:
@@ -130,7 +129,7 @@ class FieldSearch:
     """
 
     def __init__(
-        self, ring: PolynomialRing, parameters: int, entries: Sequence[Any], sample: Callable[[], Sample]
+        self, ring: PolynomialRing, parameters: int, entries: Sequence[Polynomial], sample: Callable[[], Sample]
     ) -> None:
         self.ring, self.parameters, self.entries, self.sample = ring, parameters, entries, sample
 
@@ -175,7 +174,7 @@ class FieldSearch:
 
     def _is_killed(self, field: npt.NDArray[np.int64], parts: Sequence[tuple[int, ...]]) -> bool:
         """Return whether the derivative of every output along the field is zero, as a polynomial."""
-        components: list[tuple[int, Any]] = []
+        components: list[tuple[int, Polynomial]] = []
         for i, row in enumerate(field):
             terms = {}
             for place in np.flatnonzero(row):

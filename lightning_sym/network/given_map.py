@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import require_memory
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix
+from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix
 from lightning_sym.rings.expressions import entry, is_expression, is_sympy_matrix, to_polynomial
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import map_entries
 
 with lazy_imports(__name__):
     import sympy
+
+GivenLetters: TypeAlias = "Iterable[str | sympy.Symbol]"
+"""Symbols of SymPy's, or their names."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class GivenShape:
     """
 
     degrees: tuple[int, ...]
-    inputs: tuple[Any, ...]
+    inputs: tuple[sympy.Symbol, ...]
 
     def __str__(self) -> str:
         return "a polynomial map of one's own"
@@ -52,10 +55,10 @@ class GivenMap(NamedTuple):
     ring: PolynomialRing
     weight_names: tuple[str, ...]
     input_names: tuple[str, ...]
-    letters: tuple[Any, ...]
+    letters: tuple[sympy.Symbol, ...]
 
 
-def letters(given: Any, what: str) -> Iterator[Any]:
+def letters(given: GivenLetters, what: str) -> Iterator[sympy.Symbol]:
     """Yield the letters that somebody lists: symbols, or their names.
 
     Raises:
@@ -76,7 +79,7 @@ def letters(given: Any, what: str) -> Iterator[Any]:
         yield letter
 
 
-def given_map(matrix: Any, weights: Any, inputs: Any, memory: int) -> GivenMap:
+def given_map(matrix: sympy.MatrixBase | Rows, weights: GivenLetters, inputs: GivenLetters, memory: int) -> GivenMap:
     """Read a map of one's own.
 
     Args:

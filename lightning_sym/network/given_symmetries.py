@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +22,17 @@ from lightning_sym.errors import BadInput, ProgramError, ShapeError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.lazy import lazy_imports
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix
-from lightning_sym.rings.expressions import entry, is_sympy_matrix, rational, to_polynomial
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix
+from lightning_sym.rings.expressions import Entry, entry, is_sympy_matrix, rational, to_polynomial
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES
 
 with lazy_imports(__name__):
     import sympy
+
+GivenSymmetry: TypeAlias = "Rows | sympy.MatrixBase | Mapping[str | sympy.Symbol, Entry]"
+"""A square matrix over the weights; or by weight what it moves by, linear in the weights."""
+
 
 P = PRIMES[0]
 
@@ -47,7 +51,7 @@ class GivenConserved(Result):
         parameters: how many weights there are.
     """
 
-    quantities: tuple[Any, ...]
+    quantities: tuple[sympy.Expr, ...]
     lower: int
     upper: int
     parameters: int
@@ -66,7 +70,10 @@ class GivenConserved(Result):
 
 
 def conserved_by(
-    symmetries: Sequence[Any], names: Sequence[str], symbols: Sequence[Any], coefficients: Sequence[Any]
+    symmetries: Sequence[GivenSymmetry],
+    names: Sequence[str],
+    symbols: Sequence[sympy.Symbol],
+    coefficients: Sequence[Polynomial],
 ) -> GivenConserved:
     """Return what is kept because of these symmetries.
 
@@ -98,16 +105,16 @@ def conserved_by(
     return GivenConserved(quantities, lower, upper, len(names))
 
 
-def _require_kept(generator: ObjectArray, coefficients: Sequence[Any], ring: PolynomialRing, name: str) -> None:
+def _require_kept(generator: ObjectArray, coefficients: Sequence[Polynomial], ring: PolynomialRing, name: str) -> None:
     """Refuse a generator along which a coefficient changes, as a polynomial."""
     zero, letters = ring.constant(0), ring.generators
     moved = [sum((letters[j] * ring.number(c) for j, c in enumerate(row) if c), zero) for row in generator]
     for coefficient in coefficients:
-        if sum((coefficient.derivative(i) * by for i, by in enumerate(moved) if by), zero) != 0:
+        if sum((coefficient.derivative(i) * by for i, by in enumerate(moved) if by), zero) != zero:
             raise BadInput(f"{name} must keep every coefficient, it moves {str(coefficient)[:60]}")
 
 
-def _matrix(given: Any, names: Sequence[str], symbols: Sequence[Any]) -> ObjectArray:
+def _matrix(given: GivenSymmetry, names: Sequence[str], symbols: Sequence[sympy.Symbol]) -> ObjectArray:
     """Return a generator as a matrix over the weights."""
     size = len(names)
     if not isinstance(given, Mapping):
@@ -145,11 +152,11 @@ def _symmetric(generators: Sequence[ObjectArray]) -> list[ObjectArray]:
     return found
 
 
-def _gradients(coefficients: Sequence[Any], point: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _gradients(coefficients: Sequence[Polynomial], point: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return gradients of coefficients and brackets of two of them, at a point modulo a prime, one a row."""
     at, count = point.tolist(), len(point)
 
-    def residue(polynomial: Any) -> int:
+    def residue(polynomial: Polynomial) -> int:
         value = polynomial(*at)
         return int(value.p) * pow(int(value.q), -1, P) % P
 

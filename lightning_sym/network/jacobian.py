@@ -35,6 +35,7 @@ from lightning_sym.rings.prime_field import (
     random_matrices,
     random_residues,
 )
+from lightning_sym.rings.protocol import M
 from lightning_sym.threads import in_threads, threads_of_our_own
 
 _Floats = npt.NDArray[np.float64]
@@ -48,7 +49,7 @@ _LARGEST = {np.dtype(np.float64): 2**53, np.dtype(np.float32): 2**24} | {
 """By type of entries, up to where it has all integers."""
 
 
-def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[Any]:
+def weight_gradients(layers: Sequence[Layer[M]], x: M, functional: M) -> list[M]:
     r"""Return the gradients of $\langle c, \phi_W(X) \rangle$ with respect to `Q1, K1, V1, Q2, ...`.
 
     They are computed over any ring.
@@ -92,7 +93,7 @@ def _is_general(entries: npt.NDArray[np.float64], p: int) -> bool:
     return bool(entries[0, 0]) and rank_mod_p(entries[:size, :size], p) == size
 
 
-def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
+def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer[PrimeFieldMatrix]]:
     """Return uniform random weights modulo `p` of a plain network, layer by layer."""
     architecture.require_plain("a list of layers Q, K, V")
     weights = random_weights(architecture, generator, p)
@@ -192,7 +193,7 @@ class RandomJacobian:
         x, drawn = random_matrices(generator, (shape, functionals), self.prime)
         return x, drawn
 
-    def _sweep(self, generator: Source, kept: Sequence[Kept] | None, rows: npt.NDArray[Any]) -> _Drawn:
+    def _sweep(self, generator: Source, kept: Sequence[Kept] | None, rows: npt.NDArray[np.number]) -> _Drawn:
         r"""Fill rows for new random inputs, each with the gradient of a random functional of the outputs.
 
         Let the network be normalized, $Y = \sum_k \varepsilon^{2k+1} Y_k$ its output and $n$ an odd order. Then
@@ -216,7 +217,11 @@ class RandomJacobian:
         return _Drawn(x, drawn, [] if free is None else free.drawn)
 
     def _run_program(
-        self, kept: Sequence[Kept] | None, given: list[_Floats], free: FreeExponentials | None, rows: npt.NDArray[Any]
+        self,
+        kept: Sequence[Kept] | None,
+        given: list[_Floats],
+        free: FreeExponentials | None,
+        rows: npt.NDArray[np.number],
     ) -> None:
         """Run a sweep with few inputs: its steps are known."""
         architecture, size = self.architecture, len(rows)
@@ -241,16 +246,16 @@ class RandomJacobian:
         x: PrimeFieldMatrix,
         drawn: PrimeFieldMatrix,
         free: FreeExponentials | None,
-        rows: npt.NDArray[Any],
+        rows: npt.NDArray[np.number],
     ) -> None:
         """Record a sweep with many inputs, or of series: what has been passed on is dropped."""
         architecture, p = self.architecture, self.prime
-        weights: Sequence[Any] = self.weights
-        source: Any = x
-        functional: Any = drawn
+        weights: Sequence[PrimeFieldMatrix | PowerSeries] = self.weights
+        source: PrimeFieldMatrix | PowerSeries = x
+        functional: PrimeFieldMatrix | PowerSeries = drawn
         if self.order is not None:
             highest = 2 * drawn.shape[1] - 1
-            weights = [PowerSeries.of({0: w}, highest) for w in weights]
+            weights = [PowerSeries.of({0: w}, highest) for w in self.weights]
             source = PowerSeries.of({1: x}, highest)
             functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, highest)
         kept = kept_entries([w.entries.size for w in self.weights], None) if kept is None else kept
@@ -264,7 +269,7 @@ class RandomJacobian:
 
     def _fill(
         self,
-        rows: npt.NDArray[Any],
+        rows: npt.NDArray[np.number],
         kept: Sequence[Kept] | None,
         fold: Fold | None,
         progress: Callable[[int], None] | None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,8 @@ from lightning_sym.network.ambient import EntrySizes, require_polynomial, requir
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing, TermCoefficient, entry_names
+from lightning_sym.rings.rationals import RationalNumber
 
 Coefficient = tuple[int, int, tuple[int, ...]]
 """An output coordinate and token, from 1, and the exponents of a monomial in the inputs."""
@@ -73,7 +73,9 @@ class JacobianRank(Result):
         return rf"\operatorname{{rk}} J = {self.rank}"
 
 
-def jacobian_at(architecture: Architecture, numbers: Sequence[Any], memory: int) -> dict[Coefficient, list[Any]]:
+def jacobian_at(
+    architecture: Architecture, numbers: Sequence[RationalNumber], memory: int
+) -> dict[Coefficient, list[TermCoefficient]]:
     """Return the Jacobian at weights of numbers: by reverse mode over polynomials in the inputs, one sweep an output.
 
     Args:
@@ -103,7 +105,7 @@ def jacobian_at(architecture: Architecture, numbers: Sequence[Any], memory: int)
     require_room(architecture, rows * tokens, EntrySizes.of(constants, 0), memory // max(1, parameters))
     recorded = [Recorded(matrix) for matrix in constants]
     output = network_output(Recorded(ring.matrix("x", rows, tokens), constant=True), architecture, recorded)
-    found: dict[Coefficient, list[Any]] = {}
+    found: dict[Coefficient, list[TermCoefficient]] = {}
     for k, j in np.ndindex(architecture.output_width, tokens):
         functional = ring.constants(np.zeros((architecture.output_width, tokens), dtype=int))
         functional[k, j] = ring.constant(1)

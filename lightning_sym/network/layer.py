@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from lightning_sym.arguments import shown
 from lightning_sym.display import equal, latex_matrix, notebook, typed
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.rings.protocol import require_matrix
+from lightning_sym.rings.protocol import M, require_matrix
+
+if TYPE_CHECKING:
+    from lightning_sym.network.rotary import Rotary
 
 
-class Layer(NamedTuple):
+F = TypeVar("F", covariant=True)
+"""Matrices over a ring, or what multiplies them from the left."""
+
+
+class Layer(NamedTuple, Generic[F]):
     """Weights of one layer over any ring: `query`, `key` of shape `a x d`, `value` of shape `d' x d`."""
 
-    query: Any
-    key: Any
-    value: Any
+    query: F
+    key: F
+    value: F
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Layer) and equal(tuple(self), tuple(other))
@@ -61,20 +68,20 @@ def require_layer(layer: object, before: object = None) -> None:
                 )
 
 
-def lightning(scores: Any) -> Any:
+def lightning(scores: M) -> M:
     """Return the attention pattern of lightning attention: the scores themselves."""
     return scores
 
 
-class Form(NamedTuple):
+class Form(NamedTuple, Generic[M]):
     """What a layer does besides multiplying: from scores to the attention pattern, and whether it adds its input.
 
     With rotary positions `rotation` gives, for queries, cosines, sines and how rows are exchanged.
     """
 
-    pattern: Callable[[Any], Any] = lightning
+    pattern: Callable[[M], M] = lightning
     skip: bool = False
-    rotation: Callable[..., tuple[Any, Any, Any]] | None = None
+    rotation: Callable[[Rotary, M, int, int], tuple[M, M, M]] | None = None
 
 
-LIGHTNING = Form()
+LIGHTNING: Form[Any] = Form()  # over every ring

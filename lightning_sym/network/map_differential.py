@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +20,12 @@ from lightning_sym.exact.certified_rank import certified_rank
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, require_integer
 from lightning_sym.network.ambient import ambient_dimension
-from lightning_sym.network.given_symmetries import GivenConserved, conserved_by
+from lightning_sym.network.given_symmetries import GivenConserved, GivenSymmetry, conserved_by
 from lightning_sym.network.jacobian_rank import JacobianRank, jacobian_at
 from lightning_sym.network.symbolic_map import SymbolicMap
-from lightning_sym.network.weight_values import require_substitution
-from lightning_sym.rings.expressions import letters_of, to_expressions, to_polynomial
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.network.weight_values import WeightValues, require_substitution
+from lightning_sym.rings.expressions import Entry, letters_of, to_expressions, to_polynomial
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 
 with lazy_imports(__name__):
     import sympy
@@ -34,8 +34,6 @@ with lazy_imports(__name__):
     from lightning_sym.network import generic_rank
 
 if TYPE_CHECKING:
-    from sympy import Matrix
-
     from lightning_sym.network.generic_rank import GenericRank
 
 
@@ -60,9 +58,9 @@ class FamilyRank(Result):
     """
 
     rank: int
-    letters: tuple[Any, ...]
-    minor: Any
-    locus: tuple[Any, ...] | None
+    letters: tuple[sympy.Symbol, ...]
+    minor: sympy.Expr
+    locus: tuple[sympy.Expr, ...] | None
 
     def __index__(self) -> int:
         return self.rank
@@ -81,7 +79,7 @@ class FamilyRank(Result):
     )
 
 
-def family_rank(rows: Sequence[Sequence[Any]], letters: Sequence[Any]) -> FamilyRank:
+def family_rank(rows: Sequence[Sequence[sympy.Expr]], letters: Sequence[sympy.Symbol]) -> FamilyRank:
     """Return the rank of a matrix of SymPy expressions, polynomials in letters.
 
     Example:
@@ -106,7 +104,7 @@ def family_rank(rows: Sequence[Sequence[Any]], letters: Sequence[Any]) -> Family
     height, width = matrix.shape
     if comb(height, rank) * comb(width, rank) > MOST_MINORS or rank > LARGEST_MINOR:
         return FamilyRank(rank, tuple(letters), sympy.factor(minor), None)
-    found: dict[Any, None] = {}
+    found: dict[sympy.Poly, None] = {}
     for some in combinations(range(height), rank):
         for columns in combinations(range(width), rank):
             if (value := _minor(matrix, some, columns)) != 0:
@@ -114,7 +112,7 @@ def family_rank(rows: Sequence[Sequence[Any]], letters: Sequence[Any]) -> Family
     return FamilyRank(rank, tuple(letters), sympy.factor(minor), _common_zeros(list(found), letters))
 
 
-def _common_zeros(minors: Sequence[Any], letters: Sequence[Any]) -> tuple[Any, ...]:
+def _common_zeros(minors: Sequence[sympy.Poly], letters: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, ...]:
     """Return fewer polynomials with the same common zeros, where these are quickly found."""
     if len(letters) > MOST_LETTERS or sum(each.total_degree() for each in minors) > MOST_DEGREES:
         return tuple(sympy.factor(each.as_expr()) for each in minors)
@@ -123,7 +121,7 @@ def _common_zeros(minors: Sequence[Any], letters: Sequence[Any]) -> tuple[Any, .
     return tuple(map(sympy.factor, radicals))
 
 
-def _minor(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+def _minor(matrix: sympy_matrices.DomainMatrix, rows: Sequence[int], columns: Sequence[int]) -> sympy.Expr:
     """Return a minor as an expression."""
     part = matrix.extract(list(rows), list(columns))
     return matrix.domain.to_sympy(part.charpoly()[-1]) * (-1) ** len(rows)
@@ -132,13 +130,13 @@ def _minor(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
 class MapDifferential(SymbolicMap):
     """The part of `PolynomialMap` that is about derivatives by the weights."""
 
-    def _derivatives(self) -> list[Any]:
+    def _derivatives(self) -> list[Polynomial]:
         if not self.weight_names:
             raise BadInput("a Jacobian by the weights must be of a map with symbolic weights, got numbers")
         columns = range(len(self.weight_names))
         return [value.derivative(i) for value in self._distinct.values() for i in columns]
 
-    def jacobian(self, memory: int = DEFAULT_MEMORY) -> Matrix:
+    def jacobian(self, memory: int = DEFAULT_MEMORY) -> sympy.Matrix:
         """Return the derivatives of the coefficients by the weights, a SymPy matrix.
 
         One row for each of `distinct_coefficients`, in that order (a coefficient that is zero or equal to another adds
@@ -160,7 +158,7 @@ class MapDifferential(SymbolicMap):
             len(self._distinct), len(self.weight_names), to_expressions(derivatives, self.weight_symbols)
         )
 
-    def jacobian_rank(self, weights: Any, memory: int = DEFAULT_MEMORY) -> JacobianRank | FamilyRank:
+    def jacobian_rank(self, weights: WeightValues, memory: int = DEFAULT_MEMORY) -> JacobianRank | FamilyRank:
         """Return the exact rank over the rationals of the Jacobian at given weights, with pivots and kernel shown.
 
         Where the weights have letters it is the rank over the rational functions in these, with where it drops.
@@ -202,7 +200,7 @@ class MapDifferential(SymbolicMap):
             tuple(self.weight_names[i] for i in found.columns), found.minor, found.kernel,
         )  # fmt: skip
 
-    def _family_rank(self, given: dict[str, Any], letters: list[Any], memory: int) -> FamilyRank:
+    def _family_rank(self, given: dict[str, Entry], letters: list[sympy.Symbol], memory: int) -> FamilyRank:
         """Return the rank at weights with letters."""
         ring = PolynomialRing([letter.name for letter in letters])
         images = [to_polynomial(given[name], ring) for name in self.weight_names]
@@ -213,7 +211,7 @@ class MapDifferential(SymbolicMap):
         rows = [entries[i : i + width] for i in range(0, len(entries), width)]
         return family_rank([row for row in rows if any(row)], letters)
 
-    def conserved(self, symmetries: Sequence[Any]) -> GivenConserved:
+    def conserved(self, symmetries: Sequence[GivenSymmetry]) -> GivenConserved:
         """Return what gradient flow keeps because of linear symmetries, for every loss and all data.
 
         Args:

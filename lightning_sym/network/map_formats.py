@@ -3,25 +3,28 @@ r"""A polynomial map for other systems: ring, outputs, coefficients, and the ide
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.formats import SYSTEMS, Writer, polynomial_text, require_format, variable_names
-from lightning_sym.network.symbolic_map import SymbolicMap
+from lightning_sym.network.symbolic_map import Exponents, SymbolicMap
+from lightning_sym.rings.polynomials import TermCoefficient
 
 _COORDINATES = ("c", "z", "y", "m", "w", "coefficient", "coordinate")
 """What coordinates of functions are called: the first that begins no name of a variable."""
 
 
-def _coefficients(phi: SymbolicMap) -> list[tuple[str, str, Mapping[tuple[int, ...], Any]]]:
+_Term = tuple[Exponents, TermCoefficient]
+
+
+def _coefficients(phi: SymbolicMap) -> list[tuple[str, str, Mapping[Exponents, TermCoefficient]]]:
     """Return names of coefficients, where they stand, and them over all variables: those not zero, each once."""
     first = len(phi.weight_names)
     behind = (0,) * len(phi.input_names)
     inputs = variable_names("sympy", phi.input_names)
-    places: dict[frozenset[Any], list[str]] = {}
-    names: dict[frozenset[Any], str] = {}
+    places: dict[frozenset[_Term], list[str]] = {}
+    names: dict[frozenset[_Term], str] = {}
     for k, j, entry in phi.outputs():
-        grouped: dict[tuple[int, ...], list[Any]] = {}
+        grouped: dict[Exponents, list[_Term]] = {}
         for exponents, value in entry.to_dict().items():
             all_of_it = tuple(map(int, exponents))
             grouped.setdefault(all_of_it[first:], []).append(((*all_of_it[:first], *behind), value))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
@@ -27,12 +26,12 @@ class PolynomialIdeal:
             from 1; none of them for the ideal of a fiber.
     """
 
-    generators: tuple[Any, ...]
-    weights: tuple[Any, ...]
-    coordinates: tuple[Any, ...] = ()
+    generators: tuple[sympy.Expr, ...]
+    weights: tuple[sympy.Symbol, ...]
+    coordinates: tuple[sympy.Symbol, ...] = ()
 
     @property
-    def symbols(self) -> tuple[Any, ...]:
+    def symbols(self) -> tuple[sympy.Symbol, ...]:
         """All variables of the ring, the weights first: in a lexicographic order they are eliminated."""
         return self.weights + self.coordinates
 
@@ -47,8 +46,8 @@ class PolynomialIdeal:
 
 
 def graph_ideal(
-    coefficients: Mapping[str, Any],
-    weights: Sequence[Any],
+    coefficients: Mapping[str, sympy.Expr],
+    weights: Sequence[sympy.Symbol],
 ) -> PolynomialIdeal:
     """Return the ideal of the graph of a map: a coordinate less its coefficient, for each coefficient.
 

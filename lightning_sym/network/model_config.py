@@ -7,9 +7,10 @@ refused by name. The type `attention-only` is our own: embedding, residual layer
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn, TypeAlias
 
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.foreign_features import with_features
@@ -86,6 +87,10 @@ HARMLESS = {
 }  # fmt: skip
 
 
+Config: TypeAlias = "Mapping[str, object]"
+"""What a configuration file holds; each value is looked at before it is believed."""
+
+
 @dataclass(frozen=True)
 class ModelType:
     """What a `model_type` stands for.
@@ -98,7 +103,7 @@ class ModelType:
 
     parts: tuple[str, ...]
     causal: bool | None
-    defaults: dict[str, Any] = field(default_factory=dict)
+    defaults: Config = field(default_factory=dict)
 
 
 _OLD, _NEW = ("MLP", "layer norm", "biases", "positions"), ("MLP", "layer norm", "rotary positions")
@@ -180,7 +185,7 @@ def _refuse(text: str) -> NoReturn:
     raise FileFormatError(text)
 
 
-def read(file: str) -> dict[str, Any]:
+def read(file: str) -> dict[str, object]:
     """Return the JSON object in a file.
 
     Raises:
@@ -195,7 +200,7 @@ def read(file: str) -> dict[str, Any]:
     return document
 
 
-def _size(config: dict[str, Any], name: str) -> int | None:
+def _size(config: Config, name: str) -> int | None:
     found: dict[str, int] = {}
     for key in SIZES[name]:
         value = config.get(key)
@@ -209,13 +214,13 @@ def _size(config: dict[str, Any], name: str) -> int | None:
     return next(iter(found.values()), None)
 
 
-def _is_there(key: str, value: Any) -> bool:
+def _is_there(key: str, value: object) -> bool:
     if value is None:
         return key in NULL_MEANS_PRESENT
     return bool(value)  # false, zero and the empty list say that it is absent
 
 
-def _type_of(config: dict[str, Any]) -> ModelType:
+def _type_of(config: Config) -> ModelType:
     name = config.get("model_type")
     if not isinstance(name, str) or name not in MODEL_TYPES:
         given = ("none" if name is None else ascii(str(name)[:40])) + with_features(config)
@@ -223,7 +228,7 @@ def _type_of(config: dict[str, Any]) -> ModelType:
     return MODEL_TYPES[name]
 
 
-def _causal(config: dict[str, Any], kind: ModelType) -> bool | None:
+def _causal(config: Config, kind: ModelType) -> bool | None:
     if kind.causal is not None:
         for key in ("causal", "is_causal"):
             if config.get(key) not in (None, kind.causal):
@@ -244,7 +249,7 @@ def _causal(config: dict[str, Any], kind: ModelType) -> bool | None:
     return masks.pop() if masks else None
 
 
-def _with_defaults(config: dict[str, Any], kind: ModelType) -> dict[str, Any]:
+def _with_defaults(config: Config, kind: ModelType) -> Config:
     """Return the config with what its type implies, and without what it switches off."""
     full = {"tie_word_embeddings": False, **kind.defaults, **config}
     if not isinstance(full["tie_word_embeddings"], bool):
@@ -258,7 +263,7 @@ def _with_defaults(config: dict[str, Any], kind: ModelType) -> dict[str, Any]:
     return full
 
 
-def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType) -> dict[str, list[str]]:
+def _left_out(config: Config, full: Config, kind: ModelType) -> dict[str, list[str]]:
     """Return by part the keys that name something besides plain attention, or what implies it."""
     result: dict[str, list[str]] = {}
 
@@ -282,7 +287,7 @@ def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType) -> 
     }
 
 
-def _groups(full: dict[str, Any], heads: int) -> int:
+def _groups(full: Config, heads: int) -> int:
     """Return how many sets of keys and values a layer has."""
     named, one = _size(full, "sets of keys and values"), full.get("multi_query")
     if not isinstance(one, bool | None) or (one and named not in (None, 1, heads)):
@@ -293,7 +298,7 @@ def _groups(full: dict[str, Any], heads: int) -> int:
     return groups
 
 
-def model_of(config: dict[str, Any], *, attention_only: bool) -> Model:
+def model_of(config: Config, *, attention_only: bool) -> Model:
     """Return the shape a config names.
 
     Raises:
@@ -312,7 +317,12 @@ def model_of(config: dict[str, Any], *, attention_only: bool) -> Model:
     if missing := [f"{name} ({' or '.join(SIZES[name])})" for name in NEEDED if not sizes[name]]:
         _refuse(f"the config must name the {'; '.join(missing)}")
     d, heads, layers, n = (sizes[name] or 0 for name in NEEDED)
-    a, b, groups, tied = sizes["head width"], sizes["value width"], _groups(full, heads), full["tie_word_embeddings"]
+    a, b, groups, tied = (
+        sizes["head width"],
+        sizes["value width"],
+        _groups(full, heads),
+        bool(full["tie_word_embeddings"]),
+    )
     other = [key for key in OTHER_MODELS if full.get(key)]
     if full.get("word_embed_proj_dim") not in (None, d):
         other.append("word_embed_proj_dim")

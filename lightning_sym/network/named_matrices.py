@@ -187,7 +187,7 @@ class NamedMatrices(Result):
     def __getitem__(self, name: str) -> ObjectArray:
         return self.matrices[name]
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a view of a dictionary cannot be copied or sent to a process
+    def __reduce__(self) -> tuple[object, ...]:  # a view of a dictionary cannot be copied or sent to a process
         how = type(self).of_family if self.letters else type(self).of  # type: ignore[attr-defined]
         return how, (dict(self.all_held), self.form)
 
@@ -279,7 +279,7 @@ class NamedMatrices(Result):
         return latex_lines(rows if len(rows) <= _MOST_LAYERS else [*rows[: _MOST_LAYERS - 2], r"\ldots", rows[-1]])
 
 
-def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+def _equal(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic]) -> bool:
     """Return whether two matrices have the same numbers; NumPy would round 64-bit integers beside floats."""
     if one.shape != other.shape:
         return False
@@ -288,6 +288,6 @@ def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
     return all(_ratios(row) == _ratios(more) for row, more in zip(one, other, strict=True))
 
 
-def _ratios(row: npt.NDArray[Any]) -> list[Any]:
+def _ratios(row: npt.NDArray[np.generic]) -> list[object]:
     """Return numerators and denominators; letters stay as they are, which are equal to no number."""
     return [x.as_integer_ratio() if hasattr(x, "as_integer_ratio") else x for x in row.tolist()]

@@ -19,13 +19,13 @@ from lightning_sym.network.attention import forward
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.symbolic_map import Exponents
 from lightning_sym.network.weights import Layer
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.arrays import ObjectArray, Rows
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, TermCoefficient, entry_names
 
 Key = tuple[int, int, Exponents]
 
 
-def attention_layer_weights(attention: Any, value: Any) -> Layer:
+def attention_layer_weights(attention: ObjectArray, value: ObjectArray) -> Layer[ObjectArray]:
     r"""Return the layer with $Q = A$ and $K = 1$, over any ring that integers multiply.
 
     Example:
@@ -67,7 +67,7 @@ def quadratic_monomials(d: int) -> list[tuple[int, int]]:
     return list(combinations_with_replacement(range(d), 2))
 
 
-def products_of_linear_forms(attention: Any, value: Any) -> ObjectArray:
+def products_of_linear_forms(attention: Rows, value: Rows) -> ObjectArray:
     r"""Return coefficients of $a_k(x)\, v_m(x)$, `a_k` the columns of `A` and `v_m` the rows of `V`, over any ring.
 
     Args:
@@ -176,7 +176,9 @@ def discriminants(form: Any, d: int) -> list[Any]:
     return [at[p, q] * at[p, q] - 4 * at[p, p] * at[q, q] for p, q in at if p < q]
 
 
-def part_of_degree(polynomial: Any, degree: int, ring: PolynomialRing, inputs: int) -> dict[Exponents, Any]:
+def part_of_degree(
+    polynomial: Polynomial, degree: int, ring: PolynomialRing, inputs: int
+) -> dict[Exponents, Polynomial]:
     """Return the terms of one degree in the last variables of the ring.
 
     Args:
@@ -199,7 +201,7 @@ def part_of_degree(polynomial: Any, degree: int, ring: PolynomialRing, inputs: i
     return {monomial: others.from_terms(terms) for monomial, terms in found.items() if sum(monomial) == degree}
 
 
-def terms_by_inputs(polynomial: Any, inputs: int) -> dict[Exponents, dict[Exponents, Any]]:
+def terms_by_inputs(polynomial: Polynomial, inputs: int) -> dict[Exponents, dict[Exponents, TermCoefficient]]:
     """Return the terms of a polynomial by their exponents in the last variables, and then in the others.
 
     Args:
@@ -211,13 +213,13 @@ def terms_by_inputs(polynomial: Any, inputs: int) -> dict[Exponents, dict[Expone
         >>> terms_by_inputs(2 * a * x + a**2 * x + x**2, 1)
         {(1,): {(2,): 1, (1,): 2}, (2,): {(0,): 1}}
     """
-    grouped: dict[Exponents, dict[Exponents, Any]] = {}
+    grouped: dict[Exponents, dict[Exponents, TermCoefficient]] = {}
     for exponents, coefficient in polynomial.to_dict().items():
         grouped.setdefault(exponents[-inputs:], {})[exponents[:-inputs]] = coefficient
     return grouped
 
 
-def values_at(polynomial: Any, points: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def values_at(polynomial: Polynomial, points: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return values of a polynomial with integer coefficients at many integer points; entries must be small.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Result, cut_text, latex_matrix, one_line, typed
@@ -22,14 +22,14 @@ from lightning_sym.network.ambient import (
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.formats import polynomial_text, variable_names
-from lightning_sym.network.given_map import GivenShape, given_map
+from lightning_sym.network.given_map import GivenLetters, GivenShape, given_map
 from lightning_sym.network.map_differential import MapDifferential
 from lightning_sym.network.symbolic_map import Exponents, Key
 from lightning_sym.network.weight_values import variable_prefix, weight_variables
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.arrays import ObjectArray, Rows
 from lightning_sym.rings.expressions import to_polynomial
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names, to_sympy
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, entry_names, to_sympy
 from lightning_sym.rings.rationals import map_entries
 
 with lazy_imports(__name__):
@@ -37,9 +37,7 @@ with lazy_imports(__name__):
 
     from lightning_sym.network import map_formats
 
-if TYPE_CHECKING:
-    from sympy.polys.rings import PolyElement
-
+T = TypeVar("T")
 
 BYTES_A_NAME = 100
 
@@ -69,10 +67,17 @@ class PolynomialMap(MapDifferential, Result):
     ring: PolynomialRing
     weight_names: tuple[str, ...]
     input_names: tuple[str, ...]
-    letters: tuple[Any, ...] = ()
+    letters: tuple[sympy.Symbol, ...] = ()
 
     @classmethod
-    def of(cls, matrix: Any, *, weights: Any, inputs: Any = (), memory: int = DEFAULT_MEMORY) -> PolynomialMap:
+    def of(
+        cls,
+        matrix: sympy.MatrixBase | Rows,
+        *,
+        weights: GivenLetters,
+        inputs: GivenLetters = (),
+        memory: int = DEFAULT_MEMORY,
+    ) -> PolynomialMap:
         """Return a polynomial map of one's own: what needs no theorem about attention holds for it too.
 
         A function of the inputs, whose coefficients are polynomials in the weights. Without inputs the entries
@@ -129,11 +134,11 @@ class PolynomialMap(MapDifferential, Result):
         needed = 16 * size + (56 + 8 * len(self.input_names)) * (size // self.entries.size)
         require_memory(needed, memory, f"a vector of {size:,} coefficients")
 
-    def _vector(self, known: dict[Key, Any], zero: Any) -> list[Any]:
+    def _vector(self, known: dict[Key, T], zero: T) -> list[T]:
         monomials = list(self.monomials())
         return [known.get((k, j, exponents), zero) for k, j, _ in self.outputs() for exponents in monomials]
 
-    def coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
+    def coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[sympy.Expr]:
         """Return coordinates in the ambient space in SymPy: output by output (row by row), as `monomials` orders them.
 
         Raises:
@@ -158,7 +163,7 @@ class PolynomialMap(MapDifferential, Result):
         zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
         return self._vector(self.ring_coefficients(), zero)
 
-    def sympy(self, k: int, j: int) -> PolyElement:
+    def sympy(self, k: int, j: int) -> sympy.polys.rings.PolyElement:
         """Return output `phi_k_j`, counted from 1, as an element of a SymPy polynomial ring.
 
         Raises:
@@ -184,7 +189,7 @@ class PolynomialMap(MapDifferential, Result):
         more = self.entries.size - len(outputs)
         return "\n".join([f"# {self.header}", *outputs, *([f"... {more:,} more outputs"] if more else [])])
 
-    def _cut(self, entry: Any) -> str:
+    def _cut(self, entry: Polynomial) -> str:
         """Return a polynomial as text; of a long one the first terms."""
         if len(entry) <= _MOST_PRINTED:
             return str(entry)
@@ -221,7 +226,7 @@ class PolynomialMap(MapDifferential, Result):
         given = isinstance(self.shape, GivenShape)  # its letters have any names
         written = list(map(_latex_name, names)) if given else variable_names("latex", names)
 
-        def entry(polynomial: Any) -> str:
+        def entry(polynomial: Polynomial) -> str:
             terms = dict(islice(polynomial.to_dict().items(), _MOST_TERMS))
             return polynomial_text("latex", written, terms) + (r" + \cdots" if len(polynomial) > _MOST_TERMS else "")
 

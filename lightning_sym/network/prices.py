@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from lightning_sym.network.virtual_weights import virtual_weights
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.power_series import product_bytes
+from lightning_sym.rings.protocol import M
 from lightning_sym.rings.sizes import LARGE, LARGEST, Price, Sizes
 
 _BATCH_BYTES = 8 * 2**20
@@ -172,12 +173,15 @@ def fewer_in_its_place(architecture: Architecture) -> tuple[tuple[Architecture, 
     return ()
 
 
+L = TypeVar("L", "_LaterProduct", Sizes)
+
+
 class _LaterProduct(NamedTuple):
     """A product of matrices of machine numbers, multiplied with balls factor by factor, as `LaterBalls` are."""
 
     factors: tuple[Sizes, ...]
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: L) -> L:
         if isinstance(other, _LaterProduct):
             return _LaterProduct((*self.factors, *other.factors))
         for factor in reversed(self.factors):
@@ -185,7 +189,7 @@ class _LaterProduct(NamedTuple):
         return other
 
 
-def _form(architecture: Architecture) -> Form:
+def _form(architecture: Architecture) -> Form[M]:
     """Return what layers do besides multiplying, as `form_of` does for matrices: here no mask is made, of any size."""
     architecture.require("the price of a network", SHAPED)
     tokens, normalization = architecture.tokens, architecture.normalization

@@ -93,7 +93,7 @@ class Rotary:
     pairs: str = "halves"
 
     def __post_init__(self) -> None:
-        given: Any = self.turns
+        given: object = self.turns
         if isinstance(given, (str, bytes)) or not isinstance(given, Sequence) or len(given) > _MOST_TURNS:
             raise BadInput(f"turns of rotary positions must be a list of pairs (cos, sin), got {shown(given)}")
         points = []
@@ -152,9 +152,9 @@ class Rotary:
             raise ShapeError(f"rotary positions must turn pairs of the rows of queries, {wanted} rows of {rank}")
         return wanted
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return what `of` reads."""
-        said: dict[str, Any] = {"turns": [[str(c), str(s)] for c, s in self.turns]} if self.base is None else {}
+        said: dict[str, object] = {"turns": [[str(c), str(s)] for c, s in self.turns]} if self.base is None else {}
         said |= {} if self.base is None else {"base": str(self.base)}
         said |= {} if self.width is None else {"width": self.width}
         return {**said, "pairs": self.pairs}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import comb
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,24 +19,21 @@ from lightning_sym.network.given_map import GivenShape
 from lightning_sym.network.map_ideal import PolynomialIdeal, graph_ideal
 from lightning_sym.network.weight_values import (
     SymbolsByName,
+    WeightValues,
     attention_matrix,
     require_substitution,
     values_by_name,
     weight_variables,
 )
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.expressions import TERM_BYTES, letters_of, rational, to_expressions, to_polynomial
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.expressions import TERM_BYTES, Entry, letters_of, rational, to_expressions, to_polynomial
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, TermCoefficient
 
 with lazy_imports(__name__):
     import sympy
 
-if TYPE_CHECKING:
-    from sympy import Matrix
-
 Exponents = tuple[int, ...]
 Key = tuple[int, int, Exponents]
-Self = TypeVar("Self", bound="SymbolicMap")
 
 
 class SymbolicMap:
@@ -47,7 +44,7 @@ class SymbolicMap:
     ring: PolynomialRing
     weight_names: tuple[str, ...]
     input_names: tuple[str, ...]
-    letters: tuple[Any, ...]
+    letters: tuple[sympy.Symbol, ...]
 
     def monomials(self) -> Iterator[Exponents]:
         """Return all monomials in the inputs."""
@@ -97,21 +94,21 @@ class SymbolicMap:
         """Whether the weights of the map are all weights of a network, in canonical order."""
         return isinstance(self.shape, Architecture) and self.weight_names == weight_variables(self.shape)
 
-    def _values(self, weights: Any) -> dict[str, Any]:
+    def _values(self, weights: WeightValues) -> dict[str, Entry]:
         """Return what weights give to the variables of the map."""
         return values_by_name(weights, None if isinstance(self.shape, GivenShape) else self.shape, self.weight_symbols)
 
     # ---- symbols
 
     @property
-    def symbols(self) -> tuple[Any, ...]:
+    def symbols(self) -> tuple[sympy.Symbol, ...]:
         """SymPy symbols of all variables of the ring: the weights, or the letters in them, and then the inputs."""
         weights = self.letters or tuple(map(sympy.Symbol, self.weight_names))
         inputs = self.shape.inputs if isinstance(self.shape, GivenShape) else map(sympy.Symbol, self.input_names)
         return (*weights, *inputs)
 
     @property
-    def weight_symbols(self) -> tuple[Any, ...]:
+    def weight_symbols(self) -> tuple[sympy.Symbol, ...]:
         """SymPy symbols of the weights, or of the letters in them: the columns of the Jacobian."""
         return self.symbols[: len(self.weight_names)]
 
@@ -132,7 +129,7 @@ class SymbolicMap:
 
     # ---- coefficients
 
-    def outputs(self) -> Iterator[tuple[int, int, Any]]:
+    def outputs(self) -> Iterator[tuple[int, int, Polynomial]]:
         """Yield each output with its row and token, both counted from 1, row by row."""
         yield from ((k + 1, j + 1, polynomial) for (k, j), polynomial in np.ndenumerate(self.entries))
 
@@ -152,7 +149,7 @@ class SymbolicMap:
                 for k, j, polynomial in self.outputs()
                 for exponents, value in polynomial.to_dict().items()
             }
-        grouped: dict[Key, dict[Exponents, Any]] = {}
+        grouped: dict[Key, dict[Exponents, TermCoefficient]] = {}
         for k, j, polynomial in self.outputs():
             for exponents, value in polynomial.to_dict().items():
                 key = (k, j, tuple(map(int, exponents[first:])))
@@ -186,7 +183,7 @@ class SymbolicMap:
         """Return keys in the order of the coefficient vector: outputs row by row, monomials as in `monomials`."""
         return sorted(known, key=lambda key: (key[0], key[1], -sum(key[2]), tuple(-e for e in key[2])))
 
-    def coefficients(self, memory: int = DEFAULT_MEMORY) -> dict[Key, Any]:
+    def coefficients(self, memory: int = DEFAULT_MEMORY) -> dict[Key, sympy.Expr]:
         r"""Return the non-zero coefficients in SymPy, by output and monomial in the inputs.
 
         Returns:
@@ -220,7 +217,7 @@ class SymbolicMap:
                 found[key] = known[key]
         return found
 
-    def distinct_coefficients(self, memory: int = DEFAULT_MEMORY) -> dict[Key, Any]:
+    def distinct_coefficients(self, memory: int = DEFAULT_MEMORY) -> dict[Key, sympy.Expr]:
         """Return those of `coefficients` that differ, each under its first key: the rows of the Jacobian.
 
         Raises:
@@ -232,7 +229,7 @@ class SymbolicMap:
             return {key: rational(value) for key, value in self._distinct.items()}
         return dict(zip(self._distinct, to_expressions(values, self.weight_symbols), strict=True))
 
-    def matrix(self, memory: int = DEFAULT_MEMORY) -> Matrix:
+    def matrix(self, memory: int = DEFAULT_MEMORY) -> sympy.Matrix:
         """Return all outputs as a SymPy matrix of expressions, `m x t`, in `symbols`.
 
         Raises:
@@ -248,7 +245,7 @@ class SymbolicMap:
 
     # ---- special weights
 
-    def at(self: Self, weights: Any, memory: int = DEFAULT_MEMORY) -> Self:
+    def at(self, weights: WeightValues, memory: int = DEFAULT_MEMORY) -> Self:
         """Return the map at these weights.
 
         Args:
@@ -295,7 +292,7 @@ class SymbolicMap:
 
     # ---- ideals
 
-    def ideal(self, at: Any = None) -> PolynomialIdeal:
+    def ideal(self, at: WeightValues | SymbolicMap | None = None) -> PolynomialIdeal:
         r"""Return the ideal of the graph of $W \mapsto \phi_W$; with `at`, the ideal of a fiber.
 
         The graph: generators `c_k_j_m - coefficient`, one for each of `distinct_coefficients`, in the ring of the
@@ -334,7 +331,7 @@ class SymbolicMap:
         generators = dict.fromkeys(own.get(key, 0) - wanted.get(key, 0) for key in self._ordered({**own, **wanted}))
         return PolynomialIdeal(tuple(g for g in generators if g != 0), self.weight_symbols)
 
-    def attention_matrix(self, layer: int = 1, head: int = 1) -> Matrix:
+    def attention_matrix(self, layer: int = 1, head: int = 1) -> sympy.Matrix:
         r"""Return the paper's $A = K^\top Q$ of a layer and head in the symbols of the weights: its entries $a_{ij}$.
 
         Raises:

@@ -70,7 +70,7 @@ def _gate(value: object) -> str | tuple[Fraction, ...]:
     return found
 
 
-def _spelled(value: Any) -> Any:
+def _spelled(value: object) -> object:
     """Return a value of an option as JSON has it."""
     if isinstance(value, Rotary):
         return value.to_json()
@@ -159,7 +159,7 @@ class Variant:
         return [name for name, here in (*said, ("gated", isinstance(self.gated, str))) if here]
 
 
-READ: dict[str, Callable[[Any], Any]] = {
+READ: dict[str, Callable[[object], object]] = {
     "rotary": Rotary.of,
     "key_heads": _key_heads,
     "biases": _biases,

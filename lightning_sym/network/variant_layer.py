@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
 
 import numpy as np
 
@@ -18,17 +17,14 @@ from lightning_sym.network.pieces import DECLARED, HEAD_FACTORS
 from lightning_sym.network.rotary import Rotary
 from lightning_sym.rings import protocol
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.protocol import EntryMatrix, operation, products
+from lightning_sym.rings.protocol import E, operation, products
 from lightning_sym.rings.rationals import map_entries
-
-E = TypeVar("E", bound=EntryMatrix)
 
 
 def constants(x: E, numbers: ObjectArray, purpose: str) -> E:
     """Return integers, or else fractions, as a matrix over the ring of `x`."""
     kind = int if all(n.denominator == 1 for n in numbers.ravel().tolist()) else Fraction
-    found: E = protocol.constants(x, map_entries(kind, numbers), purpose)
-    return found
+    return protocol.constants(x, map_entries(kind, numbers), purpose)
 
 
 def _ones(x: E, rows: int, columns: int, purpose: str) -> E:
@@ -138,17 +134,20 @@ def activated(x: E, function: str | tuple[Fraction, ...], rows: int, tokens: int
         power = None if k == 0 else x if power is None else power * x
         if not c:
             continue
-        scaled = constants(x, np.full((rows, tokens), c, dtype=object), "a gate") if c != 1 or power is None else None
-        term = scaled if power is None else power if scaled is None else scaled * power
+        if power is not None and c == 1:
+            term = power
+        else:
+            number = constants(x, np.full((rows, tokens), c, dtype=object), "a gate")
+            term = number if power is None else number * power
         total = term if total is None else total + term
     return constants(x, np.full((rows, tokens), Fraction(0), dtype=object), "a gate") if total is None else total
 
 
-Attended = Callable[[E, Iterable[tuple[E, E, E]], Form], E]
+Attended = Callable[[E, Iterable[tuple[E, E, E]], Form[E]], E]
 
 
 def layer_of_variant(
-    x: E, network: Architecture, i: int, given: Mapping[str, E], form: Form, attended: Attended[E]
+    x: E, network: Architecture, i: int, given: Mapping[str, E], form: Form[E], attended: Attended[E]
 ) -> E:
     """Return layer `i` with all that `lightning_sym.network.variant` declares.
 

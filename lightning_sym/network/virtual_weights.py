@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import equal, latex_lines, latex_matrix, notebook, typed
 from lightning_sym.errors import BadInput
-from lightning_sym.network.attention import M
 from lightning_sym.network.layer import require_layer
 from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.expressions import ExpressionMatrix
+from lightning_sym.rings.protocol import M
 from lightning_sym.rings.rationals import RationalMatrix
 
 _MOST_SHOWN = 8
@@ -47,7 +48,7 @@ class VirtualWeights(NamedTuple):
         return shown if len(shown) <= _MOST_SHOWN else [*shown[: _MOST_SHOWN - 3], r"\ldots", *shown[-2:]]
 
 
-def virtual_weights(layers: Weights | Iterable[Layer]) -> VirtualWeights:
+def virtual_weights(layers: Weights | Iterable[Layer[M]]) -> VirtualWeights:
     r"""Return the virtual weights, Eq. 8.
 
     Args:
@@ -82,7 +83,7 @@ def virtual_weights(layers: Weights | Iterable[Layer]) -> VirtualWeights:
     return VirtualWeights(tuple(attention), product)
 
 
-def exact_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
+def exact_virtual_weights(weights: Weights | Iterable[Layer[ObjectArray]]) -> VirtualWeights:
     """Return the virtual weights of exact weights, matrices of `Fraction`, multiplied by flint.
 
     Raises:
@@ -96,7 +97,7 @@ def exact_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
     return in_fractions(rational_virtual_weights(weights))
 
 
-def rational_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
+def rational_virtual_weights(weights: Weights | Iterable[Layer[ObjectArray]]) -> VirtualWeights:
     """Return the same in matrices of flint's.
 
     Raises:
@@ -121,9 +122,9 @@ def recursive_form(x: M, weights: VirtualWeights) -> M:
 
     Here $S_i = X^\top \tilde A_i X$.
     """
-    b: Any = None
+    b: M | None = None
     for attention in weights.attention:
-        s = x.mT @ attention @ x
+        s: M = x.mT @ attention @ x
         b = s if b is None else b @ b.mT @ s @ b
     result: M = weights.value @ x @ b
     return result
@@ -158,9 +159,8 @@ def closed_form(x: M, weights: VirtualWeights) -> M:
         [[512]]
     """
     scores = [x.mT @ attention @ x for attention in weights.attention]
-    result: Any = weights.value @ x
+    result: M = weights.value @ x
     for k, transposed in unrolled_factors(len(scores)):
         s = scores[k - 1]
         result = result @ (s.mT if transposed else s)
-    output: M = result
-    return output
+    return result

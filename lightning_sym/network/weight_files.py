@@ -28,7 +28,7 @@ from lightning_sym.network.readers.exact_json import LONGEST_NUMBER
 from lightning_sym.network.readers.json_file import SCHEMA
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
-from lightning_sym.rings.dyadic import is_plain
+from lightning_sym.rings.dyadic import Plain, is_plain
 from lightning_sym.whole_files import in_words, replacing
 
 __all__ = ["LONGEST_NUMBER", "load_weights", "save_weights"]
@@ -103,7 +103,7 @@ def _contents(file: Path, kind: str) -> Contents:
     return found
 
 
-def _as_plain_array(name: str, matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _as_plain_array(name: str, matrix: npt.NDArray[Any]) -> Plain:
     """Return an int64 or float64 array with exactly these values; what is a plain array already stays one."""
     if is_plain(matrix):
         return np.ascontiguousarray(matrix)

@@ -9,16 +9,22 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import comb
-from typing import Any
+from typing import TypeAlias
 
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import exact_matrix
-from lightning_sym.rings.expressions import entry, is_expression
-from lightning_sym.rings.polynomials import entry_names
+from lightning_sym.rings.arrays import Rows, exact_matrix
+from lightning_sym.rings.expressions import Entry, entry, is_expression
+from lightning_sym.rings.polynomials import Polynomial, entry_names
+
+with lazy_imports(__name__):
+    import sympy
+
+WeightValues: TypeAlias = "Weights | Mapping[str | sympy.Symbol, Rows | Entry]"
+"""Weights of the network; or by name in a dictionary matrices and single variables, some or all."""
 
 with lazy_imports(__name__):
     import difflib
@@ -26,7 +32,7 @@ with lazy_imports(__name__):
 _WEIGHT = re.compile(r"([QKVOEU])([0-9]*)((?:_[0-9]+)+)")
 
 
-class SymbolsByName(frozenset[Any]):
+class SymbolsByName(frozenset["sympy.Symbol"]):
     """A set of SymPy symbols, with `[...]` for a symbol by name.
 
     A weight `Q1_1_2` is also `q1_1_2`; where the network has one layer, `q_1_2` and `Q_1_2` too.
@@ -42,17 +48,17 @@ class SymbolsByName(frozenset[Any]):
     """
 
     @cached_property
-    def _places(self) -> dict[str, Any]:
+    def _places(self) -> dict[str, sympy.Symbol]:
         own = {symbol.name: symbol for symbol in self}
         parts = {name: match.groups() for name in own if (match := _WEIGHT.fullmatch(name))}
-        more: dict[str, Any] = {}
+        more: dict[str, sympy.Symbol] = {}
         layers = {layer for _, layer, _ in parts.values()} - {""}
         for name, (letter, layer, rest) in parts.items():
             for short in [layer, ""] if len(layers) < 2 else [layer]:
                 more |= {f"{letter}{short}{rest}": own[name], f"{letter.lower()}{short}{rest}": own[name]}
         return more | own  # a letter of somebody's own goes before
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> sympy.Symbol:
         """Return the symbol of this name.
 
         Raises:
@@ -64,7 +70,7 @@ class SymbolsByName(frozenset[Any]):
             raise BadInput(f"a symbol must have one of the names that occur, {shown}")
         return self._places[name]
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[SymbolsByName], tuple[tuple[sympy.Symbol, ...]]]:
         return type(self), (tuple(self),)
 
 
@@ -104,7 +110,9 @@ def matrices_in(names: Sequence[str], architecture: Architecture) -> dict[str, t
     }
 
 
-def values_by_name(weights: Any, architecture: Architecture | None, symbols: Sequence[Any]) -> dict[str, Any]:
+def values_by_name(
+    weights: WeightValues, architecture: Architecture | None, symbols: Sequence[sympy.Symbol]
+) -> dict[str, Entry]:
     """Return what weights give to the variables of a map: numbers, or expressions in letters.
 
     Args:
@@ -136,7 +144,7 @@ def values_by_name(weights: Any, architecture: Architecture | None, symbols: Seq
     if not isinstance(weights, Mapping):
         raise BadInput(f"values must be Weights, or given by name in a dictionary, got {type(weights).__name__}")
     by_name = SymbolsByName(symbols)
-    found: dict[str, Any] = {}
+    found: dict[str, Entry] = {}
     for name, value in weights.items():
         if name in shapes:
             matrix = exact_matrix(value, str(name), entry)
@@ -152,7 +160,7 @@ def values_by_name(weights: Any, architecture: Architecture | None, symbols: Seq
     return found
 
 
-def require_substitution(polynomials: Iterable[Any], images: Sequence[Any], memory: int) -> None:
+def require_substitution(polynomials: Iterable[Polynomial], images: Sequence[Polynomial], memory: int) -> None:
     """Refuse a substitution that could grow too large: sums of several terms are raised to powers.
 
     Args:
@@ -177,14 +185,14 @@ def require_substitution(polynomials: Iterable[Any], images: Sequence[Any], memo
     require_memory(terms * (16 + 8 * len(images)), memory, f"the map at these weights, up to {terms:,} terms,")
 
 
-def attention_matrix(architecture: Architecture, symbols: Sequence[Any], layer: int, head: int) -> Any:
+def attention_matrix(
+    architecture: Architecture, symbols: Sequence[sympy.Symbol], layer: int, head: int
+) -> sympy.Matrix:
     """Return `K^T Q` of a layer and head, a SymPy matrix in the symbols of the weights.
 
     Raises:
         BadInput: these symbols are not all entries of `Q` and `K` there.
     """
-    import sympy
-
     by_name = {symbol.name: symbol for symbol in symbols}
     shapes = matrices_in(list(by_name), architecture)
     require_integer(layer, "the layer", 1)
@@ -193,7 +201,7 @@ def attention_matrix(architecture: Architecture, symbols: Sequence[Any], layer: 
     if not {f"Q{place}", f"K{place}"} <= shapes.keys() or head > architecture.heads:
         raise BadInput(f"Q and K must be symbolic weights of this map, got layer {layer}, head {head}")
 
-    def matrix(name: str) -> Any:
+    def matrix(name: str) -> sympy.Matrix:
         return sympy.Matrix(*shapes[name], [by_name[n] for n in entry_names(variable_prefix(name), *shapes[name])])
 
     return matrix(f"K{place}").T * matrix(f"Q{place}")

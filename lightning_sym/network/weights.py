@@ -202,7 +202,7 @@ class Weights(NamedMatrices):
         return other
 
     @property
-    def layers(self) -> tuple[Layer, ...]:
+    def layers(self) -> tuple[Layer[ObjectArray], ...]:
         """Layer by layer `(Q_i, K_i, V_i)`, for the networks of the paper.
 
         Raises:
@@ -213,7 +213,7 @@ class Weights(NamedMatrices):
         return self.layers_with_letters()
 
     @cached_property
-    def rational_layers(self) -> tuple[Layer, ...]:
+    def rational_layers(self) -> tuple[Layer[RationalMatrix], ...]:
         """The same as `layers`, in matrices of flint's.
 
         Raises:
@@ -224,7 +224,7 @@ class Weights(NamedMatrices):
         held = [RationalMatrix.of(matrix) for matrix in self.all_held.values()]
         return tuple(Layer(*held[i : i + 3]) for i in range(0, len(held), 3))
 
-    def layers_with_letters(self) -> tuple[Layer, ...]:
+    def layers_with_letters(self) -> tuple[Layer[ObjectArray], ...]:
         """Return the same as `layers`, letters and all.
 
         Raises:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from numbers import Rational
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,12 +64,14 @@ def count_entries(matrices: Mapping[str, Rows]) -> int:
     return sum(matrix.size if isinstance(matrix, np.ndarray) else _count(matrix) for matrix in matrices.values())
 
 
-def _count(rows: Any) -> int:
+def _count(rows: Rows) -> int:
     """Return entries of a list of rows; what is no list is refused where it becomes a matrix."""
     return sum(len(row) if isinstance(row, (list, tuple)) else 1 for row in rows) if isinstance(rows, list) else 1
 
 
-def exact_matrix(rows: Rows, name: str = "a weight", entry: Callable[[object, str], Any] = exact_number) -> ObjectArray:
+def exact_matrix(
+    rows: Rows, name: str = "a weight", entry: Callable[[object, str], object] = exact_number
+) -> ObjectArray:
     """Return a two-dimensional object array of `Fraction`, not writeable; or of what else `entry` makes of each entry.
 
     Raises:
@@ -99,7 +100,7 @@ def exact_matrix(rows: Rows, name: str = "a weight", entry: Callable[[object, st
     return result
 
 
-def two_axes(matrix: npt.NDArray[Any]) -> tuple[int, int]:
+def two_axes(matrix: npt.NDArray[np.generic]) -> tuple[int, int]:
     """Return the shape of a matrix.
 
     Raises:

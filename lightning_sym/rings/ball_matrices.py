@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.balls import ELEMENTARY, Elementary, as_ball, exactly
 from lightning_sym.rings.dyadic import Plain
-from lightning_sym.rings.float_products import LARGEST, Digits, product
+from lightning_sym.rings.float_products import LARGEST, Digits, Floats, product
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.rotary import RotaryScaling, rotary_tables
@@ -141,7 +141,7 @@ class BallMatrix:
                 found[row, column] = 1
         return found
 
-    def after(self, weights: npt.NDArray[Any]) -> BallMatrix:
+    def after(self, weights: Floats) -> BallMatrix:
         """Return `weights @ self`, for finite floats, large (`rings.float_products`)."""
         bits = int(ctx.prec)
         if self._digits is None or self._digits[0] != bits:
@@ -216,6 +216,9 @@ class BallMatrix:
         return result
 
 
+B = TypeVar("B", "LaterBalls", BallMatrix)
+
+
 class LaterBalls:
     """A product of matrices of machine numbers that are made balls a few rows at a time, when it is multiplied.
 
@@ -236,12 +239,12 @@ class LaterBalls:
         """The transpose."""
         return LaterBalls(*(factor.T for factor in reversed(self._factors)))
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: B) -> B:
         if isinstance(other, LaterBalls):
             return LaterBalls(*self._factors, *other._factors)
         for factor in reversed(self._factors):
             if factor.dtype.kind == "f" and factor.size >= LARGE and np.abs(factor).max() < LARGEST:
-                other = other.after(factor)
+                other = other.after(cast(Floats, factor))
             else:
                 other = BallMatrix(arb_mat(factor.shape[0], other.shape[1], _one_by_one(factor, other)))
         return other

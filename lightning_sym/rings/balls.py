@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 from flint import arb, ctx, fmpq
 
 from lightning_sym.errors import BadInput
-from lightning_sym.rings.rationals import as_fmpq
+from lightning_sym.rings.rationals import RationalNumber, as_fmpq
 
 Ball = arb
 """A real number of flint's, enclosed."""
@@ -51,7 +51,7 @@ def precision(bits: int) -> Iterator[None]:
         yield
 
 
-def as_ball(number: Any) -> arb:
+def as_ball(number: RationalNumber | arb) -> arb:
     """Return a rational number, or a ball as it is."""
     return number if isinstance(number, arb) else arb(number) if type(number) is int else arb(as_fmpq(number))
 

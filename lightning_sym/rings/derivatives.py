@@ -15,8 +15,10 @@ from operator import methodcaller
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from lightning_sym.rings.protocol import constants, gradient_part, operation
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.protocol import M, RingMatrix, constants, gradient_part, operation
 
 _NUMBERS = count()
 
@@ -31,11 +33,11 @@ def derivative(taylor: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
     return lambda k: (k + 1) * taylor(k + 1)
 
 
-def _minus_one(matrix: Any) -> Any:
+def _minus_one(matrix: M) -> M:
     return constants(matrix, np.array([[-1]], dtype=object), "a reciprocal")
 
 
-def _sum(left: Any, right: Any) -> Any:
+def _sum(left: M | None, right: M | None) -> M | None:
     return right if left is None else left if right is None else left + right
 
 
@@ -76,7 +78,7 @@ class Dual:
         right = None if other.tangent is None else self.value * other.tangent
         return Dual(self.value * other.value, _sum(left, right))
 
-    def like(self, numbers: Any) -> Dual:
+    def like(self, numbers: npt.NDArray[np.generic]) -> Dual:
         """Return a constant matrix over the same ring."""
         return Dual(constants(self.value, numbers, "a constant"))
 
@@ -90,7 +92,7 @@ class Dual:
         moved = None if self.tangent is None else known(derivative(taylor)) * self.tangent
         return Dual(known(taylor), moved)
 
-    def reciprocal(self, inverse_constants: Any) -> Dual:
+    def reciprocal(self, inverse_constants: ObjectArray) -> Dual:
         """Return `1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         result = operation(self.value, "reciprocal", "a normalization")(inverse_constants)
         moved = None if self.tangent is None else result * result * _minus_one(result) * self.tangent
@@ -150,7 +152,7 @@ class Recorded:
             (other, lambda g: gradient_part(b, operator.mul, g, a)),
         )
 
-    def like(self, numbers: Any) -> Recorded:
+    def like(self, numbers: npt.NDArray[np.generic]) -> Recorded:
         """Return a constant matrix over the same ring."""
         return Recorded(constants(self.value, numbers, "a constant"), constant=True)
 
@@ -177,18 +179,20 @@ class Recorded:
         s = self.value
         known = operation(s, "apply", "a normalization")
 
-        def pull_back(gradient: Any) -> Any:
-            return gradient_part(s, operator.mul, gradient, known(derivative(taylor)))
+        def pull_back(gradient: M) -> M:
+            part: M = gradient_part(s, operator.mul, gradient, known(derivative(taylor)))
+            return part
 
         return Recorded.derived(known(taylor), (self, pull_back))
 
-    def reciprocal(self, inverse_constants: Any) -> Recorded:
+    def reciprocal(self, inverse_constants: ObjectArray) -> Recorded:
         """Return `1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         x = self.value
         result = operation(x, "reciprocal", "a normalization")(inverse_constants)
 
-        def pull_back(gradient: Any) -> Any:
-            return gradient_part(x, operator.mul, gradient * result, result * _minus_one(result))
+        def pull_back(gradient: M) -> M:
+            part: M = gradient_part(x, operator.mul, gradient * result, result * _minus_one(result))
+            return part
 
         return Recorded.derived(result, (self, pull_back))
 
@@ -196,7 +200,7 @@ class Recorded:
 Operand = tuple[Recorded, Callable[[Any], Any]]
 
 
-def gradients(outputs: Sequence[Recorded], functionals: Sequence[Any], inputs: Sequence[Recorded]) -> list[Any]:
+def gradients(outputs: Sequence[Recorded], functionals: Sequence[RingMatrix], inputs: Sequence[Recorded]) -> list[Any]:
     """Return the gradients of the sum of all `functional * output` (entry by entry) by each of `inputs`.
 
     Over a batch every entry of the batch keeps its own gradient: nothing is summed over leading axes.

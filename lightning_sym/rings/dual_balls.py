@@ -105,7 +105,7 @@ class DualBalls:
             raise BadInput(f"derivatives in balls are known for functions of exponentials, got {name}")
         return self._function(ELEMENTARY[name])
 
-    def _function(self, function: Callable[[Any], Any]) -> DualBalls:
+    def _function(self, function: Callable[[Any], object]) -> DualBalls:
         if self.moves is None:
             return DualBalls(_each(function, self.numbers))
         series = _each(lambda x: function(arb_series([x, 1], 2)), self.numbers)
@@ -122,7 +122,7 @@ def _balls(numbers: npt.ArrayLike) -> ObjectArray:
     return _each(as_ball, np.asarray(numbers, dtype=object))
 
 
-def _each(function: Callable[..., Any], *arrays: ObjectArray) -> ObjectArray:
+def _each(function: Callable[..., object], *arrays: ObjectArray) -> ObjectArray:
     """Return the matrix of a function of every entry."""
     found: ObjectArray = np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
     return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
 
-Plain = npt.NDArray[Any]
+Plain = npt.NDArray[np.integer | np.floating]
 """An array of integers, or of floats of at most 64 bits."""
 
 
@@ -59,7 +59,7 @@ def dyadic(array: Plain) -> tuple[list[int], int]:
         (([1, -6], 1), ([7], 0))
     """
     if array.dtype.kind in "iu":
-        return array.ravel().tolist(), 0
+        return cast(list[int], array.ravel().tolist()), 0
     top, powers = _odd(array.ravel())
     least = min(int(powers.min(initial=0)), 0)
     shifts = powers - least
@@ -124,7 +124,7 @@ def residues_of(array: Plain, p: int) -> npt.NDArray[np.int64]:
     return top % p * table[powers - least] % p
 
 
-def residues(array: Any, p: int) -> npt.NDArray[np.int64]:
+def residues(array: npt.ArrayLike, p: int) -> npt.NDArray[np.int64]:
     """Return exact numbers modulo a prime.
 
     Example:
@@ -132,8 +132,8 @@ def residues(array: Any, p: int) -> npt.NDArray[np.int64]:
         >>> residues(np.array([0.5, -1.0]), 7).tolist(), residues(np.array([fractions.Fraction(1, 3)]), 7).tolist()
         ([4, 6], [5])
     """
-    array = np.asarray(array)
-    if array.dtype == object:
-        numbers = [int(x.numerator) * pow(int(x.denominator), -1, p) % p for x in array.ravel()]
-        return np.array(numbers, dtype=np.int64).reshape(array.shape)
-    return residues_of(array, p) % p
+    numbers = np.asarray(array)
+    if numbers.dtype == object:
+        found = [int(x.numerator) * pow(int(x.denominator), -1, p) % p for x in numbers.ravel()]
+        return np.array(found, dtype=np.int64).reshape(numbers.shape)
+    return residues_of(numbers, p) % p

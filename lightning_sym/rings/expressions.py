@@ -12,13 +12,22 @@ from fractions import Fraction
 from functools import cmp_to_key
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
 from lightning_sym.errors import BadInput, RingError
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.rings.arrays import ObjectArray, exact_number, two_axes
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
+from lightning_sym.rings.rationals import RationalNumber
+
+with lazy_imports(__name__):
+    import sympy
+    from sympy.polys import matrices as sympy_matrices
+
+Entry: TypeAlias = "int | Fraction | sympy.Expr"
+"""A number, or a polynomial in letters."""
 
 MOST_TERMS, MOST_DEGREE = 10_000, 100
 """Terms, and their degree, of an expression that somebody gives, when it is multiplied out."""
@@ -29,38 +38,34 @@ TERM_BYTES = 600
 """What a term of a SymPy expression takes; measured with 16 to 24 variables."""
 
 
-def is_expression(value: object) -> bool:
+def is_expression(value: object) -> TypeGuard[sympy.Basic]:
     """Return whether this is a SymPy expression; SymPy is not imported for the answer."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic)
 
 
-def is_sympy_matrix(value: object) -> bool:
+def is_sympy_matrix(value: object) -> TypeGuard[sympy.MatrixBase]:
     """Return whether this is a matrix of SymPy's; SymPy is not imported for the answer."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.MatrixBase)
 
 
-def rational(number: Any) -> Any:
+def rational(number: RationalNumber) -> sympy.Rational:
     """Return a rational number, flint's or Python's, as SymPy's.
 
     Example:
         >>> rational(Fraction(1, 2))
         1/2
     """
-    import sympy
-
     return sympy.Rational(int(number.numerator), int(number.denominator))
 
 
-def exact_floats(expression: Any) -> Any:
+def exact_floats(expression: sympy.Expr) -> sympy.Expr:
     """Return the expression with its floats as the rational numbers that they are: every finite one is dyadic."""
-    import sympy
-
     return expression.xreplace({value: sympy.Rational(value) for value in expression.atoms(sympy.Float)})
 
 
-def _size(expression: Any) -> tuple[int, int]:
+def _size(expression: sympy.Expr) -> tuple[int, int]:
     """Return bounds on terms and degree of a polynomial expression, without multiplying it out."""
     sizes = [_size(part) for part in expression.args] if expression.is_Add or expression.is_Mul else []
     if expression.is_Add:
@@ -74,7 +79,7 @@ def _size(expression: Any) -> tuple[int, int]:
     return 1, int(bool(expression.free_symbols))
 
 
-def entry(value: object, name: str, *, known: frozenset[Any] | None = None) -> Any:
+def entry(value: object, name: str, *, known: frozenset[sympy.Symbol] | None = None) -> Entry:
     """Return an entry of a matrix of weights: a `Fraction`, or an expanded SymPy expression in letters.
 
     Args:
@@ -101,9 +106,7 @@ def entry(value: object, name: str, *, known: frozenset[Any] | None = None) -> A
     return _expression_entry(value, name, known)
 
 
-def _expression_entry(value: Any, name: str, known: frozenset[Any] | None) -> Any:
-    import sympy
-
+def _expression_entry(value: sympy.Basic, name: str, known: frozenset[sympy.Symbol] | None) -> Entry:
     def refuse() -> BadInput:
         return BadInput(f"{name} must be a polynomial in letters with rational coefficients, got {str(value)[:60]}")
 
@@ -138,13 +141,13 @@ def _expression_entry(value: Any, name: str, known: frozenset[Any] | None) -> An
     return Fraction(int(polynomial.p), int(polynomial.q)) if polynomial.is_Rational else polynomial
 
 
-def letters_of(entries: Iterable[Any]) -> list[Any]:
+def letters_of(entries: Iterable[Entry]) -> list[sympy.Symbol]:
     """Return the letters in entries, by name.
 
     Raises:
         BadInput: two letters differ by their assumptions only.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, sympy.Symbol] = {}
     for value in entries if "sympy" in sys.modules else ():
         for letter in value.free_symbols if is_expression(value) else ():
             if found.setdefault(letter.name, letter) != letter:
@@ -152,7 +155,7 @@ def letters_of(entries: Iterable[Any]) -> list[Any]:
     return [found[name] for name in sorted(found)]
 
 
-def to_polynomial(value: Any, ring: PolynomialRing) -> Any:
+def to_polynomial(value: Entry, ring: PolynomialRing) -> Polynomial:
     """Return a number, or an entry in letters, as a polynomial of a ring that has these letters.
 
     Raises:
@@ -160,8 +163,6 @@ def to_polynomial(value: Any, ring: PolynomialRing) -> Any:
     """
     if not is_expression(value):
         return ring.constant(value)
-    import sympy
-
     letters = sorted(value.free_symbols, key=lambda letter: letter.name)
     places = [ring.names.index(letter.name) for letter in letters]
     try:
@@ -177,7 +178,7 @@ def to_polynomial(value: Any, ring: PolynomialRing) -> Any:
     return ring.from_terms(terms)
 
 
-def to_expressions(polynomials: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
+def to_expressions(polynomials: Sequence[Polynomial], symbols: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
     """Return polynomials of flint as SymPy expressions, the same as SymPy makes, ten times faster.
 
     Arguments of sums and products stand in SymPy's own order. The few factors that occur are compared by SymPy; then
@@ -195,19 +196,17 @@ def to_expressions(polynomials: Sequence[Any], symbols: Sequence[Any]) -> list[A
         >>> to_expressions([a * b**2 - a / 2, ring.constant(3)], sympy.symbols("a b"))
         [a*b**2 - a/2, 3]
     """
-    import sympy
-    from sympy.core.basic import Basic
-
+    compare = cmp_to_key(sympy.Basic.compare)
     terms = [[(tuple(map(int, e)), c) for e, c in polynomial.to_dict().items()] for polynomial in polynomials]
     largest = [max(column) for column in zip(*(p.degrees() for p in polynomials if p), strict=True)]
     powers = [[symbol**e for e in range(1, most + 1)] for symbol, most in zip(symbols, largest, strict=False)]
     numbers = {c: rational(c) for each in terms for c in {c for _, c in each}}
-    order = sorted([*chain.from_iterable(powers), *numbers.values()], key=cmp_to_key(Basic.compare))
+    order = sorted([*chain.from_iterable(powers), *numbers.values()], key=compare)
     place = {id(factor): i for i, factor in enumerate(order)}
     places = [[place[id(factor)] for factor in each] for each in powers]
-    number_places = {c: place[id(number)] for c, number in numbers.items()}
+    number_places: dict[RationalNumber, int] = {c: place[id(number)] for c, number in numbers.items()}
 
-    def expression(terms: list[Any]) -> Any:
+    def expression(terms: Iterable[tuple[tuple[int, ...], RationalNumber]]) -> sympy.Expr:
         products, single = [], []
         for exponents, c in terms:
             factors = sorted([places[i][e - 1] for i, e in enumerate(exponents) if e])
@@ -220,7 +219,7 @@ def to_expressions(polynomials: Sequence[Any], symbols: Sequence[Any]) -> list[A
         products.sort()
         made = [sympy.Mul._from_args([order[i] for i in factors], True) for _, factors in products]
         if single:  # a number stands first
-            made = sorted(made + single, key=cmp_to_key(Basic.compare))
+            made = sorted(made + single, key=compare)
             made.sort(key=lambda term: not term.is_Rational)
         return sympy.Add._from_args(made, True)
 
@@ -240,11 +239,11 @@ class ExpressionMatrix:
 
     __slots__ = ("domain_matrix",)
 
-    def __init__(self, domain_matrix: Any) -> None:
+    def __init__(self, domain_matrix: sympy_matrices.DomainMatrix) -> None:
         self.domain_matrix = domain_matrix
 
     @classmethod
-    def of(cls, matrix: Any) -> ExpressionMatrix:
+    def of(cls, matrix: ObjectArray | sympy.MatrixBase) -> ExpressionMatrix:
         """Return a SymPy matrix, or an array of numbers and expressions; floats are the dyadic numbers they are.
 
         Raises:
@@ -252,22 +251,19 @@ class ExpressionMatrix:
             RingError: it is no array, but a matrix over another ring.
             ShapeError: there are more axes than two, or fewer.
         """
-        import sympy
-        from sympy.polys.matrices import DomainMatrix
-
         if not is_sympy_matrix(matrix) and not isinstance(matrix, np.ndarray):
             raise RingError(f"SymPy matrices must go with SymPy matrices and arrays, got {type(matrix).__name__}")
         rows, columns = two_axes(matrix)
 
-        def each(i: int, j: int) -> Any:
+        def each(i: int, j: int) -> sympy.Expr:
             value = matrix[int(i), int(j)]
             if is_expression(value) and isinstance(value, sympy.Expr):
                 return exact_floats(value)
             return rational(exact_number(value, f"entry [{i}, {j}]"))
 
-        return cls(DomainMatrix.from_Matrix(sympy.Matrix(rows, columns, each), extension=True))
+        return cls(sympy_matrices.DomainMatrix.from_Matrix(sympy.Matrix(rows, columns, each), extension=True))
 
-    def _with(self, other: ExpressionMatrix) -> tuple[Any, Any]:
+    def _with(self, other: ExpressionMatrix) -> tuple[sympy_matrices.DomainMatrix, sympy_matrices.DomainMatrix]:
         first, second = self.domain_matrix.unify(other.domain_matrix)
         return first, second
 
@@ -294,11 +290,9 @@ class ExpressionMatrix:
 
     def inverse(self) -> ExpressionMatrix | None:
         """Return the inverse over the rational functions in the letters; `None` if there is none."""
-        from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
-
         try:
             return ExpressionMatrix(self.domain_matrix.to_field().inv())
-        except DMNonInvertibleMatrixError:
+        except sympy_matrices.exceptions.DMNonInvertibleMatrixError:
             return None
 
     def entries(self) -> ObjectArray:
@@ -315,6 +309,6 @@ class ExpressionMatrix:
         rows, columns = self.domain_matrix.shape
         return int(rows), int(columns)
 
-    def to_sympy(self) -> Any:
+    def to_sympy(self) -> sympy.Matrix:
         """Return the matrix as people know it."""
         return self.domain_matrix.to_Matrix()

@@ -9,7 +9,6 @@ of the sums, whether multiplications are fused or not, nothing is rounded. `docs
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from flint import arb, arb_mat, ctx, fmpz_mat
 
 from lightning_sym.errors import BadInput
 
-Floats = npt.NDArray[np.floating[Any]]
+Floats = npt.NDArray[np.floating]
 Doubles = npt.NDArray[np.float64]
 
 SLICE = 24

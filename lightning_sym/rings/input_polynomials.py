@@ -13,10 +13,10 @@ of choices.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from flint import fmpq_mpoly
 
 from lightning_sym.limits import Work
 from lightning_sym.rings.arrays import ObjectArray
@@ -92,7 +92,7 @@ def variables(rows: int, columns: int, points: int, prime: int, work: Work) -> O
     return result
 
 
-def terms_of(entry: Any) -> dict[Exponents, Residues]:
+def terms_of(entry: BatchedPolynomial) -> dict[Exponents, Residues]:
     """Return the coefficients of an element that are not zero at every point."""
     return {key: values for key, values in entry.terms.items() if values.any()}
 
@@ -117,7 +117,7 @@ class InputPolynomial:
 
     __slots__ = ("terms", "work")
 
-    def __init__(self, terms: Mapping[Exponents, Any], work: Work) -> None:
+    def __init__(self, terms: Mapping[Exponents, fmpq_mpoly], work: Work) -> None:
         self.terms, self.work = dict(terms), work
 
     def __add__(self, other: InputPolynomial) -> InputPolynomial:
@@ -131,7 +131,7 @@ class InputPolynomial:
         if isinstance(other, int):  # of a mask
             return InputPolynomial(self.terms if other else {}, self.work)
         size = sum(map(len, other.terms.values()))
-        sums: dict[Exponents, Any] = {}
+        sums: dict[Exponents, fmpq_mpoly] = {}
         for left, a in self.terms.items():
             seconds = _RATES.seconds(call=len(other.terms), product=len(a) * size)
             self.work.spend(seconds, "the coefficients of the polynomial map")

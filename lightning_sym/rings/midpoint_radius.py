@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +149,7 @@ class MidpointRadius:
         """Return `1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
         return self._each(lambda x: 1 / x)
 
-    def after(self, weights: npt.NDArray[Any]) -> MidpointRadius:
+    def after(self, weights: npt.NDArray[np.generic]) -> MidpointRadius:
         """Return `weights @ self`, for finite floats, which are copied a few rows at a time."""
         rows = max(1, ENTRIES_AT_ONCE // max(1, weights.shape[-1]))
         parts = [
@@ -168,7 +167,7 @@ class MidpointRadius:
         cosines, sines = (MidpointRadius._of_arbs([x for row in rows for x in row], shape) for rows in tables)
         return cosines, sines
 
-    def contains(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def contains(self, numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
         """Return whether each ball contains the rational number at its place."""
         result = np.empty(self.shape, dtype=bool)
         for index, number in np.ndenumerate(np.asarray(numbers, dtype=object)):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TypeAlias
 
 import numpy as np
-from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
 
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import map_entries
+from lightning_sym.lazy import lazy_imports
+from lightning_sym.rings.arrays import ObjectArray, Rows
+from lightning_sym.rings.rationals import RationalNumber, map_entries
 
-if TYPE_CHECKING:
-    from sympy.polys.rings import PolyElement
-
+with lazy_imports(__name__):
+    import sympy
 
 Polynomial = fmpq_mpoly
 """A polynomial with rational coefficients, of flint's: what the entries of the matrices here are."""
@@ -23,20 +23,22 @@ Polynomial = fmpq_mpoly
 RationalCoefficient = fmpq
 """A rational number of flint's: what the coefficients of such a polynomial are."""
 
+TermCoefficient: TypeAlias = fmpq | fmpz | int
+
 
 def _context(names: tuple[str, ...], ordering: str) -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(names, Ordering[ordering])
 
 
-def _polynomial(context: fmpq_mpoly_ctx, terms: dict[tuple[int, ...], fmpq]) -> fmpq_mpoly:
+def _polynomial(context: fmpq_mpoly_ctx, terms: Mapping[tuple[int, ...], TermCoefficient]) -> fmpq_mpoly:
     return context.from_dict(terms)
 
 
-def _parts(polynomial: fmpq_mpoly) -> tuple[Any, ...]:
+def _parts(polynomial: fmpq_mpoly) -> tuple[Callable[..., fmpq_mpoly], tuple[object, ...]]:
     return _polynomial, (polynomial.context(), polynomial.to_dict())
 
 
-def _context_parts(context: fmpq_mpoly_ctx) -> tuple[Any, ...]:
+def _context_parts(context: fmpq_mpoly_ctx) -> tuple[Callable[..., fmpq_mpoly_ctx], tuple[object, ...]]:
     return _context, (tuple(context.names()), context.ordering().name)
 
 
@@ -80,11 +82,11 @@ class PolynomialRing:
     def __getitem__(self, name: str) -> fmpq_mpoly:
         return self._by_name[name]
 
-    def constant(self, number: Any) -> fmpq_mpoly:
+    def constant(self, number: RationalNumber) -> fmpq_mpoly:
         """Return a rational number as a polynomial."""
         return self._context.constant(fmpq(int(number.numerator), int(number.denominator)))
 
-    def number(self, number: Any) -> fmpq:
+    def number(self, number: RationalNumber) -> fmpq:
         """Return a rational number as flint's."""
         return fmpq(int(number.numerator), int(number.denominator))
 
@@ -92,7 +94,7 @@ class PolynomialRing:
         """Return a polynomial of another ring with these polynomials of this one for its variables."""
         return polynomial.compose(*images, ctx=self._context)
 
-    def constants(self, matrix: Any) -> ObjectArray:
+    def constants(self, matrix: Rows) -> ObjectArray:
         """Return a matrix of rational numbers as constant polynomials."""
         return map_entries(self.constant, matrix)
 
@@ -103,7 +105,7 @@ class PolynomialRing:
             result[i, j] = self[f"{prefix}_{i + 1}_{j + 1}"]
         return result
 
-    def from_terms(self, terms: dict[tuple[int, ...], Any]) -> fmpq_mpoly:
+    def from_terms(self, terms: Mapping[tuple[int, ...], TermCoefficient]) -> fmpq_mpoly:
         """Return the polynomial with these coefficients by exponent vector."""
         return self._context.from_dict(terms)
 
@@ -118,12 +120,9 @@ def entry_names(prefix: str, rows: int, columns: int) -> list[str]:
     return [f"{prefix}_{i}_{j}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
 
 
-def to_sympy(polynomial: fmpq_mpoly, names: Sequence[Any]) -> PolyElement:
+def to_sympy(polynomial: fmpq_mpoly, names: Sequence[str | sympy.Symbol]) -> sympy.polys.rings.PolyElement:
     """Return the same polynomial as an element of a SymPy ring over QQ, its variables by name or as symbols."""
-    from sympy import QQ
-    from sympy.polys.orderings import grevlex
-    from sympy.polys.rings import PolyRing
-
-    ring = PolyRing(list(names), QQ, grevlex)
+    QQ = sympy.QQ
+    ring = sympy.polys.rings.PolyRing(list(names), QQ, sympy.polys.orderings.grevlex)
     terms = {tuple(map(int, exponents)): QQ(int(c.p), int(c.q)) for exponents, c in polynomial.to_dict().items()}
     return ring.from_dict(terms)

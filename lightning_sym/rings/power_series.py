@@ -15,11 +15,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.rings.arrays import Rows
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, matmul_mod, reduce_mod
 
 FloatArray = npt.NDArray[np.float64]
@@ -161,7 +161,9 @@ def recurrence(first: FloatArray, slopes: FloatArray, factors: FloatArray, p: in
     return result
 
 
-_PRODUCTS: dict[Any, Any] = {operator.matmul: matrix_product, operator.mul: entry_product}
+SeriesProduct = Callable[[FloatArray, FloatArray, int, int, int], FloatArray]
+
+_PRODUCTS: dict[object, SeriesProduct] = {operator.matmul: matrix_product, operator.mul: entry_product}
 
 
 class PowerSeries:
@@ -210,7 +212,7 @@ class PowerSeries:
         stored = not odd and 0 <= place < self.terms
         return PrimeFieldMatrix(self.entries[..., place] if stored else np.zeros(self.entries.shape[:-1]), self.prime)
 
-    def _times(self, other: PowerSeries, product: Any, lowest: int, highest: int) -> PowerSeries:
+    def _times(self, other: PowerSeries, product: SeriesProduct, lowest: int, highest: int) -> PowerSeries:
         """Return the coefficients of a product in these degrees."""
         valuation = self.valuation + other.valuation
         start = max(0, (lowest - valuation + 1) // 2)
@@ -231,7 +233,9 @@ class PowerSeries:
         """Return the product entry by entry."""
         return self._times(other, entry_product, 0, self.order)
 
-    def gradient_part(self, product: Callable[[Any, Any], Any], left: PowerSeries, right: PowerSeries) -> PowerSeries:
+    def gradient_part(
+        self, product: Callable[[PowerSeries, PowerSeries], PowerSeries], left: PowerSeries, right: PowerSeries
+    ) -> PowerSeries:
         """Return `product(left, right)`, a gradient with respect to this series, as far as it can matter.
 
         A gradient `G` is used for the coefficient of degree `order` of `<G, dM>`, `dM` being of the degrees stored
@@ -279,7 +283,7 @@ class PowerSeries:
     def mT(self) -> PowerSeries:  # noqa: N802
         return PowerSeries(self.entries.swapaxes(-3, -2), self.prime, self.valuation, self.order)
 
-    def _numbers(self, constants: Any) -> FloatArray:
+    def _numbers(self, constants: Rows | Sequence[Fraction]) -> FloatArray:
         return PrimeFieldMatrix(self.entries, self.prime).like(constants).entries
 
     def like(self, constants: npt.ArrayLike) -> PowerSeries:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction  # noqa: F401 - for the example below
+from fractions import Fraction
 from functools import cache, lru_cache
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
+from lightning_sym.rings.arrays import Rows
 from lightning_sym.rings.dyadic import is_plain, residues_of
 
 Residues = npt.NDArray[np.int64]
@@ -88,7 +89,7 @@ class PrimeFieldMatrix:
     prime: int
 
     @classmethod
-    def of(cls, integers: npt.NDArray[Any], prime: int) -> PrimeFieldMatrix:
+    def of(cls, integers: npt.NDArray[np.generic], prime: int) -> PrimeFieldMatrix:
         """Return the residues of an array of integers, of NumPy's or of Python's own, however large.
 
         Raises:
@@ -142,7 +143,7 @@ class PrimeFieldMatrix:
         start = sum(m.entries.shape[-2] for m in matrices[:index])
         return PrimeFieldMatrix(self.entries[..., start : start + matrices[index].entries.shape[-2], :], self.prime)
 
-    def like(self, constants: npt.ArrayLike) -> PrimeFieldMatrix:
+    def like(self, constants: Rows | Sequence[Fraction]) -> PrimeFieldMatrix:
         """Return a matrix of integers or fractions over the same field.
 
         Raises:

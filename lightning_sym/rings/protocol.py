@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, Self
+from operator import mul
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +42,8 @@ from lightning_sym.rings.rationals import rational_matrix
 class RingMatrix(Protocol):
     """A matrix over a ring: what every network needs of it."""
 
-    def __matmul__(self, other: Any, /) -> Self: ...
-    def __add__(self, other: Any, /) -> Self: ...
+    def __matmul__(self, other: Self, /) -> Self: ...
+    def __add__(self, other: Self, /) -> Self: ...
     @property
     def mT(self) -> Self: ...  # noqa: N802 - the array standard's name for the matrix transpose
 
@@ -50,7 +51,20 @@ class RingMatrix(Protocol):
 class EntryMatrix(RingMatrix, Protocol):
     """A matrix over a ring that has products entry by entry too, as `operation` has found."""
 
-    def __mul__(self, other: Any, /) -> Self: ...
+    def __mul__(self, other: Self, /) -> Self: ...
+
+
+M = TypeVar("M", bound=RingMatrix)
+"""Matrices over one ring."""
+
+E = TypeVar("E", bound=EntryMatrix)
+"""The same, where they have products entry by entry."""
+
+
+class Factor(Protocol[M]):
+    """What multiplies matrices over a ring from the left: one of them, or what stands for one."""
+
+    def __matmul__(self, x: M, /) -> M: ...
 
 
 def ring_of(matrix: object) -> str:
@@ -130,20 +144,21 @@ def operation(matrix: object, name: str, purpose: str) -> Any:
     return found
 
 
-def constants(matrix: Any, numbers: npt.NDArray[Any], purpose: str) -> Any:
+def constants(matrix: M, numbers: npt.NDArray[np.generic], purpose: str) -> M:
     """Return integers or fractions as a matrix over the ring of `matrix`.
 
     Raises:
         RingError: the ring has no constants.
     """
     if not isinstance(matrix, np.ndarray):
-        return operation(matrix, "like", purpose)(numbers)
+        made: M = operation(matrix, "like", purpose)(numbers)
+        return made
     # flint's numbers know integers, and no fractions but their own
-    in_flint = type(numbers.flat[0]) is Fraction and type(matrix.flat[0]).__module__.startswith("flint")
-    return rational_matrix(numbers) if in_flint else numbers
+    in_flint = isinstance(numbers.flat[0], Fraction) and type(matrix.flat[0]).__module__.startswith("flint")
+    return cast(M, rational_matrix(numbers) if in_flint else numbers)  # an array, as `matrix` is one
 
 
-def masked(scores: Any, mask: npt.NDArray[Any]) -> Any:
+def masked(scores: M, mask: npt.NDArray[np.generic]) -> M:
     """Return the scores where `mask` is 1, and zero where it is 0.
 
     Raises:
@@ -155,10 +170,11 @@ def masked(scores: Any, mask: npt.NDArray[Any]) -> Any:
     """
     operation(scores, "__mul__", "a mask")
     require_shape(scores, mask.shape, "the scores behind a mask")
-    return scores * constants(scores, mask, "a mask")
+    entries: M = mul(scores, constants(scores, mask, "a mask"))  # which not every `M` has
+    return entries
 
 
-def normalized(scores: Any, normalization: Normalization, mask: npt.NDArray[Any]) -> Any:
+def normalized(scores: M, normalization: Normalization, mask: npt.NDArray[np.object_]) -> M:
     """Return `S` of the scores of tokens attended to, divided by their sum over each column (Eq. 15).
 
     Args:
@@ -183,10 +199,11 @@ def normalized(scores: Any, normalization: Normalization, mask: npt.NDArray[Any]
     sums = constants(weights, ones, name) @ weights
     totals = normalization.taylor(0) * mask.sum(axis=0)
     inverses = np.array([[1 / Fraction(total) for total in totals]], dtype=object)
-    return weights * (constants(weights, ones.T, name) @ operation(sums, "reciprocal", name)(inverses))
+    shares: M = weights * (constants(weights, ones.T, name) @ operation(sums, "reciprocal", name)(inverses))
+    return shares
 
 
-def products(lefts: Sequence[Any], x: Any) -> list[Any]:
+def products(lefts: Sequence[M | Factor[M]], x: M) -> list[M]:
     """Return `left @ x` for each, in one product where the ring knows how.
 
     Example:
@@ -197,10 +214,7 @@ def products(lefts: Sequence[Any], x: Any) -> list[Any]:
     return [left @ x for left in lefts] if known is None else list(known(lefts))
 
 
-Product = Callable[[Any, Any], Any]
-
-
-def gradient_part(target: Any, product: Product, left: Any, right: Any) -> Any:
+def gradient_part(target: M, product: Callable[[M, M], M], left: M, right: M) -> M:
     """Return `product(left, right)`, or, where the ring knows better, as much as a gradient by `target` needs."""
-    known = getattr(target, "gradient_part", None)
+    known: Callable[[Callable[[M, M], M], M, M], M] | None = getattr(target, "gradient_part", None)
     return product(left, right) if known is None else known(product, left, right)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import isqrt, lcm
 from numbers import Rational
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, SupportsInt, cast
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
@@ -15,6 +15,15 @@ from flint import fmpq, fmpq_mat, fmpz_mat
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.dyadic import dyadic, is_plain
 from lightning_sym.rings.rational_ranks import rank_over_q
+
+
+class RationalNumber(Protocol):
+    """A rational number of Python's, NumPy's, flint's or SymPy's; whole numbers are rational too."""
+
+    @property
+    def numerator(self) -> SupportsInt: ...
+    @property
+    def denominator(self) -> SupportsInt: ...
 
 
 def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
@@ -27,7 +36,7 @@ def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
     return result
 
 
-def as_fmpq(number: Any) -> fmpq:
+def as_fmpq(number: RationalNumber) -> fmpq:
     """Return a rational number as flint's own.
 
     Example:
@@ -59,7 +68,7 @@ class _LowestTerms(NamedTuple):
     denominator: int
 
 
-def as_fraction(number: Any) -> Fraction:
+def as_fraction(number: RationalNumber) -> Fraction:
     """Return a rational number of flint's, which is in lowest terms already, as `Fraction`.
 
     Example:
@@ -175,7 +184,7 @@ class RationalMatrix:
         """Return whether an entry is not zero."""
         return bool(self.flint != fmpq_mat(*self.shape))
 
-    def sort_key(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[fmpq, ...]:
         """Return the entries row by row: what matrices of one shape can be ordered by."""
         return tuple(self.flint.entries())
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from math import comb
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.rings.rates import RATES
 
@@ -187,24 +187,24 @@ class Sizes:
             self.shape[::-1], self.price, bits=self.bits, lowest=self.lowest, degree=self.degree, most=self.most
         )
 
-    def like(self, numbers: Any) -> Sizes:
+    def like(self, numbers: npt.ArrayLike) -> Sizes:
         """Return the sizes of constants, which are short where lengths matter."""
         return Sizes(np.shape(numbers), self.price, bits=1 if self.price.rates.grows else self.bits)
 
-    def evaluate(self, _normalization: Any) -> Sizes:
+    def evaluate(self, _normalization: object) -> Sizes:
         """Return a normalization of every entry."""
         self.price.enter("function", self.shape[0] * self.shape[1] * self.price.pairs(self.degree, self.degree))
         return self._made(self.shape, self.bits, self.lowest, self.degree)
 
-    def apply(self, _taylor: Any) -> Sizes:
+    def apply(self, _taylor: object) -> Sizes:
         """Return the same, by its Taylor series."""
         return self.evaluate(None)
 
-    def reciprocal(self, _inverses: Any) -> Sizes:
+    def reciprocal(self, _inverses: object) -> Sizes:
         """Return one over every entry."""
         return self.evaluate(None)
 
-    def after(self, floats: Any) -> Sizes:
+    def after(self, floats: npt.NDArray[np.generic] | Sizes) -> Sizes:
         """Return machine numbers times this matrix, by the digits of both."""
         price, (rows, columns) = self.price, floats.shape
         price.enter("digits", rows * columns)

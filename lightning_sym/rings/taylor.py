@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb_poly, fmpq_poly
+from flint import arb, arb_poly, fmpq_poly
 
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import as_ball
-from lightning_sym.rings.rationals import as_fmpq, as_fraction, map_entries
+from lightning_sym.rings.rationals import RationalNumber, as_fmpq, as_fraction, map_entries
 
 
 class TaylorMatrix:
@@ -45,7 +45,7 @@ class TaylorMatrix:
         entries = np.empty(next(iter(arrays.values())).shape, dtype=object)
         number = as_ball if balls else as_fmpq
         for index in np.ndindex(*entries.shape):
-            row: list[Any] = [number(arrays[k][index] if k in arrays else 0) for k in range(max(arrays) + 1)]
+            row: list[Any] = [number(arrays[k].item(index) if k in arrays else 0) for k in range(max(arrays) + 1)]
             entries[index] = (arb_poly if balls else fmpq_poly)(row)
         return cls(entries, order)._cut()
 
@@ -54,9 +54,9 @@ class TaylorMatrix:
         """Whether coefficients are balls."""
         return isinstance(self.entries.flat[0], arb_poly)
 
-    def number(self, constant: Any) -> Any:
+    def number(self, constant: RationalNumber) -> arb | Fraction:
         """Return a rational number as coefficients are given."""
-        return as_ball(constant) if self.balls else Fraction(constant)
+        return as_ball(constant) if self.balls else as_fraction(constant)
 
     def _cut(self) -> TaylorMatrix:
         return TaylorMatrix(map_entries(lambda p: p.truncate(self.order + 1), self.entries), self.order)
@@ -88,7 +88,7 @@ class TaylorMatrix:
         """Return a constant matrix of integers or fractions, over balls also of balls."""
         return TaylorMatrix.of({0: constants}, self.order, balls=self.balls)
 
-    def _put_into(self, taylor: Callable[[int], Any]) -> TaylorMatrix:
+    def _put_into(self, taylor: Callable[[int], Fraction]) -> TaylorMatrix:
         """Return a power series put over every entry, entries without constant term; by Horner's rule."""
         most = self.order // max(1, min(map(_valuation, self.entries.flat), default=1))
         ones = np.ones(self.shape, dtype=object)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,13 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED, WeightSpace, stream
 from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.stream_pieces import pieces_at_streams
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.protocol import M
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.symmetries.attention_motions import counts_symmetrically
-from lightning_sym.system.circuits import HeadOver, layer_heads
+from lightning_sym.system.circuits import HeadOver, added, layer_heads
 from lightning_sym.system.reach import most_reached, pattern_is_constant
 
 MOST_TERMS = 8
@@ -57,7 +59,7 @@ class Term(NamedTuple):
     left: str
     right: str
 
-    def over(self, weights: Mapping[str, Any]) -> Any:
+    def over(self, weights: Mapping[str, M]) -> M:
         """Return the matrix without its sign; of a trace the matrix that the trace is taken of."""
         left, right = weights[self.left], weights[self.right]
         if self.form == "plain":
@@ -143,20 +145,19 @@ class Quantity:
             MatrixKind.SKEW: rows * (rows - 1) // 2,
         }.get(self.kind, rows * columns)
 
-    def value(self, weights: Mapping[str, Any]) -> npt.NDArray[Any]:
+    def value(self, weights: Mapping[str, ObjectArray]) -> ObjectArray:
         """Return the matrix at weights over any ring whose matrices are object arrays: rationals, polynomials, symbols.
 
         Args:
             weights: arrays by the names of `Architecture.weight_shapes()`.
         """
-        total: Any = 0
+        parts = []
         for term in self.terms:
             matrix = term.over(weights)
             if term.form == "trace":
                 matrix = np.array([[sum(matrix[i, i] for i in range(matrix.shape[0]))]], dtype=object)
-            total = total + term.sign * matrix
-        result: npt.NDArray[Any] = total
-        return result
+            parts.append(term.sign * matrix)
+        return added(parts)
 
     def _repr_latex_(self) -> str:
         return notebook(self.latex)
@@ -268,7 +269,9 @@ def _of_the_stream(architecture: Architecture) -> Iterator[Quantity]:
             yield Quantity(MatrixKind.SYMMETRIC, (space.size,) * 2, tuple(terms), f"basis changes of {where}")
 
 
-def _swept(quantity: Quantity, weights: dict[str, Recorded], functional: Callable[[Any, int], Any]) -> list[Any]:
+def _swept(
+    quantity: Quantity, weights: dict[str, Recorded], functional: Callable[[Recorded, int], M]
+) -> list[M | None]:
     """Return the gradients of the counted entries of a quantity by all weights, by one sweep backwards."""
     outputs = [term.over(weights) for term in quantity.terms]
     functionals = [functional(output, term.sign) for output, term in zip(outputs, quantity.terms, strict=True)]
@@ -277,13 +280,13 @@ def _swept(quantity: Quantity, weights: dict[str, Recorded], functional: Callabl
 
 def differentials_of(
     quantities: Sequence[Quantity], names: Sequence[str], point: Sequence[PrimeFieldMatrix]
-) -> list[Any]:
+) -> list[npt.NDArray[np.int64]]:
     """Return differentials of the counted entries of each quantity at a point."""
     blocks = []
     for quantity in quantities:
         indices = quantity.indices()
 
-        def picked(output: Any, sign: int) -> PrimeFieldMatrix:
+        def picked(output: Recorded, sign: int) -> PrimeFieldMatrix:
             found = np.zeros((len(indices), *output.shape[-2:]))  # noqa: B023
             for entry, place in zip(found, indices, strict=True):  # noqa: B023
                 if quantity.kind is MatrixKind.SCALAR:  # noqa: B023

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
@@ -19,9 +19,7 @@ from lightning_sym.network.pieces import ENDS, HEAD_FACTORS, SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.fields import Field, Q, prime_field, weights_modulo_a_prime
-
-M = TypeVar("M", bound=Any)
+from lightning_sym.system.fields import Field, M, Q, S, prime_field, weights_modulo_a_prime
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +93,10 @@ class HeadOver(Generic[M]):
         scores = [] if self.key is None else [(self.key.mT, self.query)]
         return scores if self.output is None else [*scores, (self.output, self.inner_value)]
 
-    def each(self, function: Callable[[M], Any]) -> HeadOver[Any]:
+    def each(self, function: Callable[[M], S]) -> HeadOver[S]:
         """Return the head with a function applied to every factor."""
-        return HeadOver(*(None if factor is None else function(factor) for factor in self.factors))
+        more = (None if factor is None else function(factor) for factor in (self.key, self.output))
+        return HeadOver(function(self.query), function(self.inner_value), *more)
 
     def named(self, where: str) -> dict[str, M]:
         """Return the factors by their names; `where` is what stands behind the letters, such as `1.2`."""
@@ -115,7 +114,7 @@ class _LayerHeads(Sequence[HeadOver[M]]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, head: Any) -> Any:
+    def __getitem__(self, head: int) -> HeadOver[M]:  # type: ignore[override]
         letters = HEAD_FACTORS if self.with_output else HEAD_FACTORS[:-1]
         return HeadOver(*(self.held(letter + self.names[head]) for letter in letters))
 
@@ -222,7 +221,7 @@ def added(matrices: Sequence[M]) -> M:
 
 
 def circuits_over(
-    field: Field[M, Any], shape: Architecture, held: Callable[[str], M], idle: Callable[[str], bool] | None = None
+    field: Field[M, S], shape: Architecture, held: Callable[[str], M], idle: Callable[[str], bool] | None = None
 ) -> NetworkOver[M]:
     """Return a network by its matrices over a field.
 

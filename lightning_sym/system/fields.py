@@ -22,6 +22,7 @@ from lightning_sym.rings.sizes import Price, Sizes
 
 M = TypeVar("M", bound=Any)
 S = TypeVar("S", bound=Any)
+"""Matrices over a field, and spaces of columns over it."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
@@ -21,10 +21,7 @@ with lazy_imports(__name__):  # a shape alone says what can be written and read
 
 if TYPE_CHECKING:
     from lightning_sym.system.circuits import NetworkOver
-    from lightning_sym.system.fields import Field
-
-M = TypeVar("M", bound=Any)
-S = TypeVar("S", bound=Any)
+    from lightning_sym.system.fields import Field, M, S
 
 
 def pattern_is_constant(architecture: Architecture) -> bool:

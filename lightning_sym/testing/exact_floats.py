@@ -14,12 +14,14 @@ import numpy as np
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import form_of, network_output
+from lightning_sym.network.layer import Form
 from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.rotary import Rotary
-from lightning_sym.network.variant_layer import E, constants, rotation
+from lightning_sym.network.variant_layer import constants, rotation
 from lightning_sym.network.weight_names import split
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.protocol import E
 from lightning_sym.rings.rationals import RationalMatrix, map_entries
 
 
@@ -102,7 +104,7 @@ class Exactness:
         architecture.require("a bound for sums of floats", DECLARED - {"normalization"})
         # equal inputs stay equal, so that one column stands for all, and their number for the sum over them
         self._open = replace(architecture, causal=False, tokens=1, gated=sizes_of_gate(architecture.gate))
-        self._form = form_of(self._open)._replace(rotation=any_signs)
+        self._form: Form[Any] = form_of(self._open)._replace(rotation=any_signs)
         units = {name: unit_exponent(matrix, name) for name, matrix in weights.numbers().items()}
         self._matrices = [
             RationalMatrix.of(

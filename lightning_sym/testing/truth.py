@@ -13,6 +13,7 @@ from lightning_sym.display import rows_in_line
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import KNOWN, form_of, network_output
+from lightning_sym.network.layer import Form
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.ball_matrices import BallMatrix
@@ -134,9 +135,11 @@ class EnclosedOutputs:
     def _sizes(self, x: ObjectArray) -> ObjectArray:
         """Return what the outputs would be without any cancellation: of a lightning network it may be all of them."""
         network = replace(self._architecture, gated=sizes_of_gate(self._architecture.gate))
-        form = form_of(network)._replace(rotation=any_signs)
+        form: Form[BallMatrix] = form_of(network)
         matrices = [BallMatrix.of(abs(matrix)) for matrix in self._weights.numbers().values()]
-        outputs: BallMatrix = network_output(BallMatrix.of(self.step * abs(x)), network, matrices, form)
+        outputs: BallMatrix = network_output(
+            BallMatrix.of(self.step * abs(x)), network, matrices, form._replace(rotation=any_signs)
+        )
         return np.array(outputs.flint.tolist(), dtype=object)
 
     def output(self, x: ObjectArray) -> ObjectArray:

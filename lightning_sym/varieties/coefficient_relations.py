@@ -124,7 +124,7 @@ def combined(
     return {key: sum(c * values[i] for i, c in parts.items()) for key, parts in combinations.items()}
 
 
-def exact_coefficient(value: object) -> Any:
+def exact_coefficient(value: Any) -> Any:
     """Return an exact number, flint's among them; what is a polynomial over SymPy's rationals already stays."""
     if hasattr(value, "ring"):
         return value

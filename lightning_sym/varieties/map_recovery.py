@@ -58,13 +58,13 @@ class Difference(NamedTuple):
         return f"{where}: the coefficient is {self.given}, it must be {self.found}"
 
 
-def network_layers(matrices: Mapping[str, ObjectArray]) -> list[Layer]:
+def network_layers(matrices: Mapping[str, ObjectArray]) -> list[Layer[ObjectArray]]:
     """Return the layers of matrices `Q1, K1, V1, Q2, ...` in this order."""
     listed = list(matrices.values())
     return [Layer(*listed[i : i + 3]) for i in range(0, len(listed), 3)]
 
 
-def virtual_layers(attention: Sequence[ObjectArray], value: ObjectArray) -> list[Layer]:
+def virtual_layers(attention: Sequence[ObjectArray], value: ObjectArray) -> list[Layer[ObjectArray]]:
     """Return a network with these virtual weights, over their field."""
     field: NumberField = value[0, 0].field
     one = field.matrix(np.eye(value.shape[1], dtype=int))
@@ -72,7 +72,7 @@ def virtual_layers(attention: Sequence[ObjectArray], value: ObjectArray) -> list
     return [Layer(a, one, value if i == last else one) for i, a in enumerate(attention, start=1)]
 
 
-def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberField) -> Difference | None:
+def first_difference(phi: PolynomialMap, layers: Sequence[Layer[ObjectArray]], field: NumberField) -> Difference | None:
     """Return the first coefficient in which the function of the layers is not `phi`; `None` if it is `phi`.
 
     Everything is expanded, modulo the minimal polynomial of the field, so it holds for each of its roots.
@@ -99,7 +99,7 @@ def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberF
 
 
 def network_over_field(
-    x: ObjectArray, layers: Iterable[Layer], field: NumberField, ring: PolynomialRing
+    x: ObjectArray, layers: Iterable[Layer[ObjectArray]], field: NumberField, ring: PolynomialRing
 ) -> ObjectArray:
     """Return the output of layers over a field, at an input whose entries are polynomials, of a ring with the root
     unless the field is the rationals.

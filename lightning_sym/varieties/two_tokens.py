@@ -52,13 +52,13 @@ def slope(normalization: Normalization) -> Fraction:
     return Fraction(c)
 
 
-def two_token_form(normalization: Normalization, tokens: int) -> Form:
+def two_token_form(normalization: Normalization, tokens: int) -> Form[TaylorMatrix]:
     """Return the form of a layer on two tokens, the second one standing for `tokens - 1` equal ones."""
     copies = np.array([[1, 1], [tokens - 1, tokens - 1]], dtype=object)
     return Form(partial(normalized, normalization=normalization, mask=copies))
 
 
-def attended(stream: TaylorMatrix, attention: ObjectArray, form: Form) -> TaylorMatrix:
+def attended(stream: TaylorMatrix, attention: ObjectArray, form: Form[TaylorMatrix]) -> TaylorMatrix:
     r"""Return the stream $Z_{i-1}$ behind a layer with this virtual attention matrix."""
     one = stream.like(np.eye(stream.shape[0], dtype=int).astype(object))
     return attention_layer(stream, Layer(query=stream.like(attention), key=one, value=one), form)
@@ -92,7 +92,7 @@ class Line:
         self.stream = TaylorMatrix.of({1: both_tokens(mean, difference, tokens)}, order, balls=balls)
         self._seen = next((k for k, y in enumerate(difference) if y), None)
 
-    def attend(self, attention: ObjectArray, form: Form) -> None:
+    def attend(self, attention: ObjectArray, form: Form[TaylorMatrix]) -> None:
         """Go on behind one more layer."""
         self.stream = attended(self.stream, attention, form)
 

@@ -48,7 +48,7 @@ def _name(name: str) -> str:
     return f"{name[0]}_{{{name[1:]}}}" if len(name) > 1 else name
 
 
-def _one_layer(weights: Weights, claim: str) -> Layer:
+def _one_layer(weights: Weights, claim: str) -> Layer[ObjectArray]:
     network = weights.architecture(TOKENS)
     if not network.is_plain or network.depth != 1:
         raise BadInput(f"{claim} must be given one layer of lightning attention with one head, got {network}")

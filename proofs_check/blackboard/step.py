@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def number(label: str, value: int | Fraction) -> Shown:
     return show(rf"\text{{{label}}}", value)
 
 
-def _exact(ring: PolynomialRing, value: object) -> Number:
+def _exact(ring: PolynomialRing, value: Any) -> Number:
     if isinstance(value, FlintPolynomial):
         return Polynomial.of(ring, value)
     return as_fraction(value)
@@ -133,12 +134,12 @@ def entry_labels(letter: str, rows: int, columns: int) -> list[str]:
     return [f"{letter}_{{{i}{j}}}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
 
 
-def layer_of(attention: ObjectArray, value: ObjectArray) -> Layer:
+def layer_of(attention: ObjectArray, value: ObjectArray) -> Layer[ObjectArray]:
     """Return the layer with attention matrix `A`: queries `A`, keys the identity."""
     return Layer(query=attention, key=identity(len(attention)), value=value)
 
 
-def function_of(*layers: Layer, x: ObjectArray = INPUT, ring: PolynomialRing = BOARD) -> ObjectArray:
+def function_of(*layers: Layer[ObjectArray], x: ObjectArray = INPUT, ring: PolynomialRing = BOARD) -> ObjectArray:
     """Return the forward pass with these weights on symbolic tokens: a matrix of polynomials, one column a token."""
     result: ObjectArray = forward(x, [Layer(*map(ring.constants, layer)) for layer in layers])
     return result
@@ -162,7 +163,10 @@ def unit_directions(shape: tuple[int, ...]) -> Iterator[ObjectArray]:
 
 
 def jacobian(
-    layers: Sequence[Layer], vary: Sequence[tuple[int, str]], x: ObjectArray = INPUT, ring: PolynomialRing = BOARD
+    layers: Sequence[Layer[ObjectArray]],
+    vary: Sequence[tuple[int, str]],
+    x: ObjectArray = INPUT,
+    ring: PolynomialRing = BOARD,
 ) -> tuple[ObjectArray, list[tuple[int, int, tuple[int, ...]]]]:
     r"""Return the exact Jacobian of weights $\mapsto$ coefficients, by the forward pass over dual numbers.
 

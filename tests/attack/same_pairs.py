@@ -63,8 +63,8 @@ def one_pair(seed: str, tally: Tally) -> None:
             tally.faults.append(f"{seed}: {kind}: same, but outputs are {mpmath.nstr(distance, 3)} apart")
         if found.symmetry is not None and found.symmetry.between is not None:
             s = found.symmetry
-            group = {"between": s.between, "query_key": s.query_key, "value_output": s.value_output}
-            if transform(weights[0], **group, scales=s.scales, heads=s.heads) != weights[1]:
+            bases = {"query_key": s.query_key, "value_output": s.value_output}
+            if transform(weights[0], between=s.between, **bases, scales=s.scales, heads=s.heads) != weights[1]:
                 tally.faults.append(f"{seed}: {kind}: the group element does not lead to the second network")
     elif found.answer is Answer.DIFFERENT:
         if found.input is not None and found.outputs is not None:

@@ -17,6 +17,7 @@ from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.network.jacobian import RandomJacobian, random_layers, weight_gradients
+from lightning_sym.network.layer import Layer
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import map_entries
 
@@ -96,7 +97,7 @@ def test_batched_rows_are_gradients_of_the_forward_pass() -> None:
     p = PRIMES[1]
     weights = Weights.random(shape, seed=1)
     xs, cs = np.random.default_rng(2).integers(-5, 6, size=(2, 4, 2, 2))
-    modular = [type(layer)(*(PrimeFieldMatrix.of(m.astype(np.int64), p) for m in layer)) for layer in weights.layers]
+    modular = [Layer(*(PrimeFieldMatrix.of(m.astype(np.int64), p) for m in layer)) for layer in weights.layers]
     batched = weight_gradients(modular, PrimeFieldMatrix.of(xs, p), PrimeFieldMatrix.of(cs, p))
     for n in range(4):
         exact = weight_gradients(weights.layers, map_entries(int, xs[n]), map_entries(int, cs[n]))

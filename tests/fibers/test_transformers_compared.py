@@ -66,8 +66,8 @@ def test_every_symmetry_is_found_and_a_changed_entry_is_noticed(form: NetworkFor
         assert s is not None
         assert s.between is not None
         assert "applied to the first network it gives the second" in str(found)
-        group = {"between": s.between, "query_key": s.query_key, "value_output": s.value_output}
-        assert transform(first, **group, scales=s.scales, heads=s.heads) == second
+        bases = {"query_key": s.query_key, "value_output": s.value_output}
+        assert transform(first, between=s.between, **bases, scales=s.scales, heads=s.heads) == second
     changed = second["O2.1"].copy()
     changed[0, 0] += 1
     other = same_function(first, Weights.of(second.named() | {"O2.1": changed}, form), tokens)

@@ -23,6 +23,7 @@ from lightning_sym.network.pieces import pieces, spaces
 from lightning_sym.network.rotary import Rotary
 from lightning_sym.network.variant import Variant
 from lightning_sym.network.weight_names import weight_names
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.symmetries.group import act
 
 EVERY = RATIONAL | SOFTMAX_ONLY | ONE_BY_ONE
@@ -101,7 +102,7 @@ def element(network: Architecture, source: Random) -> dict[Any, Any]:
     return found
 
 
-def moved_output(network: Architecture, changed: Any, form: Form) -> tuple[Any, Any]:
+def moved_output(network: Architecture, changed: Any, form: Form[ObjectArray]) -> tuple[Any, Any]:
     weights = Weights.random(network, seed=5, bound=3).named()
     x = np.array([[Fraction(2 * i - 3 * j + 1) for j in range(network.tokens)] for i in range(network.input_width)])
     moved = act(weights, changed, pieces(network))

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from lightning_sym import Architecture, Layer
+from lightning_sym.rings.arrays import ObjectArray
 
 SHAPES = {
     "one by one": Architecture((1, 1), (1,), 1),
@@ -39,7 +40,7 @@ def integer_input(network: Architecture, seed: int, bound: int = 5) -> np.ndarra
     return generator.integers(-bound, bound + 1, size=(network.widths[0], network.tokens)).astype(object)
 
 
-def plain_forward(x: list[list[object]], layers: list[Layer]) -> list[list[object]]:
+def plain_forward(x: list[list[object]], layers: list[Layer[ObjectArray]]) -> list[list[object]]:
     """An independent road: Eq. 1 over plain Python numbers, sums over tokens and coordinates."""
     for query, key, value in layers:
         d, t = len(x), len(x[0])

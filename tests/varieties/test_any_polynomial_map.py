@@ -168,7 +168,7 @@ def test_a_moment_of_no_symmetry_would_be_told_without_the_check(monkeypatch: py
         (lambda: PolynomialMap.of([[U[0] * X]], weights=[U[0]]), "listed as weights or inputs, got x"),
         (lambda: PolynomialMap.of([[1 / U[0]]], weights=U), "polynomial in letters"),
         (lambda: PolynomialMap.of([], weights=U), "at least one entry"),
-        (lambda: PolynomialMap.of([[1]], weights=3), "weights must be a list"),
+        (lambda: PolynomialMap.of([[1]], weights=3), "weights must be a list"),  # type: ignore[arg-type]
         (lambda: PolynomialMap.of([[1]], weights=["a b"]), "ASCII letters"),
         (lambda: PolynomialMap.of([[1]], weights=[sympy.Symbol("a", commutative=False)]), "commuting"),
         (lambda: equations(PolynomialMap.of([[1]], weights=[])), "symbolic weights, got numbers"),

@@ -34,7 +34,7 @@ class Contents(NamedTuple):
     """What a reader gives: raw matrices by name, and the form of the network as a plain JSON value or `None`."""
 
     matrices: dict[str, Any]
-    form: Any
+    form: object
 
 
 def read_whole(path: Path, largest: int | None = None) -> bytes:
@@ -74,7 +74,7 @@ def require_names(names: Iterable[str]) -> None:
             raise FileFormatError(f"matrices must be named Q1, K1, V1, Q2, ..., got {shown(name)}")
 
 
-def require_form(value: Any) -> Any:
+def require_form(value: object) -> object:
     """Return the form that a file states: `null` states none, and would mean what a file without a form means.
 
     Raises:

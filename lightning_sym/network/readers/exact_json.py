@@ -73,7 +73,7 @@ def _no_number(text: str) -> NoReturn:
     raise FileFormatError(f"numbers in JSON must be {rule}, got {shown(text)}")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) != len(pairs):
         seen: set[str] = set()

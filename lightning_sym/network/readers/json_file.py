@@ -42,7 +42,7 @@ def contents_of(document: object, numbers: ExactNumbers) -> Contents:
     return Contents(matrices, form)
 
 
-def _parts(document: Any) -> tuple[dict[str, Any], Any]:
+def _parts(document: object) -> tuple[dict[str, Any], object]:
     if not isinstance(document, dict):
         example = '{"Q1": [[1, "-2/3"]], "K1": ..., "V1": ...}'
         raise FileFormatError(f"it must be an object of matrices, {example}, got {shown(document)}")
@@ -59,7 +59,7 @@ def _parts(document: Any) -> tuple[dict[str, Any], Any]:
     return document["weights"], form
 
 
-def _entry(value: Any, numbers: ExactNumbers, name: str, row: int, column: int) -> Any:
+def _entry(value: object, numbers: ExactNumbers, name: str, row: int, column: int) -> object:
     if isinstance(value, str):
         return numbers.number(value)
     if value is None or isinstance(value, (bool, list, dict)):

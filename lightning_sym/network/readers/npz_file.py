@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from io import BytesIO
 from math import prod
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -113,7 +113,7 @@ def _header(name: str, stream: IO[bytes]) -> tuple[str, bool, tuple[int, ...]]:
     return kind[1:-1], order == "True", tuple(map(int, sides))
 
 
-def _matrix(name: str, stream: IO[bytes]) -> npt.NDArray[Any]:
+def _matrix(name: str, stream: IO[bytes]) -> npt.NDArray[np.generic]:
     kind, columns_first, shape = _header(name, stream)
     if not _MATRIX_TYPES.fullmatch(kind):
         raise FileFormatError(f"{name} must hold integers or floats, as plain arrays do, got {shown(kind)}")
@@ -124,7 +124,7 @@ def _matrix(name: str, stream: IO[bytes]) -> npt.NDArray[Any]:
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if columns_first else "C")
 
 
-def _form(stream: IO[bytes]) -> Any:
+def _form(stream: IO[bytes]) -> object:
     kind, _, shape = _header("form", stream)
     if not _TEXT_TYPES.fullmatch(kind) or shape != ():
         raise FileFormatError(f"the form must be one string of JSON, got {shown(kind)} of shape {shape[:8]}")

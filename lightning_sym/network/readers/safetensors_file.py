@@ -6,11 +6,11 @@ from math import prod
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import LONGEST_FORM, Contents, require_form, require_names, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
+from lightning_sym.rings.dyadic import Plain
 
 BYTES = {
     "BOOL": 1, "U8": 1, "I8": 1, "F8_E5M2": 1, "F8_E4M3": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2,
@@ -126,7 +126,7 @@ def read_safetensors(content: bytes) -> Contents:
     return Contents(matrices, form)
 
 
-def _matrix(kind: str, shape: tuple[int, ...], data: memoryview) -> npt.NDArray[Any]:
+def _matrix(kind: str, shape: tuple[int, ...], data: memoryview) -> Plain:
     plain = np.frombuffer(data, dtype=_TYPES[kind])
     if kind == "BF16":  # the upper half of a float32
         upper = plain.astype(np.uint32) << 16
@@ -135,7 +135,7 @@ def _matrix(kind: str, shape: tuple[int, ...], data: memoryview) -> npt.NDArray[
     return plain.reshape(shape)
 
 
-def _form(metadata: Any) -> Any:
+def _form(metadata: object) -> object:
     if metadata is None:
         return None
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):

@@ -30,6 +30,7 @@ from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space
 from lightning_sym.network.jacobian import random_layers
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
@@ -109,7 +110,7 @@ def count_of_the_variety(network: Architecture, count: Formula = variety_dimensi
 
 def walk() -> Iterator[Step]:
     shown, counts = [], []
-    layers: list[Layer] = []
+    layers: list[Layer[ObjectArray]] = []
     for depth in (1, 2, 3):
         layers = [layer_of(a, identity(2)) for a in (A1, A2, A1 + A2)[: depth - 1]]
         layers.append(layer_of((A1, A2, A1 + A2)[depth - 1], rational([[1, 2]])))

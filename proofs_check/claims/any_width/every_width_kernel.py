@@ -17,6 +17,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.polynomials import Polynomial
+from lightning_sym.rings.protocol import M
 from proofs_check.claim import expect_equal, meeting_bounds
 from proofs_check.ring_matrices import determinant, letters_of
 from proofs_check.samples import listed
@@ -33,7 +34,7 @@ class Symbols(NamedTuple):
     one: ObjectArray
     zero: ObjectArray
 
-    def layers(self, value: ObjectArray) -> list[Layer]:
+    def layers(self, value: ObjectArray) -> list[Layer[ObjectArray]]:
         r"""Return the network $V = 1, \dots, 1, \tilde V$, whose function is that of the virtual weights."""
         values = [self.one] * (len(self.attention) - 1) + [value]
         return [Layer(a, self.one, v) for a, v in zip(self.attention, values, strict=True)]
@@ -47,7 +48,7 @@ def symbols(depth: int, d: int) -> Symbols:
     return Symbols(attention, v, x, y, f, one, zero)
 
 
-def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = None) -> Dual:
+def derivative(x: Dual, layers: list[Layer[M]], moved: dict[int, Layer[M]] | None = None) -> Dual:
     """Return the network over dual numbers; weights do not move but for the layers in `moved`."""
     still = [Layer(*map(Dual, layer)) for layer in layers]
     for i, tangent in (moved or {}).items():

@@ -190,7 +190,7 @@ def walk() -> Iterator[Step]:
     )
 
 
-def _symmetry_directions(layers: list[Layer]) -> ObjectArray:
+def _symmetry_directions(layers: list[Layer[ObjectArray]]) -> ObjectArray:
     """Return tangent directions of the symmetries of a two-layer network at its weights, one a row, exact."""
     (q1, k1, v1), (q2, k2, v2) = layers
     zero = Layer(0 * q1, 0 * k1, 0 * v1), Layer(0 * q2, 0 * k2, 0 * v2)

@@ -9,27 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, product
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, virtual_weights
 from lightning_sym.exact.rational import unique_solution
 from lightning_sym.network.pieces import pieces, stream
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.protocol import M
 from lightning_sym.symmetries.group import act
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import Shown, Step, function_of, identity, layer_of, must, rational, show
 from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_equal
 from proofs_check.claims.one_layer.definition_1 import word_layers
 
-Pair = tuple[Any, Any]
+Pair = tuple[M, M]
 """A matrix and its inverse."""
 
-Change = Callable[[Layer, Pair, Pair], Layer]
+
+class BasisChange(Protocol):
+    """A change of bases, over any ring."""
+
+    def __call__(self, layer: Layer[M], before: Pair[M], after: Pair[M], /) -> Layer[M]: ...
 
 
-def change_basis(layer: Layer, before: Pair, after: Pair) -> Layer:
+def change_basis(layer: Layer[M], before: Pair[M], after: Pair[M]) -> Layer[M]:
     """Return the layer in other bases (Eq. 9).
 
     `A = K^T Q` changes as stated when `Q` and `K` are multiplied by the inverse of `before`.
@@ -37,16 +43,16 @@ def change_basis(layer: Layer, before: Pair, after: Pair) -> Layer:
     return Layer(layer.query @ before[1], layer.key @ before[1], after[0] @ layer.value @ before[1])
 
 
-def not_inverted(layer: Layer, before: Pair, after: Pair) -> Layer:
+def not_inverted(layer: Layer[M], before: Pair[M], after: Pair[M]) -> Layer[M]:
     """Return the mutant: A -> C^T A C."""
     return change_basis(layer, before, after)._replace(query=layer.query @ before[0], key=layer.key @ before[0])
 
 
-def changed_network(layers: Sequence[Layer], pairs: Sequence[Pair], change: Change) -> list[Layer]:
+def changed_network(layers: Sequence[Layer[M]], pairs: Sequence[Pair[M]], change: BasisChange) -> list[Layer[M]]:
     return [change(layer, pairs[i], pairs[i + 1]) for i, layer in enumerate(layers)]
 
 
-def every_shape(depth: int, change: Change = change_basis, *, last_free: bool = False) -> None:
+def every_shape(depth: int, change: BasisChange = change_basis, *, last_free: bool = False) -> None:
     """Check Eq. 9 in formal words.
 
     The side that is compared has `A` itself as query weights and the identity as key weights.
@@ -61,7 +67,7 @@ def every_shape(depth: int, change: Change = change_basis, *, last_free: bool = 
     expect_equal(str(new.value), str(old.value), at=f"{depth} layers, V~")
 
 
-def attention_matrix_alone(depth: int, change: Change = change_basis) -> None:
+def attention_matrix_alone(depth: int, change: BasisChange = change_basis) -> None:
     """Check the same in $A_i$, as printed: the product of the changed `K^T` and `Q` is $C^{-T} A C^{-1}$."""
     c, a = Words.letter("C"), Words.letter("A")
     layer = Layer(query=a, key=Words.identity(), value=Words.letter("V"))
@@ -79,10 +85,10 @@ def rational_instances(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
     return product(shapes, range(1 if quick else 6))
 
 
-def random_basis_changes(widths: Sequence[int], seed: int) -> list[Pair]:
+def random_basis_changes(widths: Sequence[int], seed: int) -> list[Pair[ObjectArray]]:
     """Return invertible rational matrices for the inner widths, the identity at both ends."""
     generator = np.random.default_rng(seed)
-    pairs: list[Pair] = []
+    pairs: list[Pair[ObjectArray]] = []
     for i, d in enumerate(widths):
         one = np.eye(d, dtype=int).astype(object)
         c, inverse = one, one if i in (0, len(widths) - 1) else None
@@ -93,7 +99,7 @@ def random_basis_changes(widths: Sequence[int], seed: int) -> list[Pair]:
     return pairs
 
 
-def at_exact_weights(instance: tuple[Architecture, int], change: Change = change_basis) -> None:
+def at_exact_weights(instance: tuple[Architecture, int], change: BasisChange = change_basis) -> None:
     shape, seed = instance
     weights = Weights.random(shape, seed=seed, bound=4, denominator=2)
     new = changed_network(weights.layers, random_basis_changes(shape.widths, seed), change)

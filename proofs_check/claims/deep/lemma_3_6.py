@@ -37,7 +37,9 @@ def step(b: M, s: M) -> M:
     return b @ b.mT @ s @ b
 
 
-def at_every_layer(x: M, layers: Sequence[Layer], one: M, same: Callable[[M, M], bool], next_b: Recursion[M]) -> None:
+def at_every_layer(
+    x: M, layers: Sequence[Layer[M]], one: M, same: Callable[[M, M], bool], next_b: Recursion[M]
+) -> None:
     """Run layer by layer and compare, over any ring; `one` is the `t x t` identity."""
     output, b, product_of_values = x, one, None
     attention = virtual_weights(layers).attention
@@ -89,7 +91,7 @@ def rational_instances(*, quick: bool) -> Iterator[tuple[Architecture, int]]:
     return product(shapes, range(1 if quick else 5))
 
 
-def exact_weights(shape: Architecture, seed: int) -> tuple[list[Layer], ObjectArray]:
+def exact_weights(shape: Architecture, seed: int) -> tuple[list[Layer[ObjectArray]], ObjectArray]:
     """Return random layers, and an input."""
     weights = Weights.random(shape, seed=seed, bound=3, denominator=2)
     x = np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens))

@@ -116,7 +116,7 @@ class LayerPoint(NamedTuple):
     """Weights of one layer."""
 
     architecture: Architecture
-    layer: Layer
+    layer: Layer[ObjectArray]
 
     @property
     def attention(self) -> ObjectArray:

@@ -25,7 +25,9 @@ from proofs_check.claim import Claim, Part, Scope, WalkThrough, expect, expect_e
 from proofs_check.samples import every_network
 
 
-def sum_form(x: ObjectArray, layer: Layer, zero: Polynomial, attend: tuple[int, int] = (0, 1)) -> ObjectArray:
+def sum_form(
+    x: ObjectArray, layer: Layer[ObjectArray], zero: Polynomial, attend: tuple[int, int] = (0, 1)
+) -> ObjectArray:
     """Return the output by Eq. 1 as it stands: entry by entry, token by token.
 
     `attend` is the order of the two tokens in the score.
@@ -61,7 +63,7 @@ def symbolic_layer(d: int, d_out: int, tokens: int = 2) -> SymbolicLayer:
     return SymbolicLayer(phi, ring, ring.matrix("A", d, d), ring.matrix("V", d_out, d))
 
 
-def layers_in(ring: PolynomialRing, shape: Architecture) -> tuple[list[Layer], ObjectArray]:
+def layers_in(ring: PolynomialRing, shape: Architecture) -> tuple[list[Layer[ObjectArray]], ObjectArray]:
     """Return the layers of a network and its input, in the variables of a ring that has them all."""
     matrices = [ring.matrix(name, *size) for name, size in shape.weight_shapes()]
     layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
@@ -88,7 +90,7 @@ def three_roads(shape: Architecture, attend: tuple[int, int] = (0, 1)) -> None:
     expect(phi.is_homogeneous(3), f"{shape}: not homogeneous of degree 3")
 
 
-def word_layers(depth: int) -> list[Layer]:
+def word_layers(depth: int) -> list[Layer[Words]]:
     """Return layers of formal matrices: what is shown for them holds for matrices of every shape."""
     return [Layer(*(Words.letter(f"{letter}{i}") for letter in "QKV")) for i in range(1, depth + 1)]
 

@@ -91,7 +91,7 @@ class PolynomialNetwork:
     def two_token_scores(self) -> Recorded:
         """Return random functionals of all formal scores of two tokens."""
         first, delta, parts = self.inputs(), self.inputs(), []
-        minus = first.like([[-1]])
+        minus = first.like(np.array([[-1]]))
         for layer in self.layers:
             second = first + minus * delta
             parts += [self.random(1) * head.scores(delta, second) for head in layer]

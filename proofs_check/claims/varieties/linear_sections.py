@@ -25,6 +25,7 @@ import numpy as np
 
 from lightning_sym import Architecture, BadInput, Layer, ProgramError, forward
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
 from proofs_check.claim import ProvedBounds
 
@@ -51,7 +52,7 @@ class Functional:
             return [a * b for a in s for b in x]
         return y if factor == "q" else x
 
-    def at(self, layer: Layer, tokens: int) -> object:
+    def at(self, layer: Layer[ObjectArray], tokens: int) -> object:
         """Return a combination of outputs of the function, by the forward pass.
 
         It is zero exactly if one factor gives zero.
@@ -126,7 +127,7 @@ def shares_of(places: tuple[int, ...], sizes: list[int]) -> Iterator[tuple[tuple
             yield chosen, *others
 
 
-def _layer(solved: list[tuple[str, Vector]], d: int, d_out: int) -> Layer:
+def _layer(solved: list[tuple[str, Vector]], d: int, d_out: int) -> Layer[ObjectArray]:
     """Return the layer with these factors."""
     named = [(name, np.array(values, dtype=object)) for name, values in solved]
     value = named[-1][1].reshape(d_out, d)

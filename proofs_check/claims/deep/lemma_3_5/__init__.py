@@ -50,7 +50,7 @@ from proofs_check.claims.deep.lemma_3_5.finite_fields import (
 from proofs_check.claims.one_layer.lemma_3_1 import rank_factorization
 
 
-def image_at_least(network: Architecture, layers: list[Layer], p: int) -> int:
+def image_at_least(network: Architecture, layers: list[Layer[PrimeFieldMatrix]], p: int) -> int:
     """Return the rank modulo `p` of the Jacobian of (Q, K, V) -> virtual weights, by dual numbers, all at once."""
     n = network.parameter_count
     directions, moving, start = np.eye(n, dtype=np.int64), [], 0

@@ -113,7 +113,7 @@ def every_fiber(
     return f"GF({p}), widths {widths}: {len(generic):,} of {len(heads):,} fibers are stated and found to be one orbit"
 
 
-def weight_numbers(layers: list[Layer], p: int) -> Integers:
+def weight_numbers(layers: list[Layer[Integers]], p: int) -> Integers:
     """Return the numbers of the weights (V_1, ..., V_l, A_2, ..., A_l)."""
     return numbers([*(x.value for x in layers), *(x.key.mT @ x.query for x in layers[1:])], p)
 

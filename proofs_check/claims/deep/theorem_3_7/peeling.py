@@ -74,7 +74,7 @@ def peeled(instance: Deep, *, first_rank_one: bool = False, transposed: bool = F
         )
 
 
-def _equations(x: Integers, y: Integers, layers: list[Layer]) -> RationalMatrix:
+def _equations(x: Integers, y: Integers, layers: list[Layer[RationalMatrix]]) -> RationalMatrix:
     """Return rows of the linear system in the entries of B, one for each output."""
     of = RationalMatrix.of
     output = derivative(Dual(of(np.hstack([x, 0 * x])), of(np.hstack([0 * y, y]))), layers)

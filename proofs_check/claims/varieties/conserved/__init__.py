@@ -108,7 +108,7 @@ def is_kept(kept: KeptQuantity, change: Change = same) -> None:
             expect(along == ring.constant(0), f"{network}: {quantity.name} at {place} changes, by {len(along)} terms")
 
 
-def _unit(ring: PolynomialRing, shape: tuple[int, ...], place: tuple[int, int] | None, sign: int = 1) -> object:
+def _unit(ring: PolynomialRing, shape: tuple[int, ...], place: tuple[int, int] | None, sign: int = 1) -> ObjectArray:
     """Return the functional that reads an entry, or the trace, with a sign."""
     result: ObjectArray = (np.zeros(shape) if place else np.eye(shape[0])).astype(int)
     if place is not None:
