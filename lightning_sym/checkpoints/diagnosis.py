@@ -140,7 +140,7 @@ class _Diagnosing:
             return Diagnosis((), (f"known mistakes: more than {MOST} would be needed",))
         found = [Explained(mistake, (), (), {**told, "checked": checked}) for mistake, told in self.numbers.items()]
         for mistake, changes in by.items():
-            pieces = [(place, name) for place, change in changes for name in change.pieces]
+            pieces = [(place, name) for place, change in changes for name in change.told or change.pieces]
             renamed = {} if changes[0] in self.before else self.kept
             layers = sorted({renamed.get(place, place) for place, _ in changes if place is not None})
             called = tensors_called(self.second, self.first, pieces, renamed)

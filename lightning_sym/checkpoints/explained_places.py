@@ -187,7 +187,7 @@ class Places:
         if not found.off() and not unequal:
             return Explanation((), found.exact and found.equal)
         alike = Likeness(self._forms(layer), stream.map)
-        if {name for name, piece in LAYER.items() if piece.columns} & found.tensors.keys() <= found.off():
+        if len({name for name, piece in LAYER.items() if piece.columns} & found.tensors.keys() - found.off()) < 2:
             other, theirs = self._likest(layer, blocks, alike)
             if other != layer:
                 blocks, known = (theirs, blocks[1]), known | {"layers-exchanged"}

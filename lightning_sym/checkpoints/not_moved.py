@@ -92,6 +92,23 @@ def _not_moved(found: LayerFound, still: Stream, original: Callable[[str], bool]
         part = next((part for part in parts if part in ("stream", "heads")), parts[0])
         for change in _by_map({name for name in off if original(name)}, part, second):
             yield replace(change, detail={"not_moved_by": "any part"} if len(parts) > 1 else change.detail)
+    yield from _lost_behind(found)
+
+
+def _lost_behind(found: LayerFound) -> Iterator[Change]:
+    """Yield biases of values that were forgotten after a part of them, of any size, had moved into those of outputs."""
+    had, second, form = found.pair.first.value_bias, found.pair.second, found.pair.form
+    name = "output_bias" if form.parallel is None else "down_bias"  # where a sum of both is told
+    if had is None or not had.any() or np.any(second.value_bias) or name not in found.off():
+        return
+    left = found.account.left[name]
+    maps = wide(second.output).reshape(form.groups, -1, form.width, form.head_width).sum(axis=1)
+    through = maps.swapaxes(1, 2).reshape(-1, form.width)
+    if form.norm == "layer":
+        through = through - through.mean(axis=1, keepdims=True)
+    moved = np.linalg.lstsq(through.T, left.value, rcond=None)[0] @ through
+    if not Measured(left.value - moved, left.square).beyond(found.pair.limit).any():
+        yield replace(_as_it_is("bias-forgotten", (name,), second, {}), told=("value_bias",))
 
 
 def _by_map(names: Collection[str], part: str, second: Any) -> Iterator[Change]:
