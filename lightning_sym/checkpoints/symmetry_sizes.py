@@ -131,6 +131,8 @@ def require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> N
     if layer.turns is not None:
         turns = np.asarray(layer.turns)
         require((turns != 0).any(axis=-1).all(), f"{where}turns must not be 0, 0 for any frequency")
+        signs = form.head_norms is None or ((abs(turns[..., 0]) == 1) & (turns[..., 1] == 0)).all()
+        require(signs, f"{where}turns must be 1, 0 or -1, 0 where queries and keys have gains")
 
 
 def _require_factors(factors: Part, what: str) -> None:
