@@ -36,7 +36,10 @@ from lightning_sym.rings.rationals import rational_root
 OF_MLP = frozenset(("neurons", "ups", "gain2", "bias2", *(f"{name}_shift" for name in OF_HALF[2])))
 """The parts of a symmetry that belong to the second one."""
 
-BIASES = {"bias1": "query_bias", "bias2": "up_bias", "value_bias": "output_bias", "key_bias": "key_bias"}
+BIASES = {
+    "bias1": "query_bias", "bias2": "up_bias", "value_bias": "output_bias", "key_bias": "key_bias",
+    "attention_bias": "down_bias",
+}  # fmt: skip
 """By biases that may be another network's, what must be there to take up the difference."""
 
 
@@ -138,7 +141,18 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bo
                     if number not in best or off < best[number][0]:
                         best[number] = off, symmetry
     parts = {name: part for name, part in best[1][1].named() if name not in OF_MLP}
-    return LayerSymmetry().having(parts | {name: part for name, part in best[2][1].named() if name in OF_MLP})
+    both = LayerSymmetry().having(parts | {name: part for name, part in best[2][1].named() if name in OF_MLP})
+    return both if orders else _shared(found.prepared, layer, both, theirs)
+
+
+def _shared(prepared: Rewritten, layer: int, symmetry: LayerSymmetry, theirs: Block) -> LayerSymmetry:
+    """Return a layer's symmetry with what outputs and an MLP beside them share of their biases as near as it goes."""
+    made = layer_under(prepared, layer, symmetry).block(layer)
+    pairs = [(getattr(made, name), getattr(theirs, name)) for name in ("output_bias", "down_bias")]
+    if not allowed("attention_bias", prepared.form) or any(each is None for pair in pairs for each in pair):
+        return symmetry
+    outputs, mlp = (np.asarray(new, dtype=np.float64) - old for old, new in pairs)
+    return replace(symmetry, attention_bias=pairs[0][0] + (outputs - mlp) / 2)
 
 
 def _tried(
@@ -177,7 +191,7 @@ def _biases(mine: Block, theirs: Block, form: CheckpointForm) -> dict[str, Float
     """Return the biases of the second that a symmetry may give the first, where another one takes up what they lose."""
     found: dict[str, Floats] = {}
     for name, taken in BIASES.items():
-        piece = name.replace("bias1", "norm1_bias").replace("bias2", "norm2_bias")
+        piece = name.replace("bias1", "norm1_bias").replace("bias2", "norm2_bias").replace("attention", "output")
         there = all(getattr(block, each) is not None for block in (mine, theirs) for each in (piece, taken))
         if there and allowed(name, form):
             found[name] = np.asarray(getattr(theirs, piece))[..., form.turned if name == "key_bias" else 0 :]

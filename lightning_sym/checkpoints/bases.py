@@ -138,6 +138,18 @@ class RowFactors(GainFactors):
 
 
 @dataclass(frozen=True, eq=False)
+class SignsBesideGains:
+    """Signs of both rows of a frequency in one group, as turns: gains, which all groups may share, stay as they are."""
+
+    signs: Basis
+    factors: Basis | None
+
+    def move(self, array: Numbers, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Numbers:
+        found = array if self.factors is None else self.factors.move(array, piece, place, ring)
+        return found if piece.axes[place].sized else self.signs.move(found, piece, place, ring)
+
+
+@dataclass(frozen=True, eq=False)
 class Factors:
     """A number that is not 0, or one for each point of the space that it lies over."""
 

@@ -16,8 +16,7 @@ is one where these sums are independent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from fractions import Fraction
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from math import fsum
 
@@ -26,7 +25,8 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.fits import RealOrComplex, gain_factors
+from lightning_sym.checkpoints.fits import RealOrComplex
+from lightning_sym.checkpoints.gain_fits import planes_of, positive_gains
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import Floats
@@ -129,7 +129,7 @@ def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
     """Return orders, signs and powers of two inside the heads, and those of neurons that a gate multiplies."""
     parts: dict[str, Part] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
-        parts |= _factors(block, form, lambda _, keys: 1 / unit_powers(keys))
+        parts |= positive_gains(block, form, lambda _, keys: 1 / unit_powers(keys), first_signs)
     if form.head_norms is None and form.turned < form.head_width:
         of_keys = np.stack([_one_a_row(rows[form.turned :]) for rows in block.key])
         # inverse, transposed
@@ -193,21 +193,6 @@ def quarter_turns(rows: Rows) -> Floats:
     return turns / unit_powers(np.concatenate([real, imaginary], axis=1))[:, None]
 
 
-def _factors(block: Block, form: CheckpointForm, size: Callable[[Floats, Floats], Floats]) -> dict[str, Part]:
-    """Return positive gains on queries and keys, for all heads or each row, a frequency's times `size` or over it.
-
-    It is asked with the gains of both that stand together, a row a frequency.
-    """
-    name, groups = ("row", form.groups) if form.head_norms == "width" else ("norm", 1)
-    sides = (np.asarray(getattr(block, f"{side}_{name}_gain"), dtype=np.float64) for side in ("query", "key"))
-    made = []
-    for queries, keys in zip(*(side.reshape(groups, -1, form.head_width) for side in sides), strict=True):
-        planes = (side.reshape(-1, form.head_width // 2).T for side in (queries, keys))
-        signs = np.where(np.concatenate([queries, keys]) < 0, -1, 1)
-        made.append(gain_factors([Fraction(each) for each in size(*planes).tolist()], signs.tolist()))
-    return {"row_factors": np.array(made)} if name == "row" else {"gain_factors": np.array(made[0])}
-
-
 # ---- balanced
 
 LEAST = 1e-9
@@ -246,7 +231,7 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
     writers = block.output.reshape(form.groups, -1, form.values)
     found: dict[str, Part | None] = {"values": _matrix_of_each_group(zip(block.value, writers, strict=True))}
     if form.head_norms is not None:
-        found |= _factors(block, form, _equal_lengths)
+        found |= positive_gains(block, form, _equal_lengths, cube_signs)
     if form.head_norms is None and form.turned:
         queries, keys = (part[:, : form.turned] for part in (block.query, block.key))
         by_group = queries.reshape(form.groups, share, *queries.shape[1:])
@@ -276,7 +261,7 @@ def signs_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) -
     rows: dict[str, tuple[RealOrComplex, int | tuple[int, int]]] = {
         "values": (block.value, -1),
         "queries": (by_group[:, :, form.turned :], (1, 3)),
-        "turns": (as_complex(np.asarray(block.key, dtype=np.float64)[:, : form.turned]), -1),
+        "turns": (planes_of(block.key) if form.head_norms else as_complex(np.asarray(block.key)[:, : form.turned]), -1),
         "ups": (np.zeros((0, 1)) if block.gate is None else block.up, -1),
     }
     return all(cubes_are_told(x, axis) for name, (x, axis) in rows.items() if name in gauge)

@@ -89,7 +89,7 @@ class _Diagnosing:
         by_symmetry = found.searched is not None and {e.piece for e in beyond(found.residuals, self.units)} <= {
             *NUMBERS
         }
-        if best is not None and len(best[0].mistakes) <= 1 - by_symmetry:
+        if best is not None and self._size(*best)[0] <= 1 - by_symmetry:
             return self._told(*best)
         if self.first is not found.first or found.searched is None:
             found = Searched(self.first, self.second, self.units, unheard)
@@ -104,7 +104,7 @@ class _Diagnosing:
                 made = made + explained
             else:
                 square = stream.map.scale**2
-                if best is None or made.size < best[0].size:
+                if best is None or self._size(made, square) < self._size(*best):
                     best = made, square
                 if len(made.mistakes) <= 1:
                     break
@@ -122,14 +122,22 @@ class _Diagnosing:
 
     # ---- what is told
 
+    def _is_epsilon_off(self, square: Fraction) -> bool:
+        """Return whether epsilon does not follow the length of the stream, up to rounding."""
+        expected, given = self.first.form.epsilon * square, self.second.form.epsilon
+        return number_residual("epsilon", expected, given, number_type(self.first, self.second)).units > self.units
+
+    def _size(self, made: Explanation, square: Fraction) -> tuple[int, int]:
+        """Return how many mistakes there are, an epsilon that is off among them, and how many pieces they changed."""
+        mistakes, pieces = made.size
+        return mistakes + self._is_epsilon_off(square), pieces
+
     def _epsilon(self, square: Fraction) -> bool:
         """Return whether epsilon follows the length of the stream exactly, or is told, as more than rounding is off."""
         expected, given = self.first.form.epsilon * square, self.second.form.epsilon
-        stored = number_type(self.first, self.second)
-        if number_residual("epsilon", expected, given, stored).units > self.units:
+        if off := self._is_epsilon_off(square):
             self.numbers["epsilon"] = {"epsilon": {"first": written(expected), "second": written(given)}}
-            return True
-        return bool(expected == given)
+        return off or bool(expected == given)
 
     def _told(self, made: Explanation, square: Fraction) -> Diagnosis:
         checked: Checked = "exactly" if self._epsilon(square) and made.exact else "rounding"
@@ -140,7 +148,7 @@ class _Diagnosing:
             return Diagnosis((), (f"known mistakes: more than {MOST} would be needed",))
         found = [Explained(mistake, (), (), {**told, "checked": checked}) for mistake, told in self.numbers.items()]
         for mistake, changes in by.items():
-            pieces = [(place, name) for place, change in changes for name in change.pieces]
+            pieces = [(place, name) for place, change in changes for name in change.told or change.pieces]
             renamed = {} if changes[0] in self.before else self.kept
             layers = sorted({renamed.get(place, place) for place, _ in changes if place is not None})
             called = tensors_called(self.second, self.first, pieces, renamed)

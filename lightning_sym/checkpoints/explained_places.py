@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -80,6 +80,7 @@ class Places:
         units: up to which a difference counts as rounding.
         work: what is left of it.
         trials: how many changes of a place are asked by fits.
+        from_layers: the layers that stand in the place of others, as far as it is known.
     """
 
     first: Checkpoint
@@ -87,6 +88,7 @@ class Places:
     units: float
     work: Work
     trials: int
+    from_layers: dict[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, first: Checkpoint, second: Checkpoint, units: float, work: Work) -> Places:
@@ -108,6 +110,8 @@ class Places:
         return stream_as_it_is(self.first, self.second)
 
     def _forms(self, layer: int) -> tuple[CheckpointForm, CheckpointForm]:
+        """Return how both have a layer, or the one that stands in its place."""
+        layer = self.from_layers.get(layer, layer)
         return self.first.form.at(layer), self.second.form.at(layer)
 
     def _stored(self, place: int | None) -> Callable[[str], str]:
@@ -187,10 +191,11 @@ class Places:
         if not found.off() and not unequal:
             return Explanation((), found.exact and found.equal)
         alike = Likeness(self._forms(layer), stream.map)
-        if {name for name, piece in LAYER.items() if piece.columns} & found.tensors.keys() <= found.off():
+        if len({name for name, piece in LAYER.items() if piece.columns} & found.tensors.keys() - found.off()) < 2:
             other, theirs = self._likest(layer, blocks, alike)
             if other != layer:
                 blocks, known = (theirs, blocks[1]), known | {"layers-exchanged"}
+                self.from_layers[layer] = other
                 found, unequal = self._fit(blocks, stream, layer)
                 whole = exchanged(layer, other, tuple(found.tensors), found.exact and found.equal)
                 if not found.off() and not unequal:
@@ -272,7 +277,7 @@ class Places:
         """Return mistakes that explain a layer, behind each of which a symmetry is fitted; `None` if none do."""
         off = found.off() | ({"down"} if len(found.pair.second.up) != len(blocks[1].up) else frozenset())
         first, second = (dict(block.present()) for block in blocks)
-        scene = Scene(self.first.form.at(layer), first, second, off, self.units, self._stored(layer))
+        scene = Scene(self._forms(layer)[0], first, second, off, self.units, self._stored(layer))
 
         def behind(scene: Scene) -> tuple[Block, Block]:
             sides = zip(blocks, (scene.first, scene.second), strict=True)

@@ -9,7 +9,9 @@ import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.folding import Folded
+from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
+from lightning_sym.checkpoints.symmetry import Part
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, unit_at
 
 
@@ -83,3 +85,36 @@ def _size(old: Floats, new: Floats, doubts: Floats) -> Fraction:
     if off <= max(1, min(rest, DEFAULT_UNITS)):  # gains some units off may tell no ratio as well as this one
         return Fraction(near)
     return Fraction(float(new[best])) / Fraction(float(old[best]))
+
+
+def planes_of(keys: Array) -> Floats:
+    """Return the two rows of each frequency of each group side by side, `(G, a / 2, 2 d)`, in float64."""
+    groups, rows, width = keys.shape
+    planes = np.asarray(keys, dtype=np.float64).reshape(groups, 2, rows // 2, width)
+    return planes.swapaxes(1, 2).reshape(groups, rows // 2, 2 * width)
+
+
+def positive_gains(
+    block: Block, form: CheckpointForm, size: Callable[[Floats, Floats], Floats], signs_of: Callable[[Floats], Floats]
+) -> dict[str, Part]:
+    """Return what makes gains on queries and keys positive, and the signs of frequencies that keys have then.
+
+    Args:
+        block: a layer.
+        form: of the network, as this layer has it.
+        size: gives by what a frequency's gains of queries are multiplied, those of keys divided; it is asked with the
+            gains of both that stand together, a row a frequency.
+        signs_of: gives the sign of each row, by which a row is known.
+    """
+    name, groups = ("row", form.groups) if form.head_norms == "width" else ("norm", 1)
+    sides = (np.asarray(getattr(block, f"{side}_{name}_gain"), dtype=np.float64) for side in ("query", "key"))
+    made = []
+    for queries, keys in zip(*(side.reshape(groups, -1, form.head_width) for side in sides), strict=True):
+        planes = (side.reshape(-1, form.head_width // 2).T for side in (queries, keys))
+        signs = np.where(np.concatenate([queries, keys]) < 0, -1, 1)
+        made.append(fits.gain_factors([Fraction(each) for each in size(*planes).tolist()], signs.tolist()))
+    by = np.where(np.asarray(getattr(block, f"key_{name}_gain")) < 0, -1, 1)[..., None]
+    told = planes_of(block.key * by)
+    frequencies = signs_of(told.reshape(-1, told.shape[-1])).reshape(told.shape[:2])
+    factors = {"row_factors": np.array(made)} if name == "row" else {"gain_factors": np.array(made[0])}
+    return {**factors, "turns": np.stack([frequencies, 0 * frequencies], axis=-1)}

@@ -210,7 +210,7 @@ def is_account(nothing: Identity, named: Sequence[Residual], units: float) -> bo
     wrong = {each.piece for each in off}
     right = {*nothing.equal, *(each.piece for each in nothing.residuals)} - wrong
     named_wrongly = any(each.piece in right for each in named)
-    mostly_equal = len(right) >= len(wrong)
+    mostly_equal = len(right) >= len(wrong) and len(off) <= 2 * len(named)
     return not named or len(off) <= len(named) or (named_wrongly and mostly_equal)
 
 

@@ -18,7 +18,7 @@ from lightning_sym.checkpoints.found_symmetry import ORDERS, Gauge, gauge_words
 from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
 from lightning_sym.checkpoints.layer_parts import SHARED, Cut, cuts_of, joined_numbers, orders_of
 from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_heads, match_neurons
-from lightning_sym.checkpoints.measured import value_of
+from lightning_sym.checkpoints.measured import TINY, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
 from lightning_sym.checkpoints.pieces import HALVES
@@ -189,6 +189,8 @@ def _fitted_part(
         parts["values"] = _stacked(made)
         if form.head_norms is None:
             parts |= _query_key(old, new, some, rounds, about, by)
+        else:
+            parts["turns"] = _signs_of_frequencies(old, new, some)
         if form.head_norms == "width":
             parts |= row_factors(old, new, ratio, stored)
         if form.latent is not None:
@@ -209,6 +211,17 @@ def _signs_behind(old: Folded, new: Folded) -> dict[str, Ratio]:
             changed = value_of(getattr(old, f"{name}_gain")) * value_of(gain) < 0
             found[name] = Ratio(np.where(changed, -1, 1).astype(object), 1)
     return found
+
+
+def _signs_of_frequencies(old: Folded, new: Folded, form: CheckpointForm) -> Ratio:
+    """Return -1 for each group and frequency of which queries and keys changed signs beside their gains, as turns."""
+    told: Floats = np.zeros((form.groups, form.head_width // 2))
+    for name in ("query", "key"):
+        one, other = (getattr(x, name).reshape(form.groups, -1, 2, *told.shape[1:], form.width) for x in (old, new))
+        products, *squares = ((x * y).sum(axis=(1, 2, 4)) for x, y in ((one, other), (one, one), (other, other)))
+        told = told + products / np.maximum(np.sqrt(squares[0] * squares[1]), TINY)
+    signs = np.where(told < -1, -1, 1)  # of both: one of them alone says half of it
+    return Ratio(np.stack([signs, 0 * signs], axis=-1).astype(object), 1)
 
 
 def _equation_weight(array: Floats) -> float:

@@ -39,6 +39,7 @@ class Change:
         hidden: it only moves entries, so that another mistake may stand behind it.
         fits: a symmetry is not fitted well before it is undone.
         squares: of units of what it makes, by piece, where it has numbers that were fitted.
+        told: the pieces that the mistake was made in, where what it changes is seen in others.
     """
 
     mistake: str
@@ -49,6 +50,7 @@ class Change:
     hidden: bool = False
     fits: bool = False
     squares: Mapping[str, Floats] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
 
 
 def each_by(

@@ -26,7 +26,7 @@ from lightning_sym.checkpoints.units import unit_at
 from lightning_sym.checkpoints.walk import Differences, Stream
 from lightning_sym.errors import BadInput, TooLarge
 
-PARTS = {"stream": "layer-not-turned", "heads": "heads-one-side"} | {
+PARTS = {"stream": "layer-not-turned", "scale": "scale-one-side", "heads": "heads-one-side"} | {
     part: "scale-one-side" for _, part, _ in GAUGES
 } | {f"gain{number}": "gain-not-folded" for number in NUMBERS}  # fmt: skip
 """By part of a symmetry, the mistake of leaving it out in a map; in a bias it is `bias-not-turned`."""
@@ -45,12 +45,18 @@ def layers_behind(found: LayerFound, still: Stream) -> Iterator[Scene]:
     """
     yield layer_behind(found, found.account.left, found.off())
     if found.pair.form.norm == "layer" and found.off():
-        maps = {name: each for name, each in found.unsettled().items() if name in found.off() and LAYER[name].columns}
+        maps = {name: each for name, each in found.unsettled().items() if name in found.off() and _is_map(name)}
         yield layer_behind(found, found.account.left | maps, found.off())
     fitted = [part for _, part, _ in GAUGES if getattr(found.account.guess.symmetry, part) is not None]
     if fitted:
         left = found.left_out(fitted, still)
         yield layer_behind(found, left, frozenset(n for n, each in left.items() if each.beyond(found.pair.limit).any()))
+
+
+def _is_map(name: str) -> bool:
+    """Return whether a piece is a map, or the bias of one that reads a norm, which takes up what its map loses."""
+    owner = LAYER.get(LAYER[name].added_to)
+    return bool(LAYER[name].columns) if owner is None else bool(owner.norm)
 
 
 def layer_behind(found: LayerFound, left: Differences, off: frozenset[str]) -> Scene:
@@ -81,17 +87,35 @@ def _not_moved(found: LayerFound, still: Stream, original: Callable[[str], bool]
     parts += [f"gain{number}" for number in sorted(found.account.gains)]
     turned = not found.pair.stream.map.is_identity or found.pair.stream.map.scale != 1
     parts += ["stream"] if turned else []
+    called = {"stream": "scale"} if found.pair.stream.map.is_identity else {}  # then it is longer, and no more
     for part in parts:
         try:
             without = found.left_out((part,), still)
         except BadInput:  # as a rotation does not go without folding
             continue
         right = {name for name, left in without.items() if not left.beyond(found.pair.limit).any()}
-        yield from _by_map(off & right, part, second)
+        yield from _by_map(off & right, called.get(part, part), second)
     if parts:
         part = next((part for part in parts if part in ("stream", "heads")), parts[0])
-        for change in _by_map({name for name in off if original(name)}, part, second):
+        for change in _by_map({name for name in off if original(name)}, called.get(part, part), second):
             yield replace(change, detail={"not_moved_by": "any part"} if len(parts) > 1 else change.detail)
+    yield from _lost_behind(found)
+
+
+def _lost_behind(found: LayerFound) -> Iterator[Change]:
+    """Yield biases of values that were forgotten after a part of them, of any size, had moved into those of outputs."""
+    had, second, form = found.pair.first.value_bias, found.pair.second, found.pair.form
+    name = "output_bias" if form.parallel is None else "down_bias"  # where a sum of both is told
+    if had is None or not had.any() or np.any(second.value_bias) or name not in found.off():
+        return
+    left = found.account.left[name]
+    maps = wide(second.output).reshape(form.groups, -1, form.width, form.head_width).sum(axis=1)
+    through = maps.swapaxes(1, 2).reshape(-1, form.width)
+    if form.norm == "layer":
+        through = through - through.mean(axis=1, keepdims=True)
+    moved = np.linalg.lstsq(through.T, left.value, rcond=None)[0] @ through
+    if not Measured(left.value - moved, left.square).beyond(found.pair.limit).any():
+        yield replace(_as_it_is("bias-forgotten", (name,), second, {}), told=("value_bias",))
 
 
 def _by_map(names: Collection[str], part: str, second: Block | Ends) -> Iterator[Change]:

@@ -19,6 +19,7 @@ from lightning_sym.checkpoints.bases import (
     Bases,
     Basis,
     Places,
+    SignsBesideGains,
     StreamMap,
     TurnedAndNot,
     moved,
@@ -234,6 +235,9 @@ class LayerChange:
         found: dict[str, Basis] = {space: gauges[name] for space, name, _ in GAUGES if name in gauges}
         if {"turns", "queries"} & gauges.keys() and 0 < (turned := form.at(self.number).turned) < form.head_width:
             found["query-key"] = TurnedAndNot(turned, gauges.get("turns"), gauges.get("queries"))
+        if form.head_norms is not None and "turns" in gauges:
+            factors = gauges.get("gain_factors", gauges.get("row_factors"))
+            found["query-key"] = SignsBesideGains(gauges["turns"], factors)
         return found
 
     def half(self, block: Block, half: Half, inside: Bases) -> Iterator[tuple[str, Any]]:

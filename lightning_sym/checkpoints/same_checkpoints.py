@@ -210,7 +210,7 @@ def _answered(
         met, within = cut, _searched(cut.first, cut.second, found.units, found.tell)
         residuals, description = _accounted(within)
         renamed = (replace(each, piece=met.piece(each.piece)) for each in residuals)
-        residuals = (*numbers, *renamed)
+        residuals = (*(each for each in numbers if each.piece != "epsilon"), *renamed)  # that follows the stream
         tried = (*tried, *within.tried, *met.said)
     elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and not others)):
         residuals, description = _accounted(found)

@@ -43,7 +43,7 @@ UNSEEN_KEYS = SymmetryNeed(
 UNCAPPED = SymmetryNeed(lambda form: form.score_cap is None, "with caps on scores the function depends on key biases")
 NO_GAINS = SymmetryNeed(
     lambda form: form.head_norms is None,
-    "with gains on queries and keys no turns or matrices are known",
+    "with gains on queries and keys no matrices are known",
 )
 GAINS = SymmetryNeed(lambda form: form.head_norms == "head", "this network has no gains on queries and keys of heads")
 ROWS = SymmetryNeed(
@@ -144,7 +144,8 @@ class LayerSymmetry(_Parts):
             too.
         turns: `(G, t / 2, 2)`, for the first `t` rows, which rotary positions turn, most often all `a`: `x, y`, not
             both 0, for each frequency. Rows `k` and `k + t/2` of the queries become `x row_k - y row_k'` and `y row_k +
-            x row_k'`, those of the keys the same with `(x, y) / (x^2 + y^2)`; biases too.
+            x row_k'`, those of the keys the same with `(x, y) / (x^2 + y^2)`; biases too. With gains on queries and
+            keys `1, 0` or `-1, 0`, behind the signs of these.
         key_bias: `(G, u)`, the one to be had by those rows.
         value_bias: `(G, a)`, the one to be had; the difference goes through the outputs into the output bias.
         neurons: `(m,)`, new neuron `i` is the old neuron `neurons[i]`; -1: one that does nothing. Old neurons that are
@@ -179,7 +180,7 @@ class LayerSymmetry(_Parts):
     heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
     values: Part | None = field(default=None, metadata=made_of("G", "a", "a"))
     queries: Part | None = field(default=None, metadata=made_of("G", "u", "u", needs=(NO_TURNS, NO_GAINS)))
-    turns: Part | None = field(default=None, metadata=made_of("G", "t/2", "2", needs=(OF_HEADS, ROTARY, NO_GAINS)))
+    turns: Part | None = field(default=None, metadata=made_of("G", "t/2", "2", needs=(OF_HEADS, ROTARY)))
     key_bias: Part | None = field(
         default=None, metadata=made_of("G", "u", needs=(OF_HEADS, UNSEEN_KEYS, UNCAPPED, UNNORMED))
     )

@@ -131,6 +131,10 @@ def require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> N
     for name in ("turns", "shared_turns"):
         if (turns := getattr(layer, name)) is not None:
             require((np.asarray(turns) != 0).any(axis=-1).all(), f"{where}{name} must not be 0, 0 for any frequency")
+    if layer.turns is not None and form.head_norms is not None:
+        signs = np.asarray(layer.turns)
+        good = (abs(signs[..., 0]) == 1) & (signs[..., 1] == 0)
+        require(good.all(), f"{where}turns must be 1, 0 or -1, 0 where queries and keys have gains")
 
 
 def _require_factors(factors: Part, what: str) -> None:

@@ -57,7 +57,8 @@ def _scores(form: CheckpointForm, a: int) -> Group:
     """Return what changes the basis of queries and keys: with rotary positions it commutes with every rotation."""
     if form.head_norms is not None:
         proof, together = ("Proposition 16", True) if form.head_norms == "head" else ("Proposition 19", False)
-        said = "numbers c > 0, one for each frequency, and signs s of rows of queries, t of rows of keys"
+        said = "numbers c > 0, one for each frequency, signs s of rows of queries, t of rows of keys"
+        said += "; -1 of a frequency in one group"
         return Group(said, a // 2, proof, together=together, letters=("s", "t", "s c", "t / c"))
     free = a - form.turned
     turns = f"a number x + iy, not 0, for each of {form.turned // 2} frequencies"

@@ -118,8 +118,8 @@ def _rows(
     return (*rows, *_shifts(form, parts, seen_values))
 
 
-QUARTERS = "; -1 of a frequency in one group; quarter turns of it in all groups, its two gains exchanged"
-"""What Theorem 2 has besides numbers and signs of rows."""
+QUARTERS = "; quarter turns of it in all groups, its two gains exchanged"
+"""What Theorem 2 has besides numbers and signs."""
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:

@@ -126,6 +126,22 @@ def test_what_is_added_to_an_unembedding_along_ones_is_taken_off(*, biased: bool
     assert ("unembedding_shift" in found.symmetry.parts()) is not biased
 
 
+def test_biases_side_by_side_are_brought_in_line() -> None:
+    """As a fine-tune has them: what is between both is shared, so that no side takes up all of it."""
+    one = small_checkpoint("gpt_neox", layers=1)
+    drawn = random_symmetry(one, ["biases"], seed=1).layers
+    hidden = apply(Symmetry(tuple(LayerSymmetry(attention_bias=layer.attention_bias) for layer in drawn)), one)
+    found = align(hidden, one)
+    assert found.before > 0.1
+    assert found.after < 1e-12
+    assert "0.attention_bias" in found.symmetry.parts()
+    block = one.blocks[0]
+    off = replace(one, blocks=(replace(block, output_bias=np.asarray(block.output_bias) + 1),))
+    made = align(one, off).checkpoint.block(0)
+    assert np.allclose(np.asarray(made.output_bias), np.asarray(block.output_bias) + 0.5)
+    assert np.allclose(np.asarray(made.down_bias), np.asarray(block.down_bias) - 0.5)
+
+
 @pytest.mark.parametrize("family", ["gpt_neox", "smollm3"])
 def test_key_biases_are_taken_of_rows_that_are_not_turned(family: str) -> None:
     """Those of the others are seen, in layers with rotary positions."""

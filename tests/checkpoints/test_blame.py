@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from changed_checkpoints import changed, rounded
 from command import run
+from made_mistakes import MADE
 from mistaken_conversions import MISTAKES, in_memory
 
 from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
@@ -135,6 +136,17 @@ def test_the_base_of_the_positions_is_named() -> None:
     found = same_checkpoints(one, replace(one, form=replace(one.form, theta=Fraction(500000))))
     assert found.answer is DIFFERENT
     assert named(found) == {"theta"}
+
+
+def test_a_longer_stream_is_no_change_of_all_that_it_touches() -> None:
+    """Queries as they were, byte for byte, are those that were not made longer, and all others were, with epsilon."""
+    one = small_checkpoint("qwen3", 5, biases=True)
+    two = rounded(apply(random_symmetry(one, ["scale"], 3), one), "F32")
+    two = MADE["scale-one-side"](two, np.random.default_rng(0))
+    assert np.array_equal(one.blocks[0].query, two.blocks[0].query)
+    found = same_checkpoints(one, two)
+    assert named(found) == {f"{layer}.{name}" for layer in (0, 1) for name in ("query", "query_bias")}
+    assert [each.mistake for each in found.explained] == ["scale-one-side"]
 
 
 @pytest.mark.parametrize("tied", [True, False])

@@ -122,7 +122,7 @@ def test_gains_on_queries_and_keys_are_no_option() -> None:
     for wrong_factors in (factors * 2, factors * [1, 2, 1, 1, 1, 1], 0 * factors):
         with pytest.raises(BadInput, match="gain_factors must be c and 1/c up to signs, c the same for both rows"):
             apply(Symmetry((LayerSymmetry(gain_factors=wrong_factors), none)), one)
-    with pytest.raises(BadInput, match=r"0.turns: with gains on queries and keys no turns or matrices are known"):
+    with pytest.raises(BadInput, match=r"turns must be 1, 0 or -1, 0 where queries and keys have gains"):
         apply(Symmetry((LayerSymmetry(turns=np.ones((2, 3, 2))), none)), one)
     with pytest.raises(BadInput, match=r"0.gain_factors: this network has no gains on queries and keys of heads"):
         apply(Symmetry((LayerSymmetry(gain_factors=factors), none)), CHECKPOINTS["llama"])
@@ -196,7 +196,7 @@ def test_what_is_no_symmetry_of_a_family_is_refused() -> None:
         ("gemma2", LayerSymmetry(behind1=2 * np.ones(d)), "behind1 must be 1 or -1"),
         ("gemma3_text", LayerSymmetry(key_bias=np.ones((2, 0))), "the function depends on key biases"),
         ("olmo2", LayerSymmetry(gain1=np.ones(d)), "no norms in front of attention and MLPs"),
-        ("olmo2", LayerSymmetry(turns=np.ones((2, 3, 2))), "no turns or matrices are known"),
+        ("olmo2", LayerSymmetry(turns=np.ones((2, 3, 2))), "turns must be 1, 0 or -1, 0"),
         ("olmo2", LayerSymmetry(gain_factors=np.ones((2, 6))), "no gains on queries and keys of heads"),
         ("olmo2", LayerSymmetry(row_factors=2 * np.ones((2, 3, 6))), "row_factors must be c and 1/c up to signs"),
         ("qwen3", LayerSymmetry(row_factors=np.ones((2, 3, 6))), "no gains for each row of queries and keys"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,31 @@ def test_layers_are_exchanged_and_something_else_was_done(monkeypatch: pytest.Mo
     assert told(compared("llama", ("neurons", "heads"), *both)) == {*both}
     monkeypatch.setattr(explained_places.Places, "_likest", lambda _, layer, blocks, alike: (layer, blocks[0]))
     assert told(compared("llama", ("neurons", "heads"), *both)) != {*both}
+
+
+def test_layers_are_known_again_with_one_map_less_that_is_off() -> None:
+    """A norm's gains and a few neurons may make one map of any."""
+    one = small_checkpoint("gpt_neox", 141320, tied=True)
+    two = rounded(MADE["layers-exchanged"](one, np.random.default_rng(3)), "BF16")
+    assert told(same_checkpoints(one, two)) == {"layers-exchanged"}
+
+
+def test_layers_of_two_kinds_are_exchanged_behind_what_the_kind_of_each_allows() -> None:
+    """Without rotary positions queries and keys have any basis, wherever the layer stands afterwards."""
+    assert told(compared("smollm3", ("queries",), "layers-exchanged", layers=4)) == {"layers-exchanged"}
+
+
+@pytest.mark.parametrize(("family", "kinds"), [("gpt2", ("heads", "biases")), ("gpt_neox", ("biases",))])
+def test_a_bias_that_had_moved_is_forgotten(family: str, kinds: tuple[str, ...]) -> None:
+    """A part of it, of any size, is in another bias then, which is off; another tensor's fault is not taken for it."""
+    found = compared(family, kinds, "bias-forgotten", biases=True)
+    assert told(found) == {"bias-forgotten"}
+    assert {name.rpartition(".")[2] for each in found.explained for name in each.tensors} == {"value_bias"}
+    one = small_checkpoint(family, 5, biases=True)
+    two = rounded(apply(random_symmetry(one, kinds, 3), one), "F32")
+    blocks = tuple(replace(block, output_bias=np.asarray(block.output_bias) + np.float32(1)) for block in two.blocks)
+    wrong = replace(two, blocks=(replace(blocks[0], down_bias=-np.asarray(blocks[0].down_bias)), *blocks[1:]))
+    assert "bias-forgotten" not in told(same_checkpoints(one, wrong))
 
 
 def test_only_what_is_like_the_other_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
