@@ -48,8 +48,7 @@ def _draw(entries: Sequence[Entry], figure: Figure) -> None:
         if name == "open":
             axes.vlines(x, low, [e.upper or 0 for e in chosen], color=colour, linewidth=1)
         axes.scatter(x, low, s=18, color=colour, marker=marker, label=label, linewidths=0)
-    axes.set_xlabel("parameters")
-    axes.set_ylabel("dimension")
+    axes.set(xlabel="parameters", ylabel="dimension")
     grey_legend(axes, loc="upper left")
 
 

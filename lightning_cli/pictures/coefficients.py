@@ -67,7 +67,5 @@ def _draw(figure: Figure, found: dict[Place, Fraction]) -> None:
             markersize=8,
             label=f"$\\lambda$ = {value}",
         )
-    axes.set_xlabel("$x$")
-    axes.set_ylabel("$y$")
-    axes.set_aspect("equal")
+    axes.set(xlabel="$x$", ylabel="$y$", aspect="equal")
     grey_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)

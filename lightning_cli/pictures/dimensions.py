@@ -114,11 +114,8 @@ def _draw(figure: Figure, cells: list[Cell]) -> None:
         for cell in cells:
             if cell.panel == panel:
                 _cell(axes, cell, shades)
-        axes.set_xlim(0.4, LARGEST + 0.6)
-        axes.set_ylim(0.4, LARGEST + 0.6)
-        axes.set_aspect("equal")
-        axes.set_xticks(range(1, LARGEST + 1))
-        axes.set_yticks(range(1, LARGEST + 1))
+        limits, ticks = (0.4, LARGEST + 0.6), range(1, LARGEST + 1)
+        axes.set(xlim=limits, ylim=limits, aspect="equal", xticks=ticks, yticks=ticks)
         axes.set_title(title, fontsize=16)
         axes.set_xlabel(across, fontsize=15)
         axes.set_ylabel(up, fontsize=15)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightning_cli.pictures.drawing import GREY, Picture, grey_bar, write_caption
+from lightning_cli.pictures.drawing import Picture, grey_bar, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,8 +51,7 @@ def draw(found: Distances, figure: Figure) -> None:
     """Draw the distances on an empty figure."""
     kinds, layers = _places(found)
     numbers = np.full((len(layers), len(kinds)), np.nan)
-    axes = figure.add_subplot()
-    axes.patch.set_alpha(0)
+    axes = plain_axes(figure, SAID, framed=True)
     for each in found.changed:
         place = layers.index(each.layer), kinds.index(each.piece)
         numbers[place] = np.log10(each.relative) if each.relative > 0 else np.nan
@@ -65,8 +64,4 @@ def draw(found: Distances, figure: Figure) -> None:
     grey_bar(figure, image, "distance, power of ten", ax=axes)
     axes.set_xticks(range(len(kinds)), kinds, rotation=60, ha="right", fontsize=9)
     axes.set_yticks(range(len(layers)), ["ends" if layer is None else str(layer) for layer in layers], fontsize=9)
-    axes.set_ylabel("layer", color=GREY)
-    axes.tick_params(colors=GREY)
-    for spine in axes.spines.values():
-        spine.set_color(GREY)
-    write_caption(figure, SAID)
+    axes.set_ylabel("layer")

@@ -203,11 +203,13 @@ def write_caption(figure: Figure, caption: str) -> None:
     figure.supxlabel("\n".join(lines), fontsize=8.5, color=GREY)
 
 
-def plain_axes(figure: Figure, caption: str = "", place: tuple[int, int, int] = (1, 1, 1)) -> Axes:
+def plain_axes(
+    figure: Figure, caption: str = "", place: tuple[int, int, int] = (1, 1, 1), *, framed: bool = False
+) -> Axes:
     """Return axes that are read on white and on black, with a caption below, if there is one."""
     axes = figure.add_subplot(*place)
     axes.patch.set_alpha(0)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["top", "right"]].set_visible(framed)
     for spine in axes.spines.values():
         spine.set_color(GREY)
     axes.tick_params(colors=GREY)

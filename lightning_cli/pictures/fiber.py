@@ -174,6 +174,5 @@ def _draw(figure: Figure, branches: list[Branch], across: str, up: str, caption:
             *map(float, branch.here), color=colour, marker=shape, markersize=12, markeredgecolor=GREY, linestyle="-",
             label=branch.name + (", the given weights" if number == 0 else ""),
         )  # fmt: skip
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
+    axes.set(xlabel=across, ylabel=up)
     grey_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)

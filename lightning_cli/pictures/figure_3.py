@@ -78,10 +78,7 @@ def _draw(figure: Figure, points: Sequence[CertifiedWidth]) -> None:
         zorder=3,
         label="expected (Eq. 16)",
     )
-    axes.set_xticks(widths)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("width $d$")
-    axes.set_ylabel("dimension")
+    axes.set(xticks=widths, ylim=(0, None), xlabel="width $d$", ylabel="dimension")
     axes.set_title("Softmax attention, $l = 2$ layers, $t = 3$ tokens, $a = 2$", fontsize=12, pad=30)
     # between the title and the axes: off the grid
     grey_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightning_cli.pictures.drawing import GREY, Picture, grey_bar, write_caption
+from lightning_cli.pictures.drawing import Picture, grey_bar, plain_axes, write_caption
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,16 +56,11 @@ def draw(found: Circuits, figure: Figure) -> None:
             value = matrix.frobenius if what == "norm" else matrix.cosine
             if value is not None and (what == "cosine" or value[0] > 0):
                 numbers[head.layer, head.head] = np.log10(value[0]) if what == "norm" else value[0]
-        axes = figure.add_subplot(2, 2, number + 1)
-        axes.patch.set_alpha(0)
+        axes = plain_axes(figure, place=(2, 2, number + 1), framed=True)
         least, most, colours = (-1.0, 1.0, "RdBu_r") if what == "cosine" else (None, None, "viridis")
         image = axes.imshow(numbers, aspect="auto", cmap=colours, vmin=least, vmax=most)
         grey_bar(figure, image, "power of ten" if what == "norm" else "", ax=axes)
-        axes.set_title(title, fontsize=10, color=GREY)
-        axes.set_xlabel("head", color=GREY)
-        axes.set_ylabel("layer", color=GREY)
-        axes.tick_params(colors=GREY)
+        axes.set_title(title, fontsize=10)
+        axes.set(xlabel="head", ylabel="layer")
         axes.locator_params(integer=True)
-        for spine in axes.spines.values():
-            spine.set_color(GREY)
     write_caption(figure, SAID)

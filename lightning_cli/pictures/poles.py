@@ -86,7 +86,5 @@ def _draw(figure: Figure) -> None:
     for layer, colour in colours.items():
         axes.plot([], [], linestyle="", marker=shapes[layer], color=colour, label=f"neurons of layer {layer}")
     axes.plot([], [], color=GREY, linewidth=0.8, label="real $z$: the sphere itself")
-    axes.set_xlim(0, 2 * pi)
-    axes.set_xlabel("real part of $z$")
-    axes.set_ylabel("imaginary part")
+    axes.set(xlim=(0, 2 * pi), xlabel="real part of $z$", ylabel="imaginary part")
     grey_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2)

@@ -105,7 +105,5 @@ def _draw(figure: Figure, found: dict[Fraction, Factors]) -> None:
         axes.plot([], [], marker="D" if m == 2 else "o", linestyle="", color=colour, label=label)
     axes.plot([], [], marker="o", linestyle="", color=GREY, markerfacecolor="none", label=f"$s = {first}$")
     axes.plot([], [], marker="o", linestyle="", color=GREY, label=f"$s = {last}$")
-    axes.set_aspect("equal")
-    axes.set_xlabel("real part of $x / y$")
-    axes.set_ylabel("imaginary part")
+    axes.set(aspect="equal", xlabel="real part of $x / y$", ylabel="imaginary part")
     grey_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, columnspacing=1.0, handletextpad=0.2)

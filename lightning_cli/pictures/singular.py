@@ -80,8 +80,7 @@ def _draw(figure: Figure, heights: dict[int, list[int]], dimension: int) -> None
         axes.vlines(0, dimension, jump, color=colour, linewidth=2, linestyle=":")
         axes.plot([0], [jump], color=colour, marker=shape, markersize=12, linestyle="", label=label)
         axes.annotate(f"  {jump}", (0.06, jump), color=GREY, va="center")
-    axes.set_xlabel("$s$")
-    axes.set_ylabel("dimension of the tangent space")
-    axes.set_ylim(dimension - 2, max(map(max, heights.values())) + 1)
-    axes.set_yticks(range(dimension - 1, max(map(max, heights.values())) + 1))
+    top = max(map(max, heights.values())) + 1
+    axes.set(xlabel="$s$", ylabel="dimension of the tangent space")
+    axes.set(ylim=(dimension - 2, top), yticks=range(dimension - 1, top))
     grey_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)

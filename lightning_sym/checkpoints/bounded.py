@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.model import Index
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.display import Result, one_line
 from lightning_sym.errors import BadInput
-from lightning_sym.limits import Progress
+from lightning_sym.limits import Progress, unheard
 
 UNIT = 2.0**-53
 TINY = 1e-140
@@ -307,8 +307,7 @@ def cosines(lefts: Sequence[Near], rights: Sequence[Near], norms: Balls, progres
     step = max(1, BYTES // (8 * count * width))
     total = np.zeros((count, count))
     for start in range(0, height, step):
-        if progress is not None:
-            progress("cosines", start, height)
+        (progress or unheard)("cosines", start, height)
         rows = [left.value[:, start : start + step] @ right.value for left, right in zip(lefts, rights, strict=True)]
         flat = np.concatenate(rows).reshape(count, -1)
         total += flat @ flat.T

@@ -16,7 +16,7 @@ from lightning_sym.citations import proof_in
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.conditions import TransformerConditions, condition_lines, transformer_conditions
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory, unheard
 from lightning_sym.network.foreign_features import LATENT
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.weights import Weights
@@ -141,8 +141,7 @@ def circuits(
     require_memory(need, memory, "the heads of all layers")
     ranks, kept, spectra = [], [], []
     for layer in range(form.layers):
-        if progress is not None:
-            progress("heads", layer, form.layers)
+        (progress or unheard)("heads", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.HEADS)
         seen = seen_heads(block, form.at(layer))
         ranks += head_ranks(block, form.at(layer))

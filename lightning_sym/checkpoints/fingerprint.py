@@ -26,7 +26,7 @@ from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_hea
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory, unheard
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,8 +129,7 @@ def fingerprint(
     root = math.sqrt(float(form.epsilon))  # off by at most 4 units of rounding
     every = hashlib.sha256(repr(replace(form, family="")).encode())
     for layer in range(form.layers):
-        if progress is not None:
-            progress("layers", layer, form.layers)
+        (progress or unheard)("layers", layer, form.layers)
         block = block_of(checkpoint, layer, Walker.FINGERPRINT, coded=True)
         cuts = cuts_of(block, form)
         part = max(sum(array.size for _, array in cut.of(block, form).present()) for cut in cuts)
@@ -140,8 +139,7 @@ def fingerprint(
         found_heads, found_marks = _layer(block, cuts, form.at(layer), root)
         heads.append(found_heads)
         marks.append(found_marks | _marks_behind(block, root))
-    if progress is not None:
-        progress("embedding", form.layers, form.layers)
+    (progress or unheard)("embedding", form.layers, form.layers)
     _take(every, ends)
     found = tuple(heads), tuple(marks), _end_marks(ends, form, root)
     return Fingerprint(checkpoint.name, form, *found, every.hexdigest())

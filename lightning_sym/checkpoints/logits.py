@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.transformer import Prompts, as_logits, last_strea
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, Unordered
 from lightning_sym.rings.balls import middle_and_radius, precision
 from lightning_sym.rings.midpoint_radius import MidpointRadius
@@ -272,8 +272,7 @@ def _stream(
         accuracy = x.accuracy()
         if accuracy is None or accuracy < 0:
             raise _TooWide
-        if progress is not None:
-            progress(f"{checkpoint.name}: layers", layer, form.layers)
+        (progress or unheard)(f"{checkpoint.name}: layers", layer, form.layers)
 
     bits = WANTED_BITS + SPARE_BITS + LAYER_BITS * form.layers
     for _ in range(ATTEMPTS):

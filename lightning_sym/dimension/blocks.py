@@ -22,7 +22,7 @@ import numpy.typing as npt
 from lightning_sym.ask import Need, failing
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.limits import Progress, require_memory
+from lightning_sym.limits import Progress, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.normalization import SOFTMAX
@@ -283,8 +283,7 @@ def certify(shape: Transformer, *, seed: int, memory: int, progress: Progress | 
     for attempt, p in enumerate(PRIMES, start=1):
         point = _DrawnWeights(shape, np.random.default_rng([seed, attempt]), p)
         for done, (each, last) in enumerate(_each_layer(shape)):
-            if progress is not None:
-                progress(f"ranks of the matrices of layers modulo {p}", done, shape.depth)
+            (progress or unheard)(f"ranks of the matrices of layers modulo {p}", done, shape.depth)
             if not point.layer(each, last=last):
                 break
         else:

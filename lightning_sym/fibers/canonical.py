@@ -29,7 +29,7 @@ from lightning_sym.fibers.same_function import same_function
 from lightning_sym.fibers.softmax import circuit_virtual_weights, is_blind
 from lightning_sym.fibers.transformer_cost import arrangement_cost
 from lightning_sym.fibers.virtual_moves import bits_of, is_zero, is_zero_function, visible_weights
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, unheard
 from lightning_sym.network.architecture import network_line
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
@@ -172,16 +172,14 @@ def _softmax(
         made_of == ((i, made_of[0][1]),) for i, layer in enumerate(arrangement.places, 1) for made_of in layer
     )  # fmt: skip
     plain = weights if as_given and len(heads) == weights.architecture(tokens).depth else weights_of(circuits, tokens)
-    if progress is not None:
-        progress("conditions", 1, 3)
+    (progress or unheard)("conditions", 1, 3)
     tested = SoftmaxConditions(plain, tokens, budget, memory=memory, progress=progress, idle_heads=False)
     known, tried = strongest_theorem(tested)
     if known is None or known.number not in ("Corollary 5", "Theorem 11"):
         short = next((c for c in tested.all() if c.holds is not True), None)
         why = "no theorem applies" if short is None else f"{short} is not known to hold ({short.evidence})"
         raise BadInput(f"the canonical form needs Corollary 5 or Theorem 11 of {HEADS_PAGE}: {why}")
-    if progress is not None:
-        progress("coordinates", 2, 3)
+    (progress or unheard)("coordinates", 2, 3)
     return Canonical(weights_of(normal_stream(circuits), tokens), tokens, str(known), tried), True
 
 

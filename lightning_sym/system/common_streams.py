@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lightning_sym.exact.subspaces import Subspace, in_a_basis
-from lightning_sym.limits import Progress
+from lightning_sym.limits import Progress, unheard
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
@@ -223,8 +223,7 @@ def streams(networks: Sequence[NetworkCircuits], tokens: int, progress: Progress
     apart = Subspace.zero(reached.basis.shape[0]) if normalized and tokens == 1 else reached
     middle = reached  # where the mean of the tokens lies, or with a mask the first one
     for i in range(depth):
-        if progress is not None:
-            progress("common streams, layers", i, depth)
+        (progress or unheard)("common streams, layers", i, depth)
         layer = _Summands(networks, i)
         columns = layer.parts(reached)
         differences = columns if apart is reached else layer.parts(apart)

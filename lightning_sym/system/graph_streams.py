@@ -23,7 +23,7 @@ import numpy as np
 
 from lightning_sym.exact.reconstruction import LinearMap, guessed_map
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.limits import Progress
+from lightning_sym.limits import Progress, unheard
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.dyadic import Plain, is_plain
 from lightning_sym.rings.limbs import Limbs
@@ -253,12 +253,10 @@ class GraphStreams:
             return None
         depth = len(self.classes)
         for layer, classes in enumerate(self.classes, start=1):
-            if progress is not None:
-                progress("common streams, layers", layer - 1, depth)
+            (progress or unheard)("common streams, layers", layer - 1, depth)
             if not self._same_layer(layer, classes):
                 return None
-        if progress is not None:
-            progress("common streams, embeddings", 0, 1)
+        (progress or unheard)("common streams, embeddings", 0, 1)
         return self._streams() if all(self._same_block(*block) for block in self._outer_sizes) else None
 
     def _columns(self) -> int:

@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement
 
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.limits import Progress
+from lightning_sym.limits import Progress, unheard
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, added
 from lightning_sym.system.common_streams import parts_of
@@ -108,8 +108,7 @@ def tensor_streams(
     depth = len(first.layers)
     found = [Subspace.spanned(Q.stacked([network.embed for network in networks]))]
     for i in range(depth):
-        if progress is not None:
-            progress("layer tensors", i, depth)
+        (progress or unheard)("layer tensors", i, depth)
         reached = found[-1]
         parts = parts_of(reached, [network.widths[i] for network in networks])
         heads = [(side, head) for side, network in enumerate(networks) for head in network.layers[i]]

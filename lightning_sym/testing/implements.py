@@ -17,7 +17,7 @@ import numpy as np
 from lightning_sym.display import rows_in_line
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers.same_function import DEEPEST
-from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
+from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.rotary import Rotary
 from lightning_sym.network.variant import BIASED
@@ -281,8 +281,7 @@ def assert_implements(
     tried = [*first_inputs(source, shape, truth.bound, FIRST)]
     tried += [random_input(source, shape, truth.bound) for _ in range(trials)]
     for done, x in enumerate(tried):
-        if progress is not None:
-            progress("comparing outputs", done, len(tried))
+        (progress or unheard)("comparing outputs", done, len(tried))
         if truth.wrong(x, caller(truth.step * x)) is not None:
             raise Mismatch(_complaint(truth, caller, architecture, weights, x, tried))
     # a difference has the larger of both degrees
