@@ -12,11 +12,12 @@ import numpy as np
 
 from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, all_and_each, each_by, gains_of, wide
 from lightning_sym.checkpoints.model import Array
+from lightning_sym.checkpoints.piece_table import NORMED
 
 
 def _plus(mistake: str, more: int, scene: Scene) -> Iterator[Change]:
     """Yield a number added to all gains, or to one."""
-    every = [*gains_of(scene), *gains_of(scene, "query-key")]
+    every = gains_of(scene, *NORMED, "query-key")
     for names in all_and_each(every):
         yield each_by(mistake, names, (partial(np.add, np.float64(by)) for by in (more, -more)), fits=True)
 
@@ -34,7 +35,7 @@ def gain_minus_one(scene: Scene) -> Iterator[Change]:
 def _norms(scene: Scene) -> list[tuple[str, tuple[str, ...]]]:
     """Return each gain of a norm with the maps that read it."""
     found = []
-    for gain in gains_of(scene):
+    for gain in gains_of(scene, *NORMED):
         norm = gain.removesuffix("_gain")
         scaled = next((s.kind for s, _ in scene.pieces[gain].scales if s.over), norm)
         readers = tuple(name for name, piece in scene.pieces.items() if piece.norm in (norm, scaled))

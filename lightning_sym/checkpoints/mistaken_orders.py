@@ -61,7 +61,9 @@ def _rotary(scene: Scene) -> tuple[str, str] | None:
     if scene.form.theta is None:
         return None
     axes = {name: piece.axes for name, piece in scene.pieces.items() if piece.columns}
-    names = [name for name, each in axes.items() if len(each) == 3 and each[1].space.kind == "query-key"]
+    kinds = {name: each[1].space.kind for name, each in axes.items() if len(each) == 3}
+    turned = "rotary" if "rotary" in kinds.values() else "query-key"
+    names = [name for name, kind in kinds.items() if kind == turned]
     return (names[0], names[1]) if len(names) == 2 else None
 
 

@@ -134,10 +134,11 @@ def wide(array: npt.ArrayLike) -> Floats:
     return np.asarray(array, dtype=np.float64)
 
 
-def gains_of(scene: Scene, kind: str = "stream") -> list[str]:
-    """Return the gains on a space."""
+def gains_of(scene: Scene, *kinds: str) -> list[str]:
+    """Return the gains on some spaces, without any on the stream."""
     return [
         name
+        for kind in kinds or ("stream",)
         for name, piece in scene.pieces.items()
         if not piece.added_to and not piece.columns and piece.axes[-1].sized and piece.axes[-1].space.kind == kind
     ]

@@ -52,7 +52,7 @@ def keys_in_blocks_of_queries(one: MadeCheckpoint, random: np.random.Generator) 
 
 def one_side(one: MadeCheckpoint, random: np.random.Generator) -> MadeCheckpoint:
     """The rows of the queries alone."""
-    names = ("query", "query_bias")
+    names = ("query", "query_bias") if one.form.latent is None else ("query_turned",)
     return in_layers(
         one, lambda b: {n: permuted(getattr(b, n), one.form.heads) for n in names if getattr(b, n) is not None}
     )
@@ -69,7 +69,9 @@ def ones_more(by: int, final: bool) -> Make:
     def make(one: MadeCheckpoint, random: np.random.Generator) -> MadeCheckpoint:
         if final:
             return at_the_ends(one, final_gain=one.outer.final_gain + np.float32(by))
-        more = in_layers(one, lambda b: {f"norm{n}_gain": getattr(b, f"norm{n}_gain") + np.float32(by) for n in (1, 2)})
+        names = [f"norm{n}_gain" for n in (1, 2, 3, 4)]
+        gains = [name for name in names if getattr(one.blocks[0], name) is not None]
+        more = in_layers(one, lambda b: {name: getattr(b, name) + np.float32(by) for name in gains})
         return at_the_ends(more, final_gain=one.outer.final_gain + np.float32(by))
 
     return make
@@ -88,7 +90,8 @@ def biases_forgotten(block: Block) -> dict[str, Any]:
 
 def halved(block: Block) -> dict[str, Any]:
     """The scale of the scores in the queries, once more."""
-    return {name: getattr(block, name) / 2 for name in ("query", "query_bias") if getattr(block, name) is not None}
+    names = ("query", "query_bias", "query_turned")
+    return {name: getattr(block, name) / 2 for name in names if getattr(block, name) is not None}
 
 
 def adapter(one: MadeCheckpoint, random: np.random.Generator) -> MadeCheckpoint:
@@ -141,6 +144,8 @@ def interleaved_rows(block: Block) -> dict[str, Any]:
     """Rows of queries and keys in the other order of rotary positions."""
     if block.query_bias is not None:
         return interleaved(block)
+    if block.key_turned is not None and block.query_turned is not None:
+        return {n: permuted(getattr(block, n), len(getattr(block, n))) for n in ("query_turned", "key_turned")}
     biases = {f"{n}_bias": np.zeros(getattr(block, n).shape[:2]) for n in ("query", "key")}
     return {n: array for n, array in interleaved(replace(block, **biases)).items() if not n.endswith("bias")}
 
@@ -185,7 +190,9 @@ def applies(mistake: str, one: MadeCheckpoint) -> bool:
         return False
     if mistake in GATED and block.gate is None:
         return False
-    if mistake == "transposed-square" and form.heads * form.head_width != form.width:
+    if mistake == "transposed-square" and form.heads * form.values != form.width:
+        return False
+    if mistake == "qkv-layout" and form.latent is not None:
         return False
     return mistake not in BIASED or block.value_bias is not None
 

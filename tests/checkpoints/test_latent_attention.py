@@ -9,17 +9,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-WIDTH, HEADS, LATENT, PLAIN, VALUE, TOKENS, EPSILON = 3, 2, 2, 2, 2, 3, Fraction(1, 7)
+WIDTH, HEADS, LATENT, ASKED, PLAIN, VALUE, TOKENS, EPSILON = 3, 2, 2, 2, 2, 2, 3, Fraction(1, 7)
 TURNS = ((Fraction(3, 5), Fraction(4, 5)), (Fraction(5, 13), Fraction(12, 13)))
 """Cosine and sine of one step of each frequency; row `k` and row `k + 2` of queries and keys are one."""
 
 SHAPES = {
-    "front": (WIDTH,), "query1": (HEADS, PLAIN, WIDTH), "query2": (HEADS, 4, WIDTH), "shared": (4, WIDTH),
+    "front": (WIDTH,), "query1": (HEADS, PLAIN, ASKED), "query2": (HEADS, 4, ASKED), "shared": (4, WIDTH),
+    "asked": (ASKED, WIDTH), "asked_gain": (ASKED,),
     "latent": (LATENT, WIDTH), "gain": (LATENT,), "key": (HEADS, PLAIN, LATENT), "value": (HEADS, VALUE, LATENT),
     "output": (HEADS, WIDTH, VALUE),
 }  # fmt: skip
@@ -51,12 +53,13 @@ def forward(weights: Weights, stream: Any) -> Any:
     """What the layer adds to the stream, token by token; a token sees itself and those before it."""
     read = [weights["front"] * normed(x) for x in stream]
     latents = [weights["gain"] * normed(weights["latent"] @ y) for y in read]
+    asked = [weights["asked_gain"] * normed(weights["asked"] @ y) for y in read]
     added = []
-    for i, y in enumerate(read):
+    for i, c in enumerate(asked):
         total = np.full(WIDTH, Fraction(0), dtype=object)
         for head in range(HEADS):
-            plain = weights["query1"][head] @ y
-            rotary = turned(weights["query2"][head] @ y, i)
+            plain = weights["query1"][head] @ c
+            rotary = turned(weights["query2"][head] @ c, i)
             scores = [
                 plain @ (weights["key"][head] @ latents[j]) + rotary @ turned(weights["shared"] @ read[j], j)
                 for j in range(i + 1)
@@ -101,25 +104,31 @@ def frequencies(weights: Weights, draw: random.Random) -> Weights:
     return {"query2": times((x, y), weights["query2"], k), "shared": shared}
 
 
-def gains_of_latents(weights: Weights, draw: random.Random) -> Weights:
-    had = drawn(draw, LATENT)
-    had = np.where(had == weights["gain"], 2 * had, had)
-    factor = weights["gain"] / had
-    return {"gain": had, "key": weights["key"] * factor, "value": weights["value"] * factor}
+OF_LATENTS = {"latent": ("gain", ("key", "value")), "asked": ("asked_gain", ("query1", "query2"))}
+"""By map into latents, the gain of their norm and what reads it."""
 
 
-def turned_latents(weights: Weights, _: random.Random) -> Weights:
+def gains_of_latents(weights: Weights, draw: random.Random, which: str) -> Weights:
+    gain, readers = OF_LATENTS[which]
+    had = drawn(draw, len(weights[gain]))
+    had = np.where(had == weights[gain], 2 * had, had)
+    return {gain: had} | {name: weights[name] * (weights[gain] / had) for name in readers}
+
+
+def turned_latents(weights: Weights, _: random.Random, which: str) -> Weights:
     """The gains are folded, then the latents are turned."""
-    key, value = (weights[name] * weights["gain"] for name in ("key", "value"))
+    gain, readers = OF_LATENTS[which]
     turn = np.array([[3, -4], [4, 3]], dtype=object) / Fraction(5)
-    one = np.full(LATENT, Fraction(1), dtype=object)
-    return {"gain": one, "latent": turn @ weights["latent"], "key": key @ turn.T, "value": value @ turn.T}
+    one = np.full(len(turn), Fraction(1), dtype=object)
+    folded = {name: (weights[name] * weights[gain]) @ turn.T for name in readers}
+    return {gain: one, which: turn @ weights[which]} | folded
 
 
-def signed_latents(weights: Weights, _: random.Random) -> Weights:
+def signed_latents(weights: Weights, _: random.Random, which: str) -> Weights:
+    gain, readers = OF_LATENTS[which]
     swap = np.array([[0, -1], [1, 0]], dtype=object)
-    moved = {"latent": swap @ weights["latent"], "gain": abs(swap) @ weights["gain"]}
-    return moved | {name: weights[name] @ swap.T for name in ("key", "value")}
+    moved = {which: swap @ weights[which], gain: abs(swap) @ weights[gain]}
+    return moved | {name: weights[name] @ swap.T for name in readers}
 
 
 def heads(weights: Weights, _: random.Random) -> Weights:
@@ -132,12 +141,14 @@ def gains_in_front(weights: Weights, draw: random.Random) -> Weights:
     return {"front": had} | {name: weights[name] * (weights["front"] / had) for name in READERS}
 
 
-READERS = ("query1", "query2", "shared", "latent")
+READERS = ("asked", "shared", "latent")
 """The readers of the norm in front."""
 
 SYMMETRIES: dict[str, Callable[[Weights, random.Random], Weights]] = {
-    "1": matrices_of_keys, "2": matrices_of_values, "3": frequencies, "4": gains_of_latents, "5": turned_latents,
-    "5, signs": signed_latents, "6, heads": heads, "6, gains": gains_in_front,
+    "1": matrices_of_keys, "2": matrices_of_values, "3": frequencies, "6, heads": heads, "6, gains": gains_in_front,
+    **{f"4, {which}": partial(gains_of_latents, which=which) for which in OF_LATENTS},
+    **{f"5, {which}": partial(turned_latents, which=which) for which in OF_LATENTS},
+    **{f"5, signs, {which}": partial(signed_latents, which=which) for which in OF_LATENTS},
 }  # fmt: skip
 
 
@@ -178,8 +189,14 @@ NO_SYMMETRIES: dict[str, Callable[[Weights], Weights]] = {
         "query2": times((Fraction(1), Fraction(2)), w["query2"], 0),
         "shared": times((Fraction(1, 5), Fraction(-2, 5)), w["shared"], 0),
     },
-    "latents turned in front of unequal gains": lambda w: turned_latents(w, random.Random()) | {"gain": w["gain"]},
+    "latents turned in front of unequal gains": lambda w: (
+        turned_latents(w, random.Random(), "latent") | {"gain": w["gain"]}
+    ),
+    "queries' latents turned, and keys with them": lambda w: (
+        turned_latents(w, random.Random(), "asked") | {"latent": w["latent"][::-1]}
+    ),
     "a factor of the latents": lambda w: {"latent": 2 * w["latent"]},
+    "a factor of the queries' latents": lambda w: {"asked": 2 * w["asked"]},
     "values of one head with the outputs of another": lambda w: {"value": w["value"][::-1]},
 }
 
