@@ -54,8 +54,8 @@ class Explanation:
 
     @property
     def mistakes(self) -> frozenset[str]:
-        """Their identifiers."""
-        return frozenset(change.mistake for _, change in self.changes)
+        """What they count as."""
+        return frozenset[str]().union(*(change.counted for _, change in self.changes))
 
     @property
     def size(self) -> tuple[int, int]:

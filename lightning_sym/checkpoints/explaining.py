@@ -38,8 +38,8 @@ class Composition:
 
     @property
     def mistakes(self) -> frozenset[str]:
-        """Their identifiers."""
-        return frozenset(change.mistake for change in self.changes)
+        """What they count as."""
+        return frozenset[str]().union(*(change.counted for change in self.changes))
 
 
 @dataclass(order=True)
@@ -85,7 +85,7 @@ def explain(
         piece = min(here.scene.off)
         asked = replace(here.scene, off=frozenset([piece]))
         for change in (*(each for each in more if piece in each.pieces), *changes(asked, known)):
-            mistakes = here.mistakes | {change.mistake}
+            mistakes = here.mistakes | change.counted
             if at_odds((*here.changes, change)):
                 continue
             if len(mistakes - known) > most or (then := changed(here.scene, change, "first")) is None:
@@ -142,7 +142,7 @@ def explain_by_fits(
             asked = replace(here.scene, off=here.scene.off | _gains_before(here.scene))
             for side in ("second", "first")[: 2 - depth]:
                 for change in changes(asked, known):
-                    if not (change.hidden or change.fits) or (only is not None and change.mistake not in only):
+                    if not (change.hidden or change.fits) or (only is not None and not change.counted <= only):
                         continue
                     then = changed(here.scene, change, side)
                     if then is None or not hopeful(here.scene, then):

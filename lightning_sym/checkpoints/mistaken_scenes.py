@@ -52,6 +52,11 @@ class Change:
     squares: Mapping[str, Floats] = field(default_factory=dict)
     told: tuple[str, ...] = ()
 
+    @property
+    def counted(self) -> frozenset[str]:
+        """What it counts as: a factor for each index explains more than it says, and is two mistakes."""
+        return frozenset((self.mistake, *(f"{self.mistake} by {word}" for word in self.detail if word == "factors_by")))
+
 
 def each_by(
     mistake: str,

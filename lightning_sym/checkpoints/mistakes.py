@@ -44,12 +44,13 @@ def changes(scene: Scene, first: frozenset[str] = frozenset()) -> Iterator[Chang
 
     Args:
         scene: a layer, or the ends.
-        first: identifiers that come before the others.
+        first: what counts as these comes before all else.
     """
-    for _, row in sorted(ROWS.items(), key=lambda each: each[0] not in first):
-        for change in row(scene):
-            if scene.off & {*change.pieces}:
-                yield change
+    for known in (True, False):
+        for name, row in ROWS.items():
+            for change in row(scene) if not known or name in first else ():
+                if scene.off & {*change.pieces} and (name in first and change.counted <= first) is known:
+                    yield change
 
 
 class OfForm(NamedTuple):
