@@ -211,7 +211,7 @@ class StreamMap:
             if place < axes - 1:
                 return ring.product(self.matrix, array)
             rows = array.reshape(-1, array.shape[-1])
-            return ring.product(rows, self.matrix.swapaxes(-1, -2)).reshape(*array.shape[:-1], -1)
+            return ring.product(rows, self.matrix.swapaxes(-1, -2)).reshape(*array.shape)
         if self.order is not None:
             array = array[along(place, self.order)]
         if self.signs is None:

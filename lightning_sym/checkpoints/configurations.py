@@ -127,7 +127,7 @@ class Configurations:
                 sets = np.asarray(array).reshape(self.new.groups, share, *array.shape[1:])
                 what = f"{where}groups: {share} copies of {name} must be equal to be one"
                 require((sets == sets[:, :1]).all(), what)
-        return _changed(block, lambda array: array[::share])
+        return block if share == 1 else _changed(block, lambda array: array[::share])
 
     def untied(self, ends: Ends) -> Ends:
         """Return the embedding as an unembedding of its own, where it is not to be tied."""

@@ -17,7 +17,8 @@ from lightning_sym.checkpoints.bases import GAUGES
 from lightning_sym.checkpoints.explanation import tensors_called
 from lightning_sym.checkpoints.identity import called_by, stored_type
 from lightning_sym.checkpoints.layer_looked import layer_found
-from lightning_sym.checkpoints.measured import Measured, Measuring, measured
+from lightning_sym.checkpoints.measured import Measured, measured
+from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.mistaken_numbers import QUARTER
 from lightning_sym.checkpoints.mistaken_scenes import wide
 from lightning_sym.checkpoints.model import Array, Checkpoint

@@ -15,7 +15,8 @@ import numpy as np
 
 from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.measured import Measured, Measuring, measured, measured_pieces, value_of
+from lightning_sym.checkpoints.measured import Measured, measured, measured_pieces, value_of
+from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.model import CheckpointForm, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import SHAPELESS
 from lightning_sym.checkpoints.stream import StreamAction

@@ -15,7 +15,7 @@ from lightning_sym.checkpoints.bases import Places, StreamMap
 from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.identity import stored_type
-from lightning_sym.checkpoints.measured import Fitted, fitted, measured
+from lightning_sym.checkpoints.measured import Fitted, Measured, fitted, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part
 from lightning_sym.checkpoints.pieces import NUMBERS
@@ -45,7 +45,7 @@ def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream
     if found.matrix is not None and not isinstance(found.matrix, Ratio):
         rows = ends_of(first, Walker.COMPARISON, coded=True).embedding
         some = measured(rows[: rows_at_once(rows)], stored_type(first, second, "embedding"))
-        some = replace(some, value=centred(some.value, second.form))  # what it makes of ones was not fitted
+        some = Measured(centred(some.value, second.form), some.square)  # what it makes of ones was not fitted
         fits = ((symmetry.rotation, fitted(symmetry.rotation, some.swapaxes(0, 1), rows=len(rows))),)
     stream = Stream(symmetry, second.form, found, fits)
     if isinstance(found.matrix, Ratio):

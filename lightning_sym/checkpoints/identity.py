@@ -16,7 +16,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from lightning_sym.checkpoints.coded import are_equal, slices
-from lightning_sym.checkpoints.measured import Measuring, measured
+from lightning_sym.checkpoints.measured import measured
+from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of

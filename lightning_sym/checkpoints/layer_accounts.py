@@ -20,7 +20,8 @@ from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, ba
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
 from lightning_sym.checkpoints.layer_told import NORMS, LayerTold
 from lightning_sym.checkpoints.likeness import alike_maps
-from lightning_sym.checkpoints.measured import Measuring, measured, measured_pieces
+from lightning_sym.checkpoints.measured import measured, measured_pieces
+from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS, OF_HALF, STREAM_NORMS
 from lightning_sym.checkpoints.symmetry import LayerSymmetry

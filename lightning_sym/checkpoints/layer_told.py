@@ -9,6 +9,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.layer_parts import Cut, letter_space
 from lightning_sym.checkpoints.measured import Measured, value_of
+from lightning_sym.checkpoints.measuring import TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
 from lightning_sym.checkpoints.units import Worst
@@ -70,7 +71,8 @@ class LayerTold:
             where = cut.start(name, form)
             if units is None:
                 look_at(worst, left, None, entries.get(name), *where)
-                if cut.form(form) != form or not cut.first:  # no layer that is one part
+                of_many = cut.form(form) != form or not cut.first  # no layer that is one part
+                if of_many and not isinstance(left, TurnedRows):  # which nobody compares exactly
                     self._count(name, left)
             elif np.asarray(left != 0, dtype=bool).any():
                 measured = measured or units()

@@ -1,4 +1,4 @@
-"""Arithmetic of weights with what their roundings make of every entry: the ring in which a rounding is told.
+"""Weights with what their roundings make of every entry, and what these make of matrices that are fitted to them.
 
 A stored number is off by about a unit in its last place. Through sums, products and quotients errors of independent
 numbers add up like the root of the sum of their squares; that root is the unit of what was computed from them.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_arrays import Numbers, Rounded
+from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.model import Index, P
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.units import unit_at
@@ -27,6 +27,9 @@ CUT = 1e-12
 
 TINY = 1e-100
 """Above it squares do not vanish."""
+
+
+Short = npt.NDArray[np.float32]
 
 
 class _ArrayParts:
@@ -42,10 +45,10 @@ class _ArrayParts:
     @property
     def ndim(self) -> int:
         """As of an array."""
-        return self.value.ndim
+        return len(self.shape)
 
     def __len__(self) -> int:
-        return len(self.value)
+        return self.shape[0]
 
     def __eq__(self, other: object) -> Any:
         return self.value == (other.value if isinstance(other, _ArrayParts) else other)
@@ -106,6 +109,38 @@ class Measured(_ArrayParts):
         return Measured(self.value.swapaxes(first, second), self.square.swapaxes(first, second))
 
 
+class UnitsLater(Measured):
+    """Numbers whose units, at least, are computed where they are asked for: NumPy makes of them what has all units."""
+
+    def __array_function__(self, function: Any, kinds: Any, args: Any, kwargs: Any) -> object:
+        if function in (np.shape, np.ndim, np.size):
+            return function(np.broadcast_to(0.0, self.shape))
+        return Measured(self.value, self.square).__array_function__(function, kinds, args, kwargs)
+
+
+class Stored(UnitsLater):
+    """Numbers as they are stored, each off by about a unit of this type at its own size."""
+
+    stored: str
+
+    def __init__(self, value: Floats, stored: str) -> None:
+        vars(self).update(value=value, stored=stored)
+
+    @cached_property
+    def square(self) -> Floats:
+        """The square of the unit of each entry."""
+        return np.square(unit_at(self.value, self.stored))
+
+    def __getitem__(self, index: Index) -> Stored:
+        return Stored(self.value[index], self.stored)
+
+    def reshape(self, *shape: int) -> Stored:
+        return Stored(self.value.reshape(*shape), self.stored)
+
+    def swapaxes(self, first: int, second: int) -> Stored:
+        return Stored(self.value.swapaxes(first, second), self.stored)
+
+
 @dataclass(frozen=True, eq=False)
 class Doubt(_ArrayParts):
     """What roundings make of `g x`, of `g` fitted to `g W = W'` and to `L = L' g`.
@@ -129,10 +164,20 @@ class Doubt(_ArrayParts):
 
     def squares_off(self, rows: Floats) -> Floats:
         """Return squares of what is off in `g x` for each row `x`, `(..., n, a)`."""
-        forms = np.maximum(((rows @ self.gram) * rows).sum(axis=-1), 0.0)
         told = np.square(rows @ self.basis) @ self.shares.swapaxes(-1, -2)
-        part = np.minimum(told[..., :-1], told[..., -1:]) / np.maximum(told[..., -1:], np.finfo(float).tiny)
-        return np.asarray(forms[..., None] * self.value[..., None, :] * part)
+        return self._off(rows, told[..., :-1], told[..., -1:], self.value[..., None, :])
+
+    def squares_off_at(self, rows: Floats, places: Places) -> Floats:
+        """Return the same of one entry of each row, `(n,)`, for one matrix alone."""
+        told, ends = np.square(rows @ self.basis), self.shares[-1:]
+        by_both = (told * self.shares[places]).sum(axis=-1, keepdims=True)
+        return self._off(rows, by_both, told @ ends.T, self.value[places, None])[:, 0]
+
+    def _off(self, rows: Floats, told: Floats, alone: Floats, value: Floats) -> Floats:
+        """Return squares of what is off, of what is told of each direction by both, and by the first alone."""
+        forms = np.maximum(((rows @ self.gram) * rows).sum(axis=-1), 0.0)
+        part = np.minimum(told, alone) / np.maximum(alone, np.finfo(float).tiny)
+        return np.asarray(forms[..., None] * value * part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +200,27 @@ class Fitted(_ArrayParts):
 
     def swapaxes(self, first: int, second: int) -> Fitted:
         """Return the matrices transposed: what they are multiplied with from the one side, they were from the other."""
-        return replace(self, value=self.value.swapaxes(first, second))
+        return self.transposed
+
+    @cached_property
+    def transposed(self) -> Fitted:
+        """The same with each matrix transposed."""
+        return replace(self, value=self.value.swapaxes(-1, -2))
+
+    def __reduce__(self) -> Any:
+        """Return what another process needs of it, without copies of fewer digits."""
+        return type(self), (self.value, self.doubt, self.other)
+
+    @cached_property
+    def short(self) -> tuple[Short, Short]:
+        """The matrix by which rows are turned, its rows those of the columns, and the squares of that, in float32."""
+        matrix = self.value.T.astype(np.float32)
+        return matrix, np.square(matrix)
+
+    @cached_property
+    def longest(self) -> float:
+        """The length of the longest column."""
+        return float(np.sqrt(np.square(self.value).sum(axis=0).max()))
 
     def of_columns(self, array: object) -> Floats:
         """Return squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
@@ -179,6 +244,11 @@ class _Side:
         """What the matrices make of the rows."""
         return np.asarray(self.rows @ self.by)
 
+    @cached_property
+    def directions(self) -> tuple[Floats, Floats]:
+        """Eigenvalues and eigenvectors of the squares of that."""
+        return np.linalg.eigh(self.image_of_rows.swapaxes(-1, -2) @ self.image_of_rows)
+
     @property
     def noise(self) -> Floats:
         """The square of how far a number of both is off, in the middle."""
@@ -196,9 +266,7 @@ class _Side:
         inverse = np.linalg.pinv(gram, rcond=CUT, hermitian=True)
         each = self.square.mean(axis=-1, keepdims=True)
         value = 2 / share * self.square.mean(axis=-2) / np.maximum(each.mean(axis=-2), least)
-        (high, basis), (low, across) = (
-            np.linalg.eigh(each.image_of_rows.swapaxes(-1, -2) @ each.image_of_rows) for each in (self, other)
-        )
+        (high, basis), (low, across) = (each.directions for each in (self, other))
         energies = self.weight * np.maximum(high, 0)[..., None, :], other.weight * np.maximum(low, 0)[..., :, None]
         spoiled = self.weight * self.noise * energies[0] + other.weight * other.noise * energies[1]
         off = spoiled / np.maximum(energies[0] + energies[1], TINY) ** 2
@@ -224,12 +292,12 @@ def fitted(matrices: object, readers: Measured, writers: Measured | None = None,
     """
     value = np.asarray(matrices, dtype=np.float64)
     share = max(rows, readers.shape[-1]) / readers.shape[-1]
-    sides = [
-        _Side(side.value, np.asarray(by, np.float64), side.square @ np.square(by))
-        for side, by in ((readers.swapaxes(-1, -2), value.swapaxes(-1, -2)), (writers, np.linalg.inv(value)))
-        if side is not None
-    ]
-    return Fitted(value, sides[0].doubt(sides[-1], share), sides[-1].doubt(sides[0], share))
+    given = [(readers.swapaxes(-1, -2), value.swapaxes(-1, -2))]
+    if writers is not None:
+        given.append((writers, np.asarray(np.linalg.inv(value), np.float64)))
+    sides = [_Side(side.value, by, side.square @ np.square(by)) for side, by in given]
+    doubts = [side.doubt(other, share) for side, other in zip(sides, sides[::-1], strict=True)]
+    return Fitted(value, doubts[0], doubts[-1])
 
 
 def _parts(arguments: object, name: str) -> object:
@@ -242,7 +310,7 @@ def _parts(arguments: object, name: str) -> object:
 def measured(array: object, stored: str) -> Measured:
     """Return a stored array, each entry off by about a unit of this type at its own size."""
     value = np.asarray(array, dtype=np.float64)
-    return Measured(value, np.square(unit_at(value, stored)))
+    return Stored(value, stored)
 
 
 def measured_pieces(pieces: P, stored: Callable[[str], str]) -> P:
@@ -255,83 +323,3 @@ def value_of(array: object) -> Floats:
     if isinstance(array, _ArrayParts):
         return array.value
     return array.floats if isinstance(array, Ratio) else np.asarray(array, dtype=np.float64)
-
-
-def _square(array: object) -> Floats:
-    return array.square if isinstance(array, Measured) else np.zeros((1,) * value_of(array).ndim)
-
-
-class Measuring(Rounded):
-    """Floats with units; what is no `Measured` is exact.
-
-    Args:
-        fits: parts of a symmetry that were fitted, and how well.
-    """
-
-    def __init__(self, fits: Sequence[tuple[object, Fitted | Measured]] = ()) -> None:
-        self._fits = fits
-
-    def numbers(self, array: object) -> Any:
-        found = next((fit for part, fit in self._fits if part is array), array)
-        return found if isinstance(found, _ArrayParts) else super().numbers(found)
-
-    def inverse(self, matrices: Numbers | Fitted) -> Any:
-        return matrices.inverse() if isinstance(matrices, Fitted) else super().inverse(matrices)
-
-    def product(self, first: object, second: object) -> Any:
-        found = _together(first, second, np.matmul)
-        doubt = first.of_columns(second) if isinstance(first, Fitted) else None
-        doubt = second.of_rows(first) if isinstance(second, Fitted) else doubt
-        if doubt is None:
-            return found
-        return Measured(value_of(found), doubt + _square(found))
-
-    def times(self, first: object, second: object) -> Any:
-        return _together(first, second, np.multiply)
-
-    def over(self, first: object, second: object) -> Any:
-        if not isinstance(second, Measured):
-            return self.times(first, 1 / np.asarray(second))
-        inverse = 1 / second.value
-        return self.times(first, Measured(inverse, second.square * inverse**4))
-
-    def plus(self, first: object, second: object) -> Any:
-        found = value_of(first) + value_of(second)
-        if not (isinstance(first, Measured) or isinstance(second, Measured)):
-            return found
-        return Measured(found, np.broadcast_to(_square(first) + _square(second), found.shape))
-
-    def less(self, second: object, made: object) -> Measured:
-        """Return what an array has more than what was made for it: a unit is the larger one of both."""
-        found = np.asarray(value_of(second) - value_of(made))
-        return Measured(found, np.broadcast_to(np.maximum(_square(second), _square(made)), found.shape))
-
-    def common(self, array: Measured, axis: int) -> Measured:
-        """Return what the entries along an axis have in common, but for roundings: their mean, without those far off.
-
-        Example:
-            >>> Measuring().common(measured(np.array([1.0, 1.25, 0.75, 9.0]), "F32"), 0).value.tolist()
-            [1.0]
-        """
-        middle = np.median(array.value, axis=axis, keepdims=True)
-        off = np.abs(array.value - middle)
-        near = off <= ALIKE * np.median(off, axis=axis, keepdims=True)
-        count = near.sum(axis=axis, keepdims=True)
-        value, square = (np.where(near, x, 0.0).sum(axis=axis, keepdims=True) for x in (array.value, array.square))
-        share = 1 / np.maximum(count, 1)
-        return Measured(
-            np.where(count > 0, value * share, middle),
-            np.where(count > 0, square * share**2, array.square.max(axis=axis, keepdims=True)),
-        )
-
-
-def _together(first: object, second: object, product: Callable[[Floats, Floats], Floats]) -> Measured | Floats:
-    """Return a product of any kind: errors of each side times the other side."""
-    values = value_of(first), value_of(second)
-    found = np.asarray(product(*values))
-    sides = []
-    if isinstance(first, Measured):
-        sides.append(product(first.square, np.square(values[1])))
-    if isinstance(second, Measured):
-        sides.append(product(np.square(values[0]), second.square))
-    return Measured(found, np.asarray(sum(sides))) if sides else found

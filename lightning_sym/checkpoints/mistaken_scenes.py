@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.explanation import Detail
-from lightning_sym.checkpoints.measured import Measured, Measuring, measured
+from lightning_sym.checkpoints.measured import Measured, measured
+from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.model import Array, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.piece_table import CheckpointPiece

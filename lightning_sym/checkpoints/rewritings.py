@@ -97,7 +97,13 @@ class Rewritten(View):
         """Return embedding, positions, final norm and unembedding."""
         later: Ends = self.coded(None)
         made = {name: [array[some] for some in slices(array)] for name, array in later.present()}
-        return replace(later, **{name: self.ring.numbers(np.concatenate(parts)) for name, parts in made.items()})
+        return replace(
+            later,
+            **{
+                name: self.ring.numbers(parts[0] if len(parts) == 1 else np.concatenate(parts))
+                for name, parts in made.items()
+            },
+        )
 
     def coded(self, layer: int | None) -> Any:
         """Return a layer, or for `None` the ends, of which some rows are rewritten where they are asked for."""

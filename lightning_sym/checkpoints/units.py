@@ -140,8 +140,12 @@ class Worst:
         start: int = 0,
         mask: npt.NDArray[np.bool_] | None = None,
         axis: int = 0,
+        at: tuple[npt.NDArray[np.intp], ...] | None = None,
     ) -> None:
-        """Look at some rows, or entries along an axis, the first of which is `start`; `values` are those themselves."""
+        """Look at some rows, or entries along an axis, the first of which is `start`; `values` are those themselves.
+
+        Or at entries alone, of which `at` says where they stand.
+        """
         if mask is not None:
             self.differing += int(mask.sum())
             differences = np.where(mask, differences, 0.0)
@@ -150,6 +154,7 @@ class Worst:
         if off.size and (largest := float(off.max())) > self.units:
             index = np.unravel_index(int(off.argmax()), off.shape)
             self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
+            index = index if at is None else tuple(places[index] for places in at)
             self.entry = tuple(int(place) + start * (number == axis) for number, place in enumerate(index))
 
 

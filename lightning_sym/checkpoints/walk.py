@@ -19,7 +19,8 @@ import numpy.typing as npt
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
-from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, value_of
+from lightning_sym.checkpoints.measured import Fitted, Measured, value_of
+from lightning_sym.checkpoints.measuring import Measuring, TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint, Pieces
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, halves_of
 from lightning_sym.checkpoints.rewritings import Rewritten
@@ -342,6 +343,11 @@ def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, axis: int
         entries: of the second; `None` where it has none.
         axis, start: where the first of them stand, along which axis.
     """
+    if exactly is None and isinstance(units, TurnedRows):
+        for left, at in units.largest(worst):
+            there = 0.0 if entries is None else value_of(entries[... if at is None else at])
+            worst.add(left.value, left.units, np.broadcast_to(there, left.shape), start, None, axis, at)
+        return
     values, mask = units.value, None
     if exactly is not None:
         values, mask = value_of(exactly), np.asarray(exactly != 0, dtype=bool)

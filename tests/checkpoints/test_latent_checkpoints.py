@@ -77,9 +77,10 @@ def test_a_rotation_that_is_no_fraction_and_roundings_are_rounding() -> None:
     random = np.random.default_rng(3)
     turns = {name: np.linalg.qr(random.normal(size=(n, n)))[0] for name, n in (("latents", 6), ("query_latents", 5))}
     gains = {"gain3": np.ones(6), "gain4": np.ones(5)}
-    two = rounded(apply(Symmetry((LayerSymmetry(**turns, **gains),)), one, exact=False), "F32")
+    two = rounded(apply(Symmetry((LayerSymmetry().having({**turns, **gains}),)), one, exact=False), "F32")
     found = same_checkpoints(one, two)
     assert found.answer is CheckpointAnswer.ROUNDING
+    assert found.description is not None
     assert {"latent keys and values turned, fitted", "latent queries turned, fitted"} <= {*found.description.layers[0]}
     assert same_checkpoints(one, rounded(two, "BF16")).answer is CheckpointAnswer.ROUNDING
 
@@ -100,7 +101,7 @@ def test_members_of_an_orbit_have_one_form(*, exact: bool) -> None:
         ["heads", "neurons", "scale"] if exact else ["heads", "values", "queries", "neurons", "ups", "gains", "scale"]
     )
     orders = {"latents": np.eye(6)[[2, 0, 1, 5, 4, 3]] * [1, -1, 1, -1, 1, 1], "query_latents": -np.eye(5)[::-1]}
-    two = apply(random_symmetry(one, kinds, seed=2), apply(Symmetry((LayerSymmetry(**orders),)), one))
+    two = apply(random_symmetry(one, kinds, seed=2), apply(Symmetry((LayerSymmetry().having(orders),)), one))
     first, second = (canonical_checkpoint(each, exact=exact) for each in (one, two))
     assert not first.left
     assert np.abs(logits(first.checkpoint, IDS) - logits(one, IDS)).max() < 1e-9
@@ -122,6 +123,8 @@ def of_one_head(block: Any, name: str, change: Any) -> Any:
     array[0] = change(array[0])
     return array
 
+
+SHEAR = np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 1]])
 
 FORGED = {
     "a frequency of one head's queries, taken back in the key of all": lambda b: {
@@ -148,7 +151,6 @@ FORGED = {
     "keys of the two heads exchanged": lambda b: {"key": b.key[::-1]},
     "a gain of the norm of queries' latents": lambda b: {"norm4_gain": b.norm4_gain * [2, 1, 1, 1]},
 }  # fmt: skip
-SHEAR = np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 1]])
 
 
 @pytest.mark.parametrize("which", FORGED)
@@ -181,7 +183,7 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
 @pytest.mark.parametrize(("parts", "said"), REFUSED)
 def test_what_is_no_symmetry_is_refused_in_one_line(parts: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        apply(Symmetry((LayerSymmetry(**parts),)), ONE).block(0)
+        apply(Symmetry((LayerSymmetry().having(parts),)), ONE).block(0)
 
 
 def test_parts_of_latents_belong_to_latents() -> None:
@@ -190,7 +192,7 @@ def test_parts_of_latents_belong_to_latents() -> None:
         (made(3, None, 2, 3, 4, 2), {"query_latents": np.eye(3)}, "this network has no latent queries"),
     ):
         with pytest.raises(BadInput, match=said):
-            apply(Symmetry((LayerSymmetry(**parts),)), one)
+            apply(Symmetry((LayerSymmetry().having(parts),)), one)
 
 
 FORMS: tuple[tuple[dict[str, Any], str], ...] = (
@@ -254,7 +256,7 @@ def test_the_norms_of_latents_have_an_epsilon_of_their_own() -> None:
     two = apply(Symmetry((NOTHING,), scale=Fraction(2)), ONE)
     assert two.form.epsilon == 4 * ONE.form.epsilon
     assert np.abs(logits(two, IDS) - logits(ONE, IDS)).max() < 1e-12
-    assert np.array_equal(two.block(0).latent, ONE.blocks[0].latent)
+    assert np.array_equal(np.asarray(two.block(0).latent), np.asarray(ONE.blocks[0].latent))
 
 
 def test_the_table_of_heads_reads_through_latents() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from lightning_sym.checkpoints.fits import best_matrix
-from lightning_sym.checkpoints.measured import Measured, Measuring, fitted, measured
+from lightning_sym.checkpoints.measured import Measured, fitted, measured
+from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.units import unit_at
 
 RING = Measuring()
