@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.limits import MOST_LAYERS
 from lightning_sym.errors import BadInput
 from lightning_sym.network.weight_files import LONGEST_NUMBER
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalNumber
 
 
-def number_document(number: Any) -> int | str:
+def number_document(number: RationalNumber) -> int | str:
     """Return an exact number: an integer of at most twenty digits as it is, any other as numerator and denominator.
 
     Raises:
@@ -23,7 +24,7 @@ def number_document(number: Any) -> int | str:
     return top if low == 1 and abs(top) < 10**20 else f"{top}/{low}"
 
 
-def rational_document(matrix: Any) -> list[list[int | str]]:
+def rational_document(matrix: Iterable[Iterable[RationalNumber]]) -> list[list[int | str]]:
     """Return a matrix of exact numbers by its rows."""
     return [[number_document(x) for x in row] for row in matrix]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import TypeVar
 
 from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.limits import require_heads, require_lines
@@ -13,6 +13,8 @@ from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.layer_tensors import Residues
 from lightning_sym.fibers.tensor_hypotheses import PAGE, TensorQuestion
 from lightning_sym.network.weights import Weights
+
+T = TypeVar("T")
 
 
 def tensor_certificate(found: Fiber, weights: Weights) -> Document:
@@ -42,7 +44,7 @@ def tensor_certificate(found: Fiber, weights: Weights) -> Document:
         raise BadInput(f"a certificate of a lightning fiber needs {theorem}, got {found.source}")
     tensors, depth = tested.tested[0], shape.depth
 
-    def shown(evidence: Any) -> Any:
+    def shown(evidence: T | None) -> T:
         if evidence is None:
             raise BadInput("a certificate needs conditions that residues show, other ones than before did not")
         return evidence
