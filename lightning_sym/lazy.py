@@ -103,7 +103,7 @@ def public_names(package: str, places: Mapping[str, str]) -> Names:
     return sorted(places), __getattr__, __dir__
 
 
-def import_extra(module: str, extra: str, needing: str) -> Any:
+def import_extra(module: str, extra: str, needing: str) -> ModuleType:
     """Return a module of an optional package.
 
     The package is what is to be installed: that is right in a checkout and in an installed distribution alike.
