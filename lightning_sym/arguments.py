@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from lightning_sym.errors import BadInput
 
-_WORDS: dict[Any, str] = {
+_WORDS: dict[object, str] = {
     "Architecture": "an Architecture",
     "Weights": "Weights (load_weights reads a file)",
     "NetworkForm": "a NetworkForm",
@@ -29,7 +29,7 @@ _WORDS: dict[Any, str] = {
 }
 
 
-def require_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+def require_arguments(function: Callable[..., object], given: Mapping[str, object]) -> None:
     """Compare what a function is given with its annotations: classes, mappings, lists, functions, paths, numbers.
 
     Integers, and what is inside of lists and mappings, are left to those who know what they must be.
@@ -72,7 +72,7 @@ def shown(value: object) -> str:
 
 
 @cache
-def _kinds(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+def _kinds(function: Callable[..., object]) -> dict[str, tuple[type, ...]]:
     """Return by parameter the kinds that it may be of; parameters that may be anything are left out."""
     found = {}
     for name, hint in get_type_hints(function).items():

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 
 def cores() -> int:
@@ -55,7 +54,7 @@ def interrupts_postponed() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def kill_children(others: Sequence[Any]) -> None:
+def kill_children(others: Sequence[object]) -> None:
     """End the processes that this one has started, but for the others, and wait until they are gone."""
     import multiprocessing
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from lightning_sym.processes import cores
 
@@ -56,7 +56,7 @@ def in_threads(work: Callable[[A], B], items: Sequence[A], workers: int) -> Iter
 
 
 @cache
-def _openblas() -> tuple[Callable[[], int], Callable[[int], Any]] | None:
+def _openblas() -> tuple[Callable[[], int], Callable[[int], object]] | None:
     """Return how many threads the OpenBLAS that NumPy has loaded uses, and how to tell it; `None` for another BLAS."""
     import ctypes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.files import number_document
@@ -12,7 +11,7 @@ from lightning_sym.certificates.files import number_document
 Terms = Mapping[tuple[int, ...], Fraction]
 
 
-def terms_document(polynomial: Terms) -> list[list[Any]]:
+def terms_document(polynomial: Terms) -> list[list[int | str | list[int]]]:
     """Return a polynomial as its terms, coefficient and exponents.
 
     Example:
@@ -31,7 +30,9 @@ def coordinates_document(numerators: Sequence[Terms], denominator: Terms, seen: 
     }
 
 
-def coefficient_certificate(about: Document, lower: Fraction, upper: Fraction, above: Any, below: Any) -> Document:
+def coefficient_certificate(
+    about: Document, lower: Fraction, upper: Fraction, above: object, below: object
+) -> Document:
     """Return a certificate for a learning coefficient between two bounds.
 
     Args:

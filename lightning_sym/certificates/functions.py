@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -211,7 +210,7 @@ def function_certificate(comparison: Comparison, first: Weights, second: Weights
         weights.require_numbers("a certificate")
         require_heads(weights.architecture(tokens))
     same = comparison.answer is Answer.SAME
-    proof: dict[str, Any] = same_proof(first, second, tokens) if same else _different(comparison, first, second, tokens)
+    proof: Document = same_proof(first, second, tokens) if same else _different(comparison, first, second, tokens)
     return opening(comparison.answer.value) | {
         "form": first.form.to_json(),
         "tokens": tokens,

@@ -8,7 +8,6 @@ the file and the time to check it are many times smaller than modulo a large pri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +61,7 @@ class BitEchelon:
         return len(self._rows)
 
 
-def bits(rows: npt.NDArray[Any]) -> Iterator[int]:
+def bits(rows: npt.NDArray[np.number]) -> Iterator[int]:
     """Yield each row of a matrix of integers modulo 2, as one integer.
 
     Example:
@@ -73,7 +72,7 @@ def bits(rows: npt.NDArray[Any]) -> Iterator[int]:
         yield int.from_bytes(row.tobytes(), "little")
 
 
-def rank_modulo_2(rows: npt.NDArray[Any]) -> int:
+def rank_modulo_2(rows: npt.NDArray[np.number]) -> int:
     """Return the rank over the field with two elements.
 
     Example:

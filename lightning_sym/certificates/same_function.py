@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from fractions import Fraction
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def _is_one_function_of_its_input(old: Weights, new: Weights, number: int) -> bo
     return np.array_equal(*forms)
 
 
-def _rescaling(factors: Sequence[Any], value_factor: Any) -> Document:
+def _rescaling(factors: Sequence[Fraction], value_factor: Fraction) -> Document:
     return {
         "step": "rescaling",
         "factors": [number_document(x) for x in factors],

@@ -70,7 +70,7 @@ def _apart(weights: Weights, tests: NetworkAtPoints) -> SeenCircuits | None:
 
     What residues show is so over the rationals, of which no matrix is made then.
     """
-    net, layers = tests.net, list[tuple[HeadGroup, ...]]()
+    net, layers = tests.net, list[tuple[HeadGroup[PrimeFieldMatrix], ...]]()
 
     def rank(matrix: PrimeFieldMatrix) -> int:
         return rank_mod_p(matrix.entries, tests.prime)

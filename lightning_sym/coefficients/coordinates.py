@@ -13,7 +13,6 @@ from functools import reduce
 from itertools import combinations
 
 from lightning_sym.coefficients.composition import (
-    Polynomial,
     StepBudget,
     StepPrice,
     coefficient_bits,
@@ -23,7 +22,7 @@ from lightning_sym.coefficients.composition import (
     total_degree,
 )
 from lightning_sym.exact.rational import rank
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rationals import RationalMatrix
 
 CHANGE = 5e-7

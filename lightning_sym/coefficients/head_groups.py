@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Generic
 
 from lightning_sym.coefficients.reduced_rank import NOTHING, FactorRanks, LocalPair
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, HeadOver, added
+from lightning_sym.system.fields import M
 
 
 @dataclass(frozen=True, eq=False)
-class HeadGroup:
+class HeadGroup(Generic[M]):
     """Heads of one layer, and what of them is seen.
 
     Attributes:
@@ -31,7 +32,7 @@ class HeadGroup:
     """
 
     names: tuple[str, ...]
-    heads: tuple[HeadOver[Any], ...]
+    heads: tuple[HeadOver[M], ...]
     scores_seen: bool = True
     values_seen: bool = True
     rank: Callable[[Any], int] = RationalMatrix.rank
@@ -55,12 +56,12 @@ class HeadGroup:
         return pair, ranks
 
     @cached_property
-    def value(self) -> Any:
+    def value(self) -> M:
         """The sum of the values."""
         return added([head.value for head in self.heads])
 
     @cached_property
-    def factors(self) -> tuple[Any, Any] | None:
+    def factors(self) -> tuple[M, M] | None:
         """The sum of the values as one product, with all factors beside each other; without projections it is none."""
         first, *others = self.heads
         if first.output is None or not others:
@@ -107,7 +108,9 @@ class HeadGroup:
         return (self.differential - alike * sum(s.differential for s in self.score_factors)) * bool(self.value)
 
 
-def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_token: bool = False) -> list[HeadGroup]:
+def softmax_groups(
+    names: Sequence[str], heads: Sequence[HeadCircuits], *, one_token: bool = False
+) -> list[HeadGroup[RationalMatrix]]:
     """Return heads with equal attention matrices together, over the rationals.
 
     Args:
@@ -134,7 +137,7 @@ def softmax_groups(names: Sequence[str], heads: Sequence[HeadCircuits], *, one_t
     return groups
 
 
-def lightning_groups(names: Sequence[str], heads: Sequence[HeadCircuits]) -> list[HeadGroup] | None:
+def lightning_groups(names: Sequence[str], heads: Sequence[HeadCircuits]) -> list[HeadGroup[RationalMatrix]] | None:
     """Return each head by itself, as lightning attention shows it; `None` where both values and scores are zero."""
     groups = []
     for name, head in zip(names, heads, strict=True):

@@ -15,6 +15,7 @@ from math import inf
 from typing import Any
 
 from lightning_sym.coefficients.newton import Exponents
+from lightning_sym.rings.polynomials import Polynomial
 from lightning_sym.rings.rationals import as_fmpq, as_fraction
 
 Terms = dict[Exponents, Fraction]
@@ -44,7 +45,7 @@ class IdealElement:
     is_monomial: bool
 
 
-def terms_of(polynomial: Any) -> Terms:
+def terms_of(polynomial: Polynomial) -> Terms:
     """Return the terms of a polynomial of flint."""
     return {tuple(map(int, e)): Fraction(int(c.p), int(c.q)) for e, c in polynomial.to_dict().items()}
 

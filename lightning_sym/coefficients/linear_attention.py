@@ -6,8 +6,8 @@ are in docs/learning-coefficients-linear-attention.md, sections 2 and 3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.coefficients import coefficient_certificate
@@ -16,6 +16,7 @@ from lightning_sym.certificates.files import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Work, require_integer, require_memory
+from lightning_sym.rings.rationals import RationalNumber
 
 PAGE = "docs/learning-coefficients-linear-attention.md"
 
@@ -125,7 +126,7 @@ def _weights(v: int, e: int, r: int) -> Document:
     return {"x": _written(x), "q": [_written(row) for row in q], "u": _written(u)}
 
 
-def _written(numbers: list[Any]) -> list[int | str]:
+def _written(numbers: Sequence[RationalNumber]) -> list[int | str]:
     return [number_document(x) for x in numbers]
 
 

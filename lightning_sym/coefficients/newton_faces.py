@@ -9,12 +9,11 @@ that is one monomial.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from math import ceil, comb, floor, prod
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ class FaceProof:
     multipliers: tuple[tuple[Exponents, Fraction], ...]
     combinations: tuple[tuple[tuple[int, ...], Combination], ...]
 
-    def document(self, widened: Any) -> Document:
+    def document(self, widened: Callable[[Exponents], Exponents]) -> Document:
         """Return what a certificate says of it; `widened` writes exponents in all variables."""
         return {
             "rays": [list(ray) for ray in self.fan.rays],

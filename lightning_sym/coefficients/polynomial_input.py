@@ -14,7 +14,8 @@ from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.readers.exact_json import ExactNumbers
-from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.expressions import Entry
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.varieties.map_text import parse_polynomial
 
 with lazy_imports(__name__):
@@ -41,13 +42,13 @@ class GivenIdeal:
 
     ring: PolynomialRing
     given: tuple[Terms, ...]
-    generators: tuple[Any, ...]
+    generators: tuple[Polynomial, ...]
     point: tuple[Fraction, ...]
     of_a_map: bool
 
 
 def ideal_of(
-    polynomials: PolynomialMap | str | Iterable[Any], at: Mapping[str, Any], allowed: StepBudget
+    polynomials: PolynomialMap | str | Iterable[Entry], at: Mapping[str, object], allowed: StepBudget
 ) -> GivenIdeal:
     """Read polynomials and a point.
 
@@ -142,17 +143,17 @@ def _of_text(text: str) -> tuple[list[str], list[Terms]]:
     return list(ring.names), given
 
 
-def _of_sympy(polynomials: Iterable[Any]) -> tuple[list[str], list[Terms]]:
+def _of_sympy(polynomials: Iterable[Entry]) -> tuple[list[str], list[Terms]]:
     listed = [p.as_expr() if isinstance(p, sympy.Poly) else p for p in polynomials]
     if not listed:
         raise BadInput("there must be a polynomial")
     for p in listed:  # no text: SymPy would run it
         if type(p) not in (int, Fraction) and not isinstance(p, sympy.Expr):
             raise BadInput(f"polynomials must be SymPy expressions, got {shown(p)}")
-    listed = [sympy.sympify(p) for p in listed]
-    letters = sorted({s for p in listed for s in p.free_symbols} or {sympy.Symbol("x")}, key=str)
+    expressions = [sympy.sympify(p) for p in listed]
+    letters = sorted({s for p in expressions for s in p.free_symbols} or {sympy.Symbol("x")}, key=str)
     given = []
-    for p in listed:
+    for p in expressions:
         try:
             terms = sympy.Poly(p, *letters, domain="QQ").terms()
         except (sympy.PolynomialError, sympy.CoercionFailed, TypeError, ValueError, RecursionError) as error:
@@ -166,7 +167,7 @@ def _of_map(phi: PolynomialMap) -> tuple[list[str], list[Terms]]:
     first = len(phi.weight_names)
     if not first:
         raise BadInput("the map must have letters for weights: polynomial_map(architecture)")
-    found: dict[Any, Terms] = {}
+    found: dict[tuple[int, tuple[int, ...]], Terms] = {}
     for place, entry in enumerate(phi.entries.ravel()):
         for exponents, c in entry.to_dict().items():
             whole = tuple(map(int, exponents))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,10 @@ KNOWN = SHAPED
 """The options for which the page is proved."""
 
 
+Group = HeadGroup[Any]
+"""Over the rationals, or modulo a prime where residues show all."""
+
+
 @dataclass(frozen=True, eq=False)
 class SeenCircuits:
     """The circuits that the function sees near the weights.
@@ -53,7 +58,7 @@ class SeenCircuits:
         ends: `E` and `U` where they are seen.
     """
 
-    groups: tuple[tuple[HeadGroup, ...], ...]
+    groups: tuple[tuple[Group, ...], ...]
     ends: Mapping[str, RationalMatrix | PrimeFieldMatrix]
 
     @property
@@ -63,7 +68,7 @@ class SeenCircuits:
         return heads + sum(rows * columns for rows, columns in (end.shape for end in self.ends.values()))
 
     @property
-    def all_groups(self) -> list[HeadGroup]:
+    def all_groups(self) -> list[Group]:
         """Those of all layers, from the first on."""
         return [group for layer in self.groups for group in layer]
 
@@ -88,7 +93,7 @@ def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -
     """
     weights.require_numbers("the circuits that are seen")
     shape.require("the circuits that are seen", KNOWN)
-    layers = list[tuple[HeadGroup, ...]]()
+    layers = list[tuple[HeadGroup[RationalMatrix], ...]]()
     for i, heads in enumerate(net.layers, start=1):
         names, own = shape.head_names(i), list(heads)
         if shape.normalization is None:
@@ -115,7 +120,7 @@ def _at_a_zero(seen: SeenCircuits, shape: Architecture) -> SeenCircuits | None:
     return seen
 
 
-def _is_idle(group: HeadGroup) -> bool:
+def _is_idle(group: Group) -> bool:
     """Return whether the heads write nothing: their scores are zero, or their values cancel each other."""
     return not group.values_seen or not added([head.value for head in group.heads])
 

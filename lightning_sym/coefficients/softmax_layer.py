@@ -59,9 +59,9 @@ def seen_heads(names: Sequence[str], heads: Sequence[HeadCircuits], tokens: int)
     return Proved(pair, THEOREM_9, ranks)
 
 
-def _opposite_together(groups: Sequence[HeadGroup]) -> list[list[HeadGroup]]:
+def _opposite_together(groups: Sequence[HeadGroup[RationalMatrix]]) -> list[list[HeadGroup[RationalMatrix]]]:
     """Return groups, those with opposite scores together: for two tokens these attend alike, tokens exchanged."""
-    unions = list[list[HeadGroup]]()
+    unions = list[list[HeadGroup[RationalMatrix]]]()
     for group in groups:
         scores = group.heads[0].attention
         known = next((each for each in unions if scores and not each[0].heads[0].attention + scores), None)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Generic
+from typing import Any, Generic, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -95,8 +95,7 @@ class ObservedNetwork(ABC, Generic[M]):
 
     def combined(self, parts: Sequence[M]) -> M:
         """Return columns that stand for all combinations of the columns of matrices."""
-        basis: M = self.field.no_columns(parts[0].shape[0]).extended(*parts).basis
-        return basis
+        return cast(M, self.field.no_columns(parts[0].shape[0]).extended(*parts).basis)
 
     @cached_property
     def first(self) -> list[M]:

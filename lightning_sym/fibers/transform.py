@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from lightning_sym.network.pieces import SHAPED, WeightSpace, pieces, spaces, st
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
-from lightning_sym.rings.expressions import ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
+from lightning_sym.rings.expressions import Entry, ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import Pair, act
 
@@ -29,6 +29,9 @@ Heads = Mapping[int, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 
 AnyMatrix = RationalMatrix | ExpressionMatrix
 """Of rational numbers; of expressions where there are letters."""
+
+G = TypeVar("G", RationalMatrix, ExpressionMatrix)
+V = TypeVar("V")
 
 
 def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[AnyMatrix, AnyMatrix]:
@@ -46,7 +49,9 @@ def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[AnyMatri
     return of, inverse
 
 
-def _by_head(given: Mapping[Any, Any] | None, shape: Architecture, what: str) -> dict[tuple[int, int], Any]:
+def _by_head(
+    given: Mapping[int, V] | Mapping[str, V] | None, shape: Architecture, what: str
+) -> dict[tuple[int, int], V]:
     """Return what is given by head, by layer and head from 1."""
     places: dict[Any, tuple[int, int]] = (
         {i: (i, 1) for i in range(1, shape.depth + 1)}
@@ -172,16 +177,16 @@ def _called(shape: Architecture, layer: int, head: int) -> str:
 class _Multiple:
     """A multiple of the identity, of the size that fits."""
 
-    def __init__(self, factor: Any) -> None:
+    def __init__(self, factor: Entry) -> None:
         self.factor = factor
 
-    def __matmul__(self, matrix: Any) -> Any:
+    def __matmul__(self, matrix: G) -> G:
         if isinstance(matrix, RationalMatrix):
             return matrix.scaled(self.factor)
         return ExpressionMatrix.of(np.diag([self.factor] * matrix.shape[0])) @ matrix
 
 
-def _has_letters(matrix: Any) -> bool:
+def _has_letters(matrix: object) -> bool:
     """Return whether a matrix of the group, or a multiple of the identity, has letters."""
     return isinstance(matrix, ExpressionMatrix) or (isinstance(matrix, _Multiple) and is_expression(matrix.factor))
 

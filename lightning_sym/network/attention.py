@@ -119,8 +119,7 @@ def forward(x: M, layers: Weights | Iterable[Layer[M] | Sequence[Layer[M]]], for
     own = layers.layers_with_letters() if isinstance(layers, Weights) else layers
     each = list(cast(Iterable[Layer[M] | Sequence[Layer[M]]], own))  # over the ring of `x`
     if letters or _is_for_sympy([x], chain.from_iterable(map(_matrices, each))):
-        result: M = _in_expressions(x, each, form)
-        return result
+        return cast(M, _in_expressions(x, each, form))
     require_matrix(x, "x")
     for layer in each:
         require_layer(layer, x)
@@ -190,8 +189,7 @@ def network_output(x: M, architecture: Architecture, weights: Weights | Iterable
         _in_their_order(given, architecture)
         known: Form[Any] | None = form
         inside = network_output(ExpressionMatrix.of(x), architecture, [ExpressionMatrix.of(m) for m in given], known)
-        result: M = inside.to_sympy()
-        return result
+        return cast(M, inside.to_sympy())
     require_matrix(x, "x")
     return run(x, architecture, _in_their_order(given, architecture), form_of(architecture) if form is None else form)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TypeVar
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.display import latex_words, notebook
@@ -25,7 +25,10 @@ FORM_CHOICES: dict[str, tuple[str | bool, ...]] = dict(
 """What each of these may be."""
 
 
-def _choice(value: object, choices: dict[str, Any], key: str) -> Any:
+T = TypeVar("T")
+
+
+def _choice(value: object, choices: dict[str, T], key: str) -> T:
     if not isinstance(value, str) or value not in choices:
         raise BadInput(f"{key} must be {' or '.join(choices)}, got {shown(value)}")
     return choices[value]

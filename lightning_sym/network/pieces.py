@@ -9,7 +9,7 @@ whatever is written in a basis is read in the same one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from lightning_sym.network.variant import ADDED
 
@@ -182,11 +182,14 @@ def pieces(network: Shaped, heads: int | None = None) -> Iterator[WeightPiece]:
     return _pieces(network, count) if listed is None else iter(listed)
 
 
-def _kept(network: Shaped, what: str, heads: int, make: Callable[[], Any]) -> Any:
+T = TypeVar("T")
+
+
+def _kept(network: Shaped, what: str, heads: int, make: Callable[[], T]) -> T | None:
     """Return what was made for this network before, unless there are too many heads to keep it."""
     if heads * network.depth > LISTED:
         return None
-    kept = network.__dict__.setdefault("_kept", {})  # it cannot change: networks are frozen
+    kept: dict[tuple[str, int], T] = network.__dict__.setdefault("_kept", {})  # it cannot change: networks are frozen
     if (what, heads) not in kept:
         kept[what, heads] = make()
     return kept[what, heads]

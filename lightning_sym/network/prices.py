@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -149,8 +149,7 @@ def output_over_sizes(
     sizes = weights_over_sizes(architecture, price, bits, fractions)
     weights: Sequence[Any] = [_LaterProduct((m,)) for m in sizes] if machine_numbers else sizes
     x = _input(architecture, price, input_bits, input_bits if fractions else 0)
-    result: Sizes = run(x, architecture, weights, _form(architecture))
-    return result
+    return cast(Sizes, run(x, architecture, weights, _form(architecture)))
 
 
 def fewer_in_its_place(architecture: Architecture) -> tuple[tuple[Architecture, int], ...]:

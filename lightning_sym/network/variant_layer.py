@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -125,8 +126,7 @@ def activated(x: E, function: str | tuple[Fraction, ...], rows: int, tokens: int
         [[21]]
     """
     if isinstance(function, str):
-        found: E = operation(x, "elementary", f"a gate with {function}")(function)
-        return found
+        return cast(E, operation(x, "elementary", f"a gate with {function}")(function))
     operation(x, "__mul__", "a gate")
     total: E | None = None
     power: E | None = None

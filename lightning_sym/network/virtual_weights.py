@@ -7,7 +7,7 @@ and $\tilde V = P_l$. Everything here works over any ring the forward pass knows
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import equal, latex_lines, latex_matrix, notebook, typed
@@ -126,8 +126,7 @@ def recursive_form(x: M, weights: VirtualWeights) -> M:
     for attention in weights.attention:
         s: M = x.mT @ attention @ x
         b = s if b is None else b @ b.mT @ s @ b
-    result: M = weights.value @ x @ b
-    return result
+    return cast(M, weights.value @ x @ b)
 
 
 def unrolled_factors(depth: int) -> list[tuple[int, bool]]:

@@ -178,23 +178,17 @@ class Recorded:
         """Return `S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
         s = self.value
         known = operation(s, "apply", "a normalization")
-
-        def pull_back(gradient: M) -> M:
-            part: M = gradient_part(s, operator.mul, gradient, known(derivative(taylor)))
-            return part
-
-        return Recorded.derived(known(taylor), (self, pull_back))
+        return Recorded.derived(
+            known(taylor), (self, lambda g: gradient_part(s, operator.mul, g, known(derivative(taylor))))
+        )
 
     def reciprocal(self, inverse_constants: ObjectArray) -> Recorded:
         """Return `1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         x = self.value
         result = operation(x, "reciprocal", "a normalization")(inverse_constants)
-
-        def pull_back(gradient: M) -> M:
-            part: M = gradient_part(x, operator.mul, gradient * result, result * _minus_one(result))
-            return part
-
-        return Recorded.derived(result, (self, pull_back))
+        return Recorded.derived(
+            result, (self, lambda g: gradient_part(x, operator.mul, g * result, result * _minus_one(result)))
+        )
 
 
 Operand = tuple[Recorded, Callable[[Any], Any]]

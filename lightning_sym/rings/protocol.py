@@ -151,8 +151,7 @@ def constants(matrix: M, numbers: npt.NDArray[np.generic], purpose: str) -> M:
         RingError: the ring has no constants.
     """
     if not isinstance(matrix, np.ndarray):
-        made: M = operation(matrix, "like", purpose)(numbers)
-        return made
+        return cast(M, operation(matrix, "like", purpose)(numbers))
     # flint's numbers know integers, and no fractions but their own
     in_flint = isinstance(numbers.flat[0], Fraction) and type(matrix.flat[0]).__module__.startswith("flint")
     return cast(M, rational_matrix(numbers) if in_flint else numbers)  # an array, as `matrix` is one
@@ -170,8 +169,7 @@ def masked(scores: M, mask: npt.NDArray[np.generic]) -> M:
     """
     operation(scores, "__mul__", "a mask")
     require_shape(scores, mask.shape, "the scores behind a mask")
-    entries: M = mul(scores, constants(scores, mask, "a mask"))  # which not every `M` has
-    return entries
+    return cast(M, mul(scores, constants(scores, mask, "a mask")))  # which not every `M` has
 
 
 def normalized(scores: M, normalization: Normalization, mask: npt.NDArray[np.object_]) -> M:
@@ -199,8 +197,7 @@ def normalized(scores: M, normalization: Normalization, mask: npt.NDArray[np.obj
     sums = constants(weights, ones, name) @ weights
     totals = normalization.taylor(0) * mask.sum(axis=0)
     inverses = np.array([[1 / Fraction(total) for total in totals]], dtype=object)
-    shares: M = weights * (constants(weights, ones.T, name) @ operation(sums, "reciprocal", name)(inverses))
-    return shares
+    return cast(M, weights * (constants(weights, ones.T, name) @ operation(sums, "reciprocal", name)(inverses)))
 
 
 def products(lefts: Sequence[M | Factor[M]], x: M) -> list[M]:

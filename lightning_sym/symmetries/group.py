@@ -116,8 +116,7 @@ def _layer_identity(value_ranks: tuple[int] | None, heads: int, *, skip: bool, n
     for one, other in ((found, after @ kept), *ends):
         if one != other:
             raise ProgramError(f"the symmetry is not one: {one} differs from {other}")
-    said: Words = found
-    return said
+    return found
 
 
 def _letter(space: WeightSpace, shape: Architecture) -> Words:

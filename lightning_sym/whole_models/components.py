@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.rings.prime_field import reduce_mod
@@ -92,7 +93,7 @@ def components(block: Block, form: CheckpointForm, read: Read, *, rotary: bool) 
     )
 
 
-def _against(gain: Any, read: Read) -> Residues:
+def _against(gain: npt.ArrayLike | None, read: Read) -> Residues:
     """Return what is written against, where there is a norm behind with its gain."""
     return read.against if gain is None else times(read.behind, of(gain)[:, None])
 

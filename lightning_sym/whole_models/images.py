@@ -178,12 +178,12 @@ class Neurons:
         return np.asarray(found & (values != 0).any(axis=1))
 
 
-def residues_or_zero(bias: Any, width: int) -> Residues:
+def residues_or_zero(bias: npt.ArrayLike | None, width: int) -> Residues:
     """Return those of a vector; zeros where there is none."""
     return np.zeros(width) if bias is None else of(bias)
 
 
-def constants_of(maps: Residues, norm_bias: Residues, bias: Any) -> Residues:
+def constants_of(maps: Residues, norm_bias: Residues, bias: npt.ArrayLike | None) -> Residues:
     """Return what maps add to everything: their bias, and what they make of that of the norm."""
     found = product(maps, norm_bias[:, None])[..., 0]
     return found if bias is None else reduce_mod(found + of(bias), P)

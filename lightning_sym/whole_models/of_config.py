@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import Need, failing
@@ -69,6 +69,9 @@ class WholeModel(Result):
         return latex_words("; ".join(said for _, said in self.lines()))
 
 
+T = TypeVar("T")
+
+
 def whole_model(config: str | os.PathLike[str]) -> WholeModel:
     """Return what is known of the dimension of the functions of a model, all its parts together.
 
@@ -119,7 +122,7 @@ def _latents_are_filled(form: CheckpointForm) -> bool:
     return max([*latents, form.values]) <= form.width and form.head_width <= latents[0]
 
 
-def _first(holds: Callable[[CheckpointForm], Any]) -> Callable[[Any], Any]:
+def _first(holds: Callable[[CheckpointForm], T]) -> Callable[[tuple[CheckpointForm, object]], T]:
     return lambda question: holds(question[0])
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.checkpoints.configurations import alive
 from lightning_sym.checkpoints.exact_arrays import to_objects
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.exact.rational import rank
 from lightning_sym.whole_models.groups import equal_gains, equal_pairs
-from lightning_sym.whole_models.images import LayerImage, integers
+from lightning_sym.whole_models.images import Integers, LayerImage, integers
 
 MOST_LISTED = 8
 """So many neurons, heads or coordinates of one kind are named."""
@@ -125,7 +125,7 @@ def _equal_heads(block: Block, form: CheckpointForm, image: LayerImage) -> Itera
     """Yield sets of heads whose forms are equal; large ones, and those behind norms, if all entries are."""
     share, pairs = form.heads // form.groups, (("query", "query_bias"), ("key", "key_bias"))
 
-    def parts(head: int) -> list[Any]:
+    def parts(head: int) -> list[npt.NDArray[np.generic]]:
         maps = []
         for (name, bias), number in zip(pairs, (head, head // share), strict=True):
             rows = [np.asarray(getattr(block, name)[number])]
@@ -143,7 +143,7 @@ def _equal_heads(block: Block, form: CheckpointForm, image: LayerImage) -> Itera
     yield from _equal(image.forms, parts)
 
 
-def _equal(images: Any, parts: Callable[[int], list[Any]]) -> Iterator[tuple[int, ...]]:
+def _equal(images: Integers, parts: Callable[[int], list[npt.NDArray[np.generic]]]) -> Iterator[tuple[int, ...]]:
     """Yield sets of numbers whose parts are equal; only those with one image are compared, with the first of them."""
     sets = defaultdict(list)
     for number, values in enumerate(images):

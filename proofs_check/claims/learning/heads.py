@@ -24,6 +24,7 @@ from lightning_sym.coefficients.seen_circuits import whole_circuits
 from lightning_sym.coefficients.softmax_layer import seen_heads
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.local_dimension import local_dimension
+from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.claim import (
@@ -129,7 +130,7 @@ def hidden(heads: Sequence[HeadCircuits], names: Sequence[str], tokens: int) -> 
     Changes $b_h q^\\top$ of scores, $b$ in the kernel of the map of heads that attend alike; with two tokens also of
     heads with opposite scores, and changes of values by the same matrix in two such groups, or a group without scores.
     """
-    sets: list[list[HeadGroup]] = []
+    sets: list[list[HeadGroup[RationalMatrix]]] = []
     for group in softmax_groups(names, heads):
         scores = group.heads[0].attention
         opposite = [s for s in sets if tokens == 2 and scores and not s[0].heads[0].attention + scores]
