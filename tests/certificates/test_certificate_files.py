@@ -239,8 +239,8 @@ REASONS = {
     "seed_too_large": "seed must be an integer from 0 to 18446744073709551615",
     "no_seed": "seed must be an integer from 0",
     "large_with_a_mask": "missing or unknown: ['causal']",
-    "too_many_layers": "checking must take at most 2,000,000,000 steps",
-    "too_wide_to_check": "numbers must fit into 536,870,912 bytes",
+    "too_many_layers": "the dimension must be 334001326, it is 1994",
+    "too_wide_to_check": "the dimension must be 1000031999968, it is 77",
 }
 
 

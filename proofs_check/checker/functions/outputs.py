@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.checker.functions.matrices import foresee, table
-from proofs_check.checker.functions.network import Form, Weights
+from proofs_check.checker.functions.network import Form, Head, Weights
 from proofs_check.checker.functions.rings import RATIONALS, Intervals, Rationals, Residues, is_multiple
 from proofs_check.checker.verify import Matrix, keep, need, odd_prime, spend, transposed
 
@@ -21,36 +21,40 @@ def _counted(w: Weights, form: Form, t: int, ring: Rationals) -> int:
     return sum(powers + each * (min(d, t) if plain else t) * (a + d) for a, d in sizes)
 
 
+def layer(heads: list[Head], form: Form, x: Matrix, ring: Rationals) -> Matrix:
+    """Return what a layer makes of tokens, by products: [1, V, V, ...] times the stack of X, X P, X P, ..."""
+    times, one, nothing = ring.times, ring.of(Fraction(1)), ring.of(Fraction(0))
+    left, stack = [list[Any]() for _ in heads[0].o or heads[0].v], list[Any]()
+    if form.skip:
+        left = [[one if i == j else nothing for j in range(len(x))] for i in range(len(x))]
+        stack = x
+    for q, k, v, o in heads:
+        if not (form.softmax or form.causal) and len(x) <= len(x[0]):  # scores would be larger
+            mixed = times(x, transposed(x), transposed(k), q, x)
+        else:
+            scores = times(transposed(times(k, x)), times(q, x))
+            if isinstance(ring, Intervals):
+                scores = ring.patterns(scores, causal=form.causal)
+            elif form.causal:
+                scores = [[z if j <= i else nothing for i, z in enumerate(row)] for j, row in enumerate(scores)]
+            mixed = times(x, scores)
+        left = [row + more for row, more in zip(left, times(o, v), strict=True)]
+        stack = stack + mixed
+    return times(left, stack)
+
+
 def _output(w: Weights, form: Form, x: Matrix, ring: Rationals) -> Matrix:
-    """Return the output for an input, by products: a layer is [1, V, V, ...] times the stack of X, X P, X P, ..."""
+    """Return the output for an input."""
 
     def taken(m: Matrix) -> Matrix:
         spend(20 * sum(map(len, m)))
         keep(sum(100 + 250 * len(row) for row in m))
         return [[ring.of(z) for z in row] for row in m]
 
-    times, one, nothing = ring.times, ring.of(Fraction(1)), ring.of(Fraction(0))
-    x = times(taken(w.E), taken(x))
-    for heads, behind in zip(w.layers, w.widths[1:], strict=True):
-        left, stack = [list[Any]() for _ in range(behind)], list[Any]()
-        if form.skip:
-            left = [[one if i == j else nothing for j in range(behind)] for i in range(behind)]
-            stack = x
-        for head in heads:
-            q, k, v, o = map(taken, head)
-            if not (form.softmax or form.causal) and len(x) <= len(x[0]):  # scores would be larger
-                mixed = times(x, transposed(x), transposed(k), q, x)
-            else:
-                scores = times(transposed(times(k, x)), times(q, x))
-                if isinstance(ring, Intervals):
-                    scores = ring.patterns(scores, causal=form.causal)
-                elif form.causal:
-                    scores = [[z if j <= i else nothing for i, z in enumerate(row)] for j, row in enumerate(scores)]
-                mixed = times(x, scores)
-            left = [row + more for row, more in zip(left, times(o, v), strict=True)]
-            stack = stack + mixed
-        x = times(left, stack)
-    return times(taken(w.U), x)
+    x = ring.times(taken(w.E), taken(x))
+    for heads in w.layers:
+        x = layer([Head(*map(taken, head)) for head in heads], form, x, ring)
+    return ring.times(taken(w.U), x)
 
 
 INPUT = {"input": table, "prime": (odd_prime,), "bits": (range(16, 4097),)}

@@ -53,10 +53,6 @@ class Field:
         keep(sum(100 + 40 * len(row) for row in m))
         return [[x % self.p for x in row] for row in m] if self.p else m
 
-    def times(self, batch: Matrix, m: Matrix) -> Matrix:
-        """Return m v for each v."""
-        return [[x % self.p for x in row] for row in dots(batch, m)] if m else batch
-
     def rank(self, rows: Matrix) -> int:
         """Return the rank modulo p, which is at most that over the rationals."""
         return len(independent(self.p, rows))

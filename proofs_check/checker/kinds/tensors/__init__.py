@@ -9,6 +9,7 @@ connections it is Theorem 3 there, with (D'), (S) and (F'), up to a change of ba
 
 from itertools import combinations
 
+from proofs_check.checker.functions.fibers.places import Field
 from proofs_check.checker.functions.fibers.sizes import orbit
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.kinds.tensors.lines import degrees, excluded
@@ -51,30 +52,32 @@ def prove(
     w = Weights(weights, form)
     need(not form.softmax, "layer tensors are those of lightning networks")
     need(s == 1 or s < t, "there must be fewer background tokens than tokens, or one")
-    net, depth, d, skip = TensorResidues(form, t, w, p), len(w.layers), w.widths[0], form.skip
+    field, depth, d, skip = Field(p), len(w.layers), w.widths[0], form.skip
+    net = TensorResidues(form, t, w, field)
     ranks, inner = _ranks(t, w, s, skip=skip), range(depth - 1)
 
     def background(x: Matrix, i: int = 0) -> Matrix:
-        size = len(net.layers[i][0][0])
+        size = len(net.layers[i][0].q)
         good = len(x) == s and all(len(token) == size for token in x)
         need(good, f"a background must be {s} tokens of {size} residues")
-        return x
+        return transposed(x)
 
     def carries(i: int, x: Matrix, name: str) -> None:
-        m = net.read(i, background(x, i))
+        x = background(x, i)
+        m = net.read(i, x)
         for k in range(i + 1, depth):
             x = net.written(k - 1, x, skip=False)
-            m = net.times(net.read(k, x), transposed(m))
-        need(net.rank(m) == ranks[i], f"{name} of layer {i + 1} must have rank {ranks[i]}")
+            m = net.times(net.read(k, x), m)
+        need(field.rank(m) == ranks[i], f"{name} of layer {i + 1} must have rank {ranks[i]}")
 
     if skip:
-        need(all(net.rank(m) == d for m in net.ends), "E and U must have the rank of the stream")
+        need(all(field.rank(m) == d for m in net.ends), "E and U must have the rank of the stream")
         need(len(top) == depth, "there must be a background of (D) for each layer")
         for j, x in enumerate(map(background, top)):
             for k in range(j):
                 x = net.written(k, x, skip=False)
             m = net.read(j, x)
-            need(net.rank(net.times(m, transposed(m))) == ranks[j], f"(D) of layer {j + 1} must have rank {ranks[j]}")
+            need(field.rank(net.times(m, m)) == ranks[j], f"(D) of layer {j + 1} must have rank {ranks[j]}")
         places = [i for i in inner if ranks[i] < d]
         need(
             len(carried) == len(places), "there must be a background of (K) for each layer of smaller rank but the last"
@@ -89,14 +92,14 @@ def prove(
             carries(0, x, "(D')")
         need(len(carried) == len(inner), "there must be a background of (S) for each layer but the last")
         for i, x in zip(inner, carried, strict=True):
-            good = net.rank(net.slopes(i, background(x, i))) == s * ranks[i]
+            good = field.rank(net.slopes(i, background(x, i))) == s * ranks[i]
             need(good, f"(S) of layer {i + 1} must have rank {s * ranks[i]}")
     pairs = list(combinations(range(depth), 2))
     need(len(lines) == len(pairs), "there must be lines of (F) for each two layers")
     for (i, j), some in zip(pairs, lines, strict=True):
         _factors_excluded(net, i, j, ranks, [[background(x, i) for x in line] for line in some])
     counted = skip and t > 1 and all(len(heads) == 1 for heads in w.layers)
-    want = orbit(form, w, net) + depth if counted else None  # and a factor of each layer, between A and V
+    want = orbit(form, w, field) + depth if counted else None  # and a factor of each layer, between A and V
     need(dimension == want, f"the dimension must be {want}, it is {dimension}")
     what = "layer tensors" if t > 1 else "cubic forms of layers"
     size = "" if want is None else f"; dimension {want}"
