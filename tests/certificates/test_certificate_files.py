@@ -240,7 +240,7 @@ REASONS = {
     "no_seed": "seed must be an integer from 0",
     "large_with_a_mask": "missing or unknown: ['causal']",
     "too_many_layers": "the dimension must be 334001326, it is 1994",
-    "too_wide_to_check": "the dimension must be 1000031999968, it is 77",
+    "too_wide_to_check": "the dimension must be 5000015999984, it is 77",
 }
 
 
