@@ -241,7 +241,8 @@ def _row_gains(block: Block, name: str) -> Array | None:
 
 
 def _product(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Residues:
-    found = matmul_mod(*(reduce_mod(side.astype(np.float64), P) for side in (left, right)), P)
+    first, second = (reduce_mod(side.astype(np.float64), P) for side in (left, right))
+    found = matmul_mod(first, second, P)
     return np.asarray(found.astype(np.int64) % P)
 
 

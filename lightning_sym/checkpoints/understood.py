@@ -79,7 +79,7 @@ FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
 use depends on it, or they follow the table of pieces, which says so."""
 
 UNPROVED_BESIDE_LATENTS = ("head_norms", "norms_behind", "bare", "unturned")
-"""Of a form: what Proposition 21 says nothing of."""
+"""Of a form: what nothing is proved of beside latents."""
 
 CHANGEABLE = ("family", "groups", "inner", "context", "epsilon", "tied")
 """Of a form: what may differ though a symmetry leads from one to the other; `context` with rotary positions only."""

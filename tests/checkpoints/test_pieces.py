@@ -19,7 +19,7 @@ from lightning_sym.checkpoints import families, logits, pieces, stored_checkpoin
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.layout import Place
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
-from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.piece_table import ATTENTION, CheckpointPiece
 from lightning_sym.checkpoints.pieces import SHAPELESS, SHAPELESS_FORM
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -166,7 +166,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[P
     monkeypatch.setitem(families.FAMILIES, "llama", replace(family, layout=replace(family.layout, block=places)))
     monkeypatch.setattr(pieces, "attention", with_gain)
     pieces.table.cache_clear()
-    for named in (pieces.HALVES[pieces.ATTENTION].maps, pieces.LAYER):
+    for named in (pieces.HALVES[ATTENTION].maps, pieces.LAYER):
         monkeypatch.setitem(named, "query_gain", list(with_gain(SHAPELESS_FORM))[-1])
     monkeypatch.setattr(stored_checkpoint, "Block", GainedBlock)
     monkeypatch.setitem(NAMED, "query_gain", frozenset({Walker.FORWARD}))
