@@ -123,16 +123,10 @@ def scaled(rows: Any, z: complex, k: int) -> Any:
     return found
 
 
-def of_one_head(block: Any, name: str, change: Any) -> Any:
-    array = np.array(getattr(block, name), dtype=float)
-    array[0] = change(array[0])
-    return array
-
-
 SHEAR: Any = np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 1]])
 FORGED: dict[str, Any] = {
     "a frequency of one head's queries, taken back in the key of all": lambda b: {
-        "query_turned": of_one_head(b, "query_turned", lambda q: scaled(q[None], 2, 0)[0]),
+        "query_turned": np.concatenate([scaled(b.query_turned[:1], 2, 0), b.query_turned[1:]]),
         "key_turned": scaled(b.key_turned, 0.5, 0),
     },
     "a number over itself in place of its conjugate": lambda b: {
