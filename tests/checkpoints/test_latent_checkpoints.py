@@ -200,7 +200,7 @@ FORMS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"groups": 1}, "or heads that share keys"),
     ({"theta": None}, "no rotary positions"),
     ({"rotary_width": 3}, "an odd number of turned rows"),
-    ({"latent": None}, "queries must be latent beside latent keys and values alone"),
+    ({"latent": None}, "not beside other keys and values"),
 )
 
 
