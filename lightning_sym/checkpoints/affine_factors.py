@@ -82,7 +82,7 @@ class Then(Generic[S]):
 
 
 @dataclass(frozen=True, eq=False)
-class Stacked(Generic[S]):
+class RowsOfTwo(Generic[S]):
     """The rows of two factors, one below the other."""
 
     first: Factor[S]

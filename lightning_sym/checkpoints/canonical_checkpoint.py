@@ -255,7 +255,7 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
     """
     latents = way.latents.made(block)
     block = changed(block, form, way.ring, latents) if latents else block
-    if not way.latents.told(block):
+    if not way.latents.is_told(block):
         left.append(way.latents.untold)
     flat = block if form.norm == "rms" or way is EXACT else _centred(block)
     gauge = way.gauge(flat, form)

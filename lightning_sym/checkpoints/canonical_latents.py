@@ -18,27 +18,14 @@ from lightning_sym.checkpoints.canonical_ways import (
     cube_signs,
     cubes_are_told,
     first_signs,
-    ordered,
+    one_a_row,
     quarter_turns,
 )
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block
+from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.rewritings import LATENT_PARTS
 from lightning_sym.checkpoints.symmetry import Part
-
-
-class LatentWay(NamedTuple):
-    """How the one form is found.
-
-    Attributes:
-        made: what is done.
-        told: whether what was chosen is told by the numbers of the layer that was made.
-        untold: what is said where it is not.
-    """
-
-    made: Callable[[Block], dict[str, Part]]
-    told: Callable[[Block], bool]
-    untold: str
 
 
 def maps_into(block: Block) -> Iterator[tuple[str, Any]]:
@@ -48,39 +35,34 @@ def maps_into(block: Block) -> Iterator[tuple[str, Any]]:
             yield part, np.asarray(rows)
 
 
-def _exact(block: Block) -> dict[str, Part]:
-    """Return orders with signs of latents, and quarter turns and powers of two of the key that heads share."""
-    found: dict[str, Part] = {}
-    for part, rows in maps_into(block):
-        signs = first_signs(rows)
-        order = ordered(rows * signs[:, None])
-        found[part] = np.eye(len(rows))[order] * signs[order][:, None]
-    return found if block.key_turned is None else found | {"shared_turns": quarter_turns(block.key_turned[0])[None]}
+class LatentWay(NamedTuple):
+    """How the one form is found.
 
+    Attributes:
+        turn: the matrix of latents, of the map into these.
+        turns: the numbers of the frequencies, of the turned rows of all queries and of the key.
+        told: whether what was chosen is told by the map into latents that was made.
+        told_by_key: whether it is by the key, a complex number for each frequency and coordinate.
+        untold: what is said where it is not.
+    """
 
-def _balanced(block: Block) -> dict[str, Part]:
-    """Return turns of latents, of full rank, and of the frequencies of the key that heads share."""
-    found: dict[str, Part] = {}
-    for part, rows in maps_into(block):
-        left = np.linalg.svd(rows)[0].T if _is_filled(rows) else np.eye(len(rows))
-        found[part] = left * cube_signs(left @ rows)[:, None]
-    if block.key_turned is None or block.query_turned is None:
-        return found
-    return found | {"shared_turns": common_turns(block.query_turned, block.key_turned[0])[None]}
+    turn: Callable[[Any], Floats]
+    turns: Callable[[Any, Any], Floats]
+    told: Callable[[Any], bool]
+    told_by_key: Callable[[Any], bool]
+    untold: str
 
+    def made(self, block: Block) -> dict[str, Part]:
+        """Return the parts of a symmetry that bring a layer into the one form."""
+        found: dict[str, Part] = {part: self.turn(rows) for part, rows in maps_into(block)}
+        key = block.key_turned
+        return found if key is None else found | {"shared_turns": self.turns(block.query_turned, key[0])[None]}
 
-def _exact_are_told(block: Block) -> bool:
-    """Return whether no row of a map into latents is zero, no two are equal, and no frequency of the key is zero."""
-    key = block.key_turned
-    turned = key is None or as_complex(np.asarray(key, dtype=np.float64)).any(axis=-1).all()
-    return bool(turned) and all(are_told(rows) for _, rows in maps_into(block))
-
-
-def _balanced_are_told(block: Block) -> bool:
-    """Return whether maps into latents have full rank, and no sum of cubes vanishes by which a sign was chosen."""
-    key = block.key_turned
-    turned = key is None or cubes_are_told(as_complex(np.asarray(key, dtype=np.float64)))
-    return turned and all(_is_filled(rows) and cubes_are_told(rows) for _, rows in maps_into(block))
+    def is_told(self, block: Block) -> bool:
+        """Return whether the numbers of a layer that was made tell what was chosen."""
+        key = block.key_turned
+        by_key = key is None or self.told_by_key(as_complex(np.asarray(key, dtype=np.float64)))
+        return by_key and all(self.told(rows) for _, rows in maps_into(block))
 
 
 def _is_filled(rows: Any) -> bool:
@@ -89,9 +71,22 @@ def _is_filled(rows: Any) -> bool:
     return len(values) == len(rows) and bool(values[-1] > LEAST * values[0])
 
 
+def _balanced(rows: Any) -> Floats:
+    left = np.linalg.svd(rows)[0].T if _is_filled(rows) else np.eye(len(rows))
+    return np.asarray(left * cube_signs(left @ rows)[:, None])
+
+
 EXACT_LATENTS = LatentWay(
-    _exact, _exact_are_told, "latents: signs, or orders, of rows that are zero or equal up to a sign"
+    lambda rows: one_a_row(rows, first_signs(rows)),
+    lambda queries, key: quarter_turns(key),
+    are_told,
+    lambda key: bool(key.any(axis=-1).all()),
+    "latents: signs, or orders, of rows that are zero or equal up to a sign",
 )
 BALANCED_LATENTS = LatentWay(
-    _balanced, _balanced_are_told, "latents: turns, as they are more than the stream fills, or cubes add up to nothing"
+    _balanced,
+    common_turns,
+    lambda rows: _is_filled(rows) and cubes_are_told(rows),
+    cubes_are_told,
+    "latents: turns, as they are more than the stream fills, or cubes add up to nothing",
 )

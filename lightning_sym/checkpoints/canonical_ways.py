@@ -127,11 +127,11 @@ def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Part]:
 
 def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
     """Return orders, signs and powers of two inside the heads, and those of neurons that a gate multiplies."""
-    parts: dict[str, Part] = {"values": np.stack([_one_a_row(rows) for rows in block.value])}
+    parts: dict[str, Part] = {"values": np.stack([one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
         parts |= positive_gains(block, form, lambda _, keys: 1 / unit_powers(keys), first_signs)
     if form.head_norms is None and form.turned < form.head_width:
-        of_keys = np.stack([_one_a_row(rows[form.turned :]) for rows in block.key])
+        of_keys = np.stack([one_a_row(rows[form.turned :]) for rows in block.key])
         # inverse, transposed
         parts["queries"] = np.divide(1.0, of_keys, out=np.zeros_like(of_keys), where=of_keys != 0)
     if form.head_norms is None and form.turned:
@@ -168,9 +168,9 @@ def rows_are_told(block: Block, form: CheckpointForm, gauge: Collection[str]) ->
     )
 
 
-def _one_a_row(rows: Rows) -> Floats:
-    """Return the matrix, one number in each row and column, that orders rows and gives each its sign and size."""
-    factors = first_signs(rows) * unit_powers(rows)
+def one_a_row(rows: Rows, factors: Floats | None = None) -> Floats:
+    """Return the matrix, one number a row and column, that orders rows times factors: signs and sizes by themselves."""
+    factors = first_signs(rows) * unit_powers(rows) if factors is None else factors
     order = ordered(rows * factors[:, None])
     found = np.zeros((len(rows), len(rows)))
     found[np.arange(len(rows)), order] = factors[order]

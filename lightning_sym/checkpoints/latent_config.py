@@ -13,17 +13,21 @@ from lightning_sym.network.readers.exact_json import said
 
 def _read_latents(config: Config, form: CheckpointForm) -> CheckpointForm:
     """Return the form with latents; rotary positions turn rows of their own."""
-    turned, plain = form.head_width, config.size("qk_nope_head_dim", 128)
-    values, latent = config.size("v_head_dim", 128), config.size("kv_lora_rank", 512)
+    turned, plain, values = form.head_width, config.size("qk_nope_head_dim", 128), config.size("v_head_dim", 128)
     direct = config.has("q_lora_rank") and config.get("q_lora_rank") is None
-    queries = None if direct else config.size("q_lora_rank", 1536)
+    sizes = {
+        "head_width": plain,
+        "rotary_width": turned,
+        "value_width": None if values == plain else values,
+        "latent": config.size("kv_lora_rank", 512),
+        "query_latent": None if direct else config.size("q_lora_rank", 1536),
+    }
     config.require("head_dim", turned)
     config.require("qk_head_dim", plain + turned)
     config.require("attention_bias", False)
     if form.groups != form.heads:
         refuse(f"num_key_value_heads must be num_attention_heads with {LATENT}, got {form.groups} and {form.heads}")
-    own = None if values == plain else values
-    return replace(form, head_width=plain, rotary_width=turned, value_width=own, latent=latent, query_latent=queries)
+    return replace(form, **sizes)  # type: ignore[arg-type]
 
 
 def _write_latents(form: CheckpointForm) -> dict[str, object]:

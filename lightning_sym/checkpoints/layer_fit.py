@@ -130,11 +130,11 @@ def _turned(sides: Sequence[FoldedParts], space: str, form: CheckpointForm) -> F
         return None
     left, _, right = np.linalg.svd(new @ old.T)
     found = as_map(left @ right, Fraction(1), exact=True, form=form)
-    if found.order is None:
-        turn: Floats | Ratio = found.matrix
-        return turn
-    signs = np.ones(len(old)) if found.signs is None else value_of(found.signs)
-    return Ratio(np.eye(len(old))[found.order] * signs[:, None], 1)
+    made: Floats | Ratio = found.matrix
+    if found.order is not None:
+        signs = np.ones(len(old)) if found.signs is None else value_of(found.signs)
+        made = Ratio(np.eye(len(old))[found.order] * signs[:, None], 1)
+    return made
 
 
 def bare(block: Block) -> Block:
@@ -194,10 +194,10 @@ def _fitted_part(
         if form.head_norms == "width":
             parts |= row_factors(old, new, ratio, stored)
         if form.latent is not None:
-            wide, turned = (np.concatenate(list(x.query_turned), axis=-1) for x in (old, new))
-            pairs = [as_complex(x[None])[0] for x in by.of(wide, turned, old.key_turned[0], new.key_turned[0])]
-            weights = (_equation_weight(new.query_turned), _equation_weight(new.key_turned))
-            parts["shared_turns"] = _row_numbers([(*pairs,)], weights, about)
+            before, after = (np.concatenate(list(x.query_turned), axis=-1) for x in (old, new))
+            q, p, k, m = (as_complex(x[None])[0] for x in by.of(before, after, old.key_turned[0], new.key_turned[0]))
+            both = (_equation_weight(new.query_turned), _equation_weight(new.key_turned))
+            parts["shared_turns"] = _row_numbers([(q, p, k, m)], both, about)
     if cut.first:
         parts |= _signs_behind(old, new) | (gain_factors(old, new, stored) if form.head_norms == "head" else {})
     return parts | ({"ups": _ups(old, new, form, about, by)} if form.scales_neurons and cut.neurons is not None else {})

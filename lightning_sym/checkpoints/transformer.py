@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.affine_factors import (
     Affine,
+    RowsOfTwo,
     S,
     Shared,
-    Stacked,
     Then,
     constant,
     elementary,
@@ -269,9 +269,11 @@ def latent_heads(block: Block, form: CheckpointForm, rotary: RotaryTables[S] | N
     for head in range(form.heads):
         both = [weight[head] for weight in (block.query, block.query_turned)]
         plain, other = (Affine(each) if queries is None else Then(queries, each) for each in both)
-        query = Scaled(Stacked(plain, Rotated(other, rotary)), square)
+        query = Scaled(RowsOfTwo(plain, Rotated(other, rotary)), square)
         yield Layer(
-            query, Stacked(Then(read, block.key[head]), turned), Then(Then(read, block.value[head]), block.output[head])
+            query,
+            RowsOfTwo(Then(read, block.key[head]), turned),
+            Then(Then(read, block.value[head]), block.output[head]),
         )
 
 
@@ -283,8 +285,9 @@ def after_block(x: S, block: Block, form: CheckpointForm, sight: Sight[S]) -> S:
         return found
 
     seen = normed(x, form, block.norm1_gain, block.norm1_bias)
-    of_layer = heads if form.latent is None else latent_heads
-    added = attention_layer(seen, list(of_layer(block, form, sight.rotary)), Form(pattern))
+    table = sight.rotary
+    of_layer = heads(block, form, table) if form.latent is None or table is None else latent_heads(block, form, table)
+    added = attention_layer(seen, list(of_layer), Form(pattern))
     if block.output_bias is not None:
         added = added + in_every_column(block.output_bias, x)
     before, x = x, x + times_number(normed(added, form, block.behind1_gain), form.residual)

@@ -78,7 +78,7 @@ FEATURES: dict[str, tuple[str, frozenset[Walker]]] = {
 use depends on it, or they follow the table of pieces, which says so."""
 
 UNPROVED_BESIDE_LATENTS = ("head_norms", "norms_behind", "bare", "unturned")
-"""Of a form: what Proposition 21 says nothing of."""
+"""Of a form: what nothing is proved of beside latents."""
 
 CHANGEABLE = ("family", "groups", "inner", "context", "epsilon", "tied")
 """Of a form: what may differ though a symmetry leads from one to the other; `context` with rotary positions only."""
@@ -103,14 +103,12 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
     if form.experts is not None and (form.inner % form.experts or not 0 < (form.chosen or 0) <= form.experts):
         sizes = f"{form.inner} neurons in {form.experts} experts, {form.chosen} a token"
         raise BadInput(f"experts must have equally many neurons, and a token must read some of them, got {sizes}")
-    if form.latent is None and form.query_latent is not None:
-        raise BadInput(f"queries must be latent beside {LATENT} alone")
-    if form.latent is not None:
-        others = (name for name in UNPROVED_BESIDE_LATENTS if getattr(form, name) is not None)
-        other = "LayerNorm" if form.norm == "layer" else next((FEATURES[name][0] for name in others), None)
-        if other or form.theta is None or form.groups < form.heads or form.rotating % 2:
-            what = other or "no rotary positions, an odd number of turned rows, or heads that share keys"
-            raise BadInput(f"{LATENT} must stand in a network of which this is proved, not beside {what}")
+    if form.latent is not None or form.query_latent is not None:
+        others = [FEATURES[name][0] for name in UNPROVED_BESIDE_LATENTS if getattr(form, name) is not None]
+        others += ["LayerNorm"] * (form.norm == "layer") + ["other keys and values"] * (form.latent is None)
+        if others or form.theta is None or form.groups < form.heads or form.rotating % 2:
+            what = ", ".join(others) or "no rotary positions, an odd number of turned rows, or heads that share keys"
+            raise BadInput(f"latents must stand in a network of which they are proved, not beside {what}")
     if form.heads % form.groups or form.turned % 2:
         sizes = f"{form.heads} heads of width {form.head_width} in {form.groups} groups"
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")
