@@ -142,17 +142,11 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bo
                         best[number] = off, symmetry
     parts = {name: part for name, part in best[1][1].named() if name not in OF_MLP}
     both = LayerSymmetry().having(parts | {name: part for name, part in best[2][1].named() if name in OF_MLP})
-    return both if orders else _shared(found.prepared, layer, both, theirs)
-
-
-def _shared(prepared: Rewritten, layer: int, symmetry: LayerSymmetry, theirs: Block) -> LayerSymmetry:
-    """Return a layer's symmetry with what outputs and an MLP beside them share of their biases as near as it goes."""
-    made = layer_under(prepared, layer, symmetry).block(layer)
-    pairs = [(getattr(made, name), getattr(theirs, name)) for name in ("output_bias", "down_bias")]
-    if not allowed("attention_bias", prepared.form) or any(each is None for pair in pairs for each in pair):
-        return symmetry
-    outputs, mlp = (np.asarray(new, dtype=np.float64) - old for old, new in pairs)
-    return replace(symmetry, attention_bias=pairs[0][0] + (outputs - mlp) / 2)
+    if orders or "attention_bias" not in _biases(mine, theirs, form):
+        return both
+    moved: Any = layer_under(found.prepared, layer, both).block(layer)  # outputs, and the MLP beside them, share it
+    outputs, mlp = (np.asarray(getattr(theirs, name)) - getattr(moved, name) for name in ("output_bias", "down_bias"))
+    return replace(both, attention_bias=moved.output_bias + (outputs - mlp) / 2)
 
 
 def _tried(

@@ -16,13 +16,16 @@ import numpy as np
 from lightning_sym.checkpoints.explained_places import FIT, Explanation, NoWork, Places
 from lightning_sym.checkpoints.explaining import MOST
 from lightning_sym.checkpoints.explanation import Checked, Explained, tensors_called
-from lightning_sym.checkpoints.identity import beyond
+from lightning_sym.checkpoints.identity import beyond, called_by, stored_type
+from lightning_sym.checkpoints.measured import measured
+from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.mistaken_scenes import Change
 from lightning_sym.checkpoints.mistakes import written
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.overlap import Overlap
 from lightning_sym.checkpoints.searched import Searched
-from lightning_sym.checkpoints.units import NUMBERS, number_residual, number_type
+from lightning_sym.checkpoints.understood import Walker, pieces_of
+from lightning_sym.checkpoints.units import NUMBERS, Residual, Worst, number_residual, number_type
 from lightning_sym.errors import BadInput, MissingExtra, TooLarge
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
 
@@ -34,10 +37,12 @@ class Diagnosis:
     Attributes:
         explained: the mistakes; none where nothing explains it.
         tried: what was not tried, and why.
+        residuals: how far all that the mistakes changed is from what it was before; none where one cannot be undone.
     """
 
     explained: tuple[Explained, ...] = ()
     tried: tuple[str, ...] = ()
+    residuals: tuple[Residual, ...] = ()
 
 
 def diagnose(met: Overlap, found: Searched, units: float, work: Work | None = None) -> Diagnosis:
@@ -122,25 +127,35 @@ class _Diagnosing:
 
     # ---- what is told
 
-    def _is_epsilon_off(self, square: Fraction) -> bool:
-        """Return whether epsilon does not follow the length of the stream, up to rounding."""
-        expected, given = self.first.form.epsilon * square, self.second.form.epsilon
-        return number_residual("epsilon", expected, given, number_type(self.first, self.second)).units > self.units
+    def _epsilon(self, square: Fraction) -> tuple[Fraction, float]:
+        """Return the epsilon that follows the length of the stream, and by how many units the second's is off."""
+        expected, stored = self.first.form.epsilon * square, number_type(self.first, self.second)
+        return expected, number_residual("epsilon", expected, self.second.form.epsilon, stored).units
 
     def _size(self, made: Explanation, square: Fraction) -> tuple[int, int]:
         """Return how many mistakes there are, an epsilon that is off among them, and how many pieces they changed."""
-        mistakes, pieces = made.size
-        return mistakes + self._is_epsilon_off(square), pieces
+        return made.size[0] + (self._epsilon(square)[1] > self.units), made.size[1]
 
-    def _epsilon(self, square: Fraction) -> bool:
-        """Return whether epsilon follows the length of the stream exactly, or is told, as more than rounding is off."""
-        expected, given = self.first.form.epsilon * square, self.second.form.epsilon
-        if off := self._is_epsilon_off(square):
-            self.numbers["epsilon"] = {"epsilon": {"first": written(expected), "second": written(given)}}
-        return off or bool(expected == given)
+    def _residuals(self, made: Explanation) -> Iterator[Residual]:
+        """Yield how far each piece that a mistake changed is from what it was, as far as that can be undone."""
+        for place, change in made.changes:
+            there = dict(pieces_of(self.second, place, Walker.COMPARISON).present())
+            for name, before in change.undone(there).items() if change.undone is not None else ():
+                piece, worst = name if place is None else f"{self.kept.get(place, place)}.{name}", Worst()
+                stored = stored_type(self.first, self.second, piece)
+                left = Measuring().less(measured(there[name], stored), measured(before, stored))
+                worst.add(left.value, left.units, there[name])
+                yield worst.residual(
+                    piece, called_by(self.first, self.second, piece), stored, self.second.form, exact=False
+                )
 
     def _told(self, made: Explanation, square: Fraction) -> Diagnosis:
-        checked: Checked = "exactly" if self._epsilon(square) and made.exact else "rounding"
+        expected, off = self._epsilon(square)
+        if off > self.units:
+            self.numbers["epsilon"] = {
+                "epsilon": {"first": written(expected), "second": written(self.second.form.epsilon)}
+            }
+        checked: Checked = "exactly" if made.exact and (off == 0 or off > self.units) else "rounding"
         by: dict[str, list[tuple[int | None, Change]]] = {}
         for place, change in (*self.before, *made.changes):
             by.setdefault(change.mistake, []).append((place, change))
@@ -154,29 +169,25 @@ class _Diagnosing:
             called = tensors_called(self.second, self.first, pieces, renamed)
             detail = {**_common(changes, self.second, self.first), "checked": checked}
             found.append(Explained(mistake, called, tuple(layers), detail))
-        return Diagnosis(tuple(found))
+        changed = sum(len(change.pieces) for _, change in made.changes)
+        whole = not any(change.told for _, change in made.changes) and not self.before
+        residuals = {each.piece: each for each in self._residuals(made)} if whole else {}
+        return Diagnosis(tuple(found), (), tuple(residuals.values()) if len(residuals) == changed else ())
 
 
 def _common(changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint) -> dict[str, Any]:
     """Return what there is to say of several changes: what is the same of all once, the rest by tensor."""
     found: dict[str, Any] = {}
     for word in {word: None for _, change in changes for word in change.detail}:
-        told = dict(_by_tensor(word, changes, *checkpoints))
+        told: dict[str, Any] = {
+            _first_called(*each, *checkpoints): each[1].detail[word] for each in changes if word in each[1].detail
+        }
         values = list(told.values())
         if all(isinstance(value, dict) for value in values):
             found[word] = {key: each for value in values for key, each in value.items()}
         else:
             found[word] = values[0] if all(value == values[0] for value in values) else told
     return found
-
-
-def _by_tensor(
-    word: str, changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint
-) -> Iterator[tuple[str, Any]]:
-    """Yield what each change says of a word, by the name of its first tensor."""
-    for place, change in changes:
-        if word in change.detail:
-            yield _first_called(place, change, *checkpoints), change.detail[word]
 
 
 def _first_called(place: int | None, change: Change, *checkpoints: Checkpoint) -> str:

@@ -135,11 +135,6 @@ class Places:
         equal = all(are_equal(array, second[name]) for name, array in behind.items() if name in second)
         return Explanation.of(place, equal, found)
 
-    def _others(self, layer: int) -> Iterator[int]:
-        """Yield the other layers, the nearest first."""
-        layers = range(self.second.form.layers)
-        yield from sorted((other for other in layers if other != layer), key=lambda other: abs(other - layer))
-
     def _left(self, scene: Scene, pieces: frozenset[str]) -> frozenset[str]:
         self.spend(sum(PIECE + ENTRY * scene.first[name].size for name in pieces))
         return off_by_number(scene, pieces)
@@ -197,7 +192,8 @@ class Places:
                 blocks, known = (theirs, blocks[1]), known | {"layers-exchanged"}
                 self.from_layers[layer] = other
                 found, unequal = self._fit(blocks, stream, layer)
-                whole = exchanged(layer, other, tuple(found.tensors), found.exact and found.equal)
+                change = Change("layers-exchanged", tuple(found.tensors), None, None, {"from": {str(layer): other}})
+                whole = Explanation(((layer, change),), found.exact and found.equal)
                 if not found.off() and not unequal:
                     return whole
                 own = self._searched(layer, blocks, stream, found, unequal, known, alike)
@@ -207,7 +203,7 @@ class Places:
     def _likest(self, layer: int, blocks: tuple[Block, Block], alike: Likeness) -> tuple[int, Block]:
         """Return the layer of the first of which most maps are like those of the second's, its own before others."""
         best, most = (layer, blocks[0]), -1.0
-        for other in (layer, *self._others(layer)):
+        for other in sorted(range(self.second.form.layers), key=lambda other: abs(other - layer)):  # the nearest first
             theirs = block_of(self.first, other, Walker.COMPARISON, coded=True)
             self.spend(FIT / 4 + ENTRY * self.second.form.numbers_of_a_layer)
             shares = alike.of(dict(theirs.present()), dict(blocks[1].present()))
@@ -311,8 +307,3 @@ class Places:
         self.spend(self._cost)
         found, _, counts = layer_found(blocks, self._forms(layer), stream, self._stored(layer), self.units)
         return found, counts[0] != counts[1]
-
-
-def exchanged(layer: int, other: int, pieces: tuple[str, ...], equal: bool) -> Explanation:
-    """Return the explanation that another layer of the first stands in the place of one."""
-    return Explanation(((layer, Change("layers-exchanged", pieces, None, None, {"from": {str(layer): other}})),), equal)

@@ -72,14 +72,16 @@ def _factors(pairs: list[tuple[Floats, Floats]], kinds: list[str]) -> Ratio | No
 
 
 def _size(old: Floats, new: Floats, doubts: Floats) -> Fraction:
-    """Return the power of two that all gains tell up to some units, else the ratio of two that are known well.
+    """Return the power of two that all gains tell up to some units, else the ratio of two that is nearest to others.
 
-    Gains near 1 that are stored less one are known better than others, so that no ratio of others is good enough. Of
-    gains that do not tell what the first do nothing is asked, as they may be wrong.
+    Gains near 1 that are stored less one are known better than others, so that no ratio of others is good enough: of
+    all ratios the one is taken from which none is off by much in its own doubt. Of gains that do not tell what the
+    first do nothing is asked, as they may be wrong.
     """
     said = new / old
-    best = int(np.where(np.abs(said / said[0] - 1) <= 2 * (doubts + doubts[0]), doubts, np.inf).argmin())
-    best = best if 2 * doubts[best] < doubts[0] else 0  # the first, where it is known as well
+    alike = np.abs(said / said[0] - 1) <= DEFAULT_UNITS * (doubts + doubts[0])
+    apart = np.abs(said[:, None] / said - 1) / doubts[:, None]  # of each, from the ratio of each
+    best = int(np.where(alike, apart[alike].max(axis=0), np.inf).argmin())
     near = float(2.0 ** np.round(np.log2(said[best])))
     off, rest = (float((np.abs(said / size - 1) / doubts).max()) for size in (near, said[best]))
     if off <= max(1, min(rest, DEFAULT_UNITS)):  # gains some units off may tell no ratio as well as this one

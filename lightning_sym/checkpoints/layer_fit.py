@@ -269,7 +269,8 @@ def _row_numbers(
     both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in groups]
 
     def made(z: RealOrComplex) -> Floats:
-        return _without_noise(np.stack([z.real, z.imag], axis=-1)) if turned else z.real
+        pairs = np.stack([z.real, z.imag], axis=-1)  # without parts that are but noise
+        return np.where(np.abs(pairs) < 1e-9 * np.abs(z)[..., None], 0, pairs) if turned else z.real
 
     def fitted_best() -> Floats:
         return made(np.stack([fits.row_factors(*group, weight) for group in groups]))
@@ -296,12 +297,6 @@ def _row_numbers(
         return np.asarray(z / (z * z).sum(axis=-1, keepdims=True)) if turned else np.reciprocal(z)
 
     return fits.nice_scales([fitted_best, counted], inverse_of, off, stored, about)
-
-
-def _without_noise(turns: Floats) -> Floats:
-    """Return the turns without real or imaginary parts that are but noise."""
-    size = np.hypot(turns[..., :1], turns[..., 1:])
-    return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
 def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int, by: Sides) -> Floats | Ratio:

@@ -5,9 +5,9 @@ Each function is a row of the table in `mistakes.py`: the ways in which its mist
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -139,30 +139,23 @@ def qkv_layout(scene: Scene) -> Iterator[Change]:
     ]  # biases that all have
     pieces = tuple(name for names in layers for name in names)
 
-    def grouped(arrays: Arrays) -> dict[str, Array]:
+    def grouped(q: Array, k: Array, v: Array) -> Iterable[Array]:
         """Return what was written one behind the other, read group by group."""
-        found: dict[str, Array] = {}
-        for names in layers:
-            q, k, v = (np.asarray(arrays[name]) for name in names)
-            rows = np.concatenate([q, k, v]).reshape(len(k), -1, *q.shape[1:])
-            parts = rows[:, :-2].reshape(q.shape), rows[:, -2], rows[:, -1]
-            found |= dict(zip(names, parts, strict=True))
-        return found
+        rows = np.concatenate([q, k, v]).reshape(len(k), -1, *q.shape[1:])
+        return rows[:, :-2].reshape(q.shape), rows[:, -2], rows[:, -1]
 
-    def concatenated(arrays: Arrays) -> dict[str, Array]:
+    def concatenated(q: Array, k: Array, v: Array) -> Iterable[Array]:
         """Return what was written group by group, read one behind the other."""
-        found: dict[str, Array] = {}
-        for names in layers:
-            q, k, v = (np.asarray(arrays[name]) for name in names)
-            rows = np.concatenate([q.reshape(len(k), -1, *q.shape[1:]), k[:, None], v[:, None]], axis=1)
-            rows = rows.reshape(-1, *q.shape[1:])
-            found |= dict(zip(names, np.split(rows, [len(q), len(q) + len(k)]), strict=True))
-        return found
+        rows = np.concatenate([q.reshape(len(k), -1, *q.shape[1:]), k[:, None], v[:, None]], axis=1)
+        return np.split(rows.reshape(-1, *q.shape[1:]), [len(q), len(q) + len(k)])
 
-    for made, undone, written, read in (
-        (grouped, concatenated, "concatenated", "group by group"),
-        (concatenated, grouped, "group by group", "concatenated"),
-    ):
+    def of_all(parts: Callable[..., Iterable[Array]], arrays: Arrays) -> dict[str, Array]:
+        """Return the maps, and their biases, as three parts are made of three."""
+        made = (zip(names, parts(*(np.asarray(arrays[name]) for name in names)), strict=True) for names in layers)
+        return dict(chain.from_iterable(made))
+
+    ways = (partial(of_all, grouped), "concatenated"), (partial(of_all, concatenated), "group by group")
+    for (made, written), (undone, read) in permutations(ways):
         yield Change("qkv-layout", pieces, made, undone, {"written": written, "read": read}, hidden=True)
 
 

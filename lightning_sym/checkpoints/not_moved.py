@@ -16,7 +16,6 @@ from lightning_sym.checkpoints.layer_accounts import LayerFound
 from lightning_sym.checkpoints.measured import Measured
 from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, wide
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, Ends
-from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.searched import Searched
@@ -37,7 +36,8 @@ BIAS = "bias-not-turned"
 def layers_behind(found: LayerFound, still: Stream) -> Iterator[Scene]:
     """Return a layer of the first behind the symmetry, and behind its orders alone, as fits may have met a mistake.
 
-    What a LayerNorm does not see was taken out of differences; what is off is a factor, say, with it.
+    What a LayerNorm does not see was taken out of differences; what is off is a factor, say, with it: of a map, and of
+    the bias of one that reads a norm, which takes up what its map loses.
 
     Args:
         found: what was found in a layer.
@@ -45,18 +45,14 @@ def layers_behind(found: LayerFound, still: Stream) -> Iterator[Scene]:
     """
     yield layer_behind(found, found.account.left, found.off())
     if found.pair.form.norm == "layer" and found.off():
-        maps = {name: each for name, each in found.unsettled().items() if name in found.off() and _is_map(name)}
+        owners = {name: LAYER.get(LAYER[name].added_to, LAYER[name]) for name in found.off()}
+        told = {name for name, owner in owners.items() if owner.columns and (owner.norm or owner is LAYER[name])}
+        maps = {name: each for name, each in found.unsettled().items() if name in told}
         yield layer_behind(found, found.account.left | maps, found.off())
     fitted = [part for _, part, _ in GAUGES if getattr(found.account.guess.symmetry, part) is not None]
     if fitted:
         left = found.left_out(fitted, still)
         yield layer_behind(found, left, frozenset(n for n, each in left.items() if each.beyond(found.pair.limit).any()))
-
-
-def _is_map(name: str) -> bool:
-    """Return whether a piece is a map, or the bias of one that reads a norm, which takes up what its map loses."""
-    owner = LAYER.get(LAYER[name].added_to)
-    return bool(LAYER[name].columns) if owner is None else bool(owner.norm)
 
 
 def layer_behind(found: LayerFound, left: Differences, off: frozenset[str]) -> Scene:
@@ -154,14 +150,10 @@ def ends_behind(
     except (BadInput, TooLarge):
         return None
     old, new = (dict(each.present()) for each in (made, ends_of(second, Walker.COMPARISON)))
-    squares = {name: _of_rows(wide(array), stored(name)) for name, array in old.items()}
+    squares = {  # the means of rows; a scene gives each entry its own
+        name: np.square(unit_at(wide(array), stored(name))).mean(axis=-1, keepdims=True) for name, array in old.items()
+    }
     return Scene(form, old, new, off, limit, stored, squares)
-
-
-def _of_rows(array: Floats, stored: str) -> Floats:
-    """Return the mean square of the units of each row, at each of its entries."""
-    square = np.square(unit_at(array, stored))
-    return np.broadcast_to(square.mean(axis=-1, keepdims=True), array.shape)
 
 
 def ends_not_moved(searched: Searched, still: Stream, off: frozenset[str], limit: float) -> tuple[Change, ...]:

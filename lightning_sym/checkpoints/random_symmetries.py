@@ -166,15 +166,14 @@ LAYER: tuple[tuple[str, Callable[..., _Numbers | Fraction], Mapping[str, tuple[s
 
 def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kinds: tuple[str, ...]) -> LayerSymmetry:
     sizes, parts = sizes_of(form) | {"E": form.experts or 1}, dict[str, _Numbers | Fraction]()
-    gains = form.head_norms is not None
     for kind, draw, names in LAYER:
         for name, pieces in names.items() if kind in kinds else ():
             there = all(getattr(block, piece) is not None for piece in pieces)
-            allowed = all(need.holds(form) for need in PARTS[name].needs) and not (gains and name == "turns")
+            allowed = all(need.holds(form) for need in PARTS[name].needs) and not (form.head_norms and name == "turns")
             if there and allowed and (name not in FOLDED or "gains" in kinds):
                 sets = {"heads": ("H", "G"), "neurons": ("m", "E")}
                 parts[name] = draw(random, *(sizes[letter] for letter in sets.get(name, PARTS[name].shape)))
-    if gains and form.turned and "queries" in kinds:  # beside them frequencies change signs alone
+    if form.head_norms and form.turned and "queries" in kinds:  # beside them frequencies change signs alone
         signs = random.spawn(1)[0].choice([-1, 1], size=(form.groups, form.turned // 2))
         parts["turns"] = np.stack([signs, 0 * signs], axis=-1)
     if "neurons" in parts and has_equal_experts(block, form):  # then these stay where they are

@@ -36,7 +36,7 @@ from lightning_sym.checkpoints.pieces import SHAPELESS, table
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import Walker, ends_of, require_form
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, number_type
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, NUMBERS, Residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer, unheard
 
@@ -238,6 +238,10 @@ def _answered(
     if answer in UNEXPLAINED and (cut is not None or (residuals and not reasons)):
         diagnosis = diagnose(met, within, found.units, Work(work))
         made |= {"explained": diagnosis.explained, "tried": (*tried, *diagnosis.tried)}
+        kept = tuple(each for each in residuals if each.units <= found.units or each.piece in NUMBERS)
+        if diagnosis.residuals and len(kept) + len(diagnosis.residuals) < len(residuals):  # fewer explain it
+            told = {each.piece: each for each in (*kept, *diagnosis.residuals)}
+            made["residuals"] = tuple(sorted(told.values(), key=lambda each: -each.units))
     return CheckpointComparison(**made)
 
 

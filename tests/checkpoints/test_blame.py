@@ -16,6 +16,7 @@ from made_mistakes import MADE
 from mistaken_conversions import MISTAKES, in_memory
 
 from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
+from lightning_sym.checkpoints import diagnosis
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.model import Checkpoint, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
@@ -147,6 +148,27 @@ def test_a_longer_stream_is_no_change_of_all_that_it_touches() -> None:
     found = same_checkpoints(one, two)
     assert named(found) == {f"{layer}.{name}" for layer in (0, 1) for name in ("query", "query_bias")}
     assert [each.mistake for each in found.explained] == ["scale-one-side"]
+
+
+def test_a_longer_stream_beside_another_mistake_of_the_configuration_takes_epsilon_with_it() -> None:
+    one = small_checkpoint("granite", 5)
+    two = rounded(apply(random_symmetry(one, ["scale"], 3), one), "F32")
+    found = same_checkpoints(one, replace(two, form=replace(two.form, theta=Fraction(500000))))
+    assert named(found) == {"theta"}
+    assert [each.mistake for each in found.explained] == ["rope-theta"]
+
+
+@pytest.mark.parametrize(("mistake", "kinds"), [("gate-up-exchanged", ("neurons",)), ("gain-plus-one", ("gains",))])
+def test_what_a_mistake_hides_from_a_fit_is_not_blamed(
+    mistake: str, kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Maps out of neurons that do not fit as their rows were exchanged, and maps behind gains that are not theirs."""
+    one = small_checkpoint("mixtral", 25127, tied=False, inner=8)
+    right = rounded(apply(random_symmetry(one, ("stream", "ups", *kinds), 25127), one), "BF16")
+    two = rounded(MADE[mistake](right, np.random.default_rng(0)), "BF16")
+    assert named(same_checkpoints(one, two)) == differing(right, two)
+    monkeypatch.setattr(diagnosis._Diagnosing, "_residuals", lambda *_: iter(()))
+    assert named(same_checkpoints(one, two)) - differing(right, two)
 
 
 @pytest.mark.parametrize("tied", [True, False])

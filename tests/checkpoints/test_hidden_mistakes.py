@@ -76,7 +76,7 @@ def test_a_bias_that_had_moved_is_forgotten(family: str, kinds: tuple[str, ...])
     assert {name.rpartition(".")[2] for each in found.explained for name in each.tensors} == {"value_bias"}
     one = small_checkpoint(family, 5, biases=True)
     two = rounded(apply(random_symmetry(one, kinds, 3), one), "F32")
-    blocks = tuple(replace(block, output_bias=np.asarray(block.output_bias) + np.float32(1)) for block in two.blocks)
+    blocks = tuple(replace(block, output_bias=np.asarray(block.output_bias) + 1) for block in two.blocks)
     wrong = replace(two, blocks=(replace(blocks[0], down_bias=-np.asarray(blocks[0].down_bias)), *blocks[1:]))
     assert "bias-forgotten" not in told(same_checkpoints(one, wrong))
 
