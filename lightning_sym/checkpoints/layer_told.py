@@ -9,7 +9,6 @@ import numpy as np
 
 from lightning_sym.checkpoints.layer_parts import Cut, letter_space
 from lightning_sym.checkpoints.measured import Measured, value_of
-from lightning_sym.checkpoints.measuring import TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.units import Worst
@@ -44,7 +43,8 @@ class LayerTold:
         for name, left in settled.left.items():
             if cut.has(name):
                 self.there.add(name)
-                self.off |= {name} if name not in self.off and left.beyond(self._limit).any() else set()
+                look_at(worst := Worst(units=self._limit), left, None, None)
+                self.off |= {name} if worst.units > self._limit else set()
 
     def add(
         self, cut: Cut, settled: Settled, units: Callable[[], Settled] | None, second: Block, form: CheckpointForm
@@ -71,8 +71,7 @@ class LayerTold:
             where = cut.start(name, form)
             if units is None:
                 look_at(worst, left, None, entries.get(name), *where)
-                of_many = cut.form(form) != form or not cut.first  # no layer that is one part
-                if of_many and not isinstance(left, TurnedRows):  # which nobody compares exactly
+                if "rows" not in vars(left) and (cut.form(form) != form or not cut.first):  # no layer that is one part
                     self._count(name, left)
             elif np.asarray(left != 0, dtype=bool).any():
                 measured = measured or units()

@@ -134,7 +134,7 @@ class Worst:
 
     def add(
         self, differences: Floats, units: Any, values: Any, start: int = 0, mask: Any = None, axis: int = 0,
-        at: tuple[Any, ...] | None = None,
+        at: Any = ...,
     ) -> None:  # fmt: skip
         """Look at some rows, or entries along an axis, the first of which is `start`; `values` are those themselves.
 
@@ -148,7 +148,7 @@ class Worst:
         if off.size and (largest := float(off.max())) > self.units:
             index = np.unravel_index(int(off.argmax()), off.shape)
             self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
-            index = index if at is None else tuple(places[index] for places in at)
+            index = index if at is ... else tuple(places[index] for places in at)
             self.entry = tuple(int(place) + start * (number == axis) for number, place in enumerate(index))
 
 
