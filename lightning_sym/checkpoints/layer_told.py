@@ -31,20 +31,15 @@ class LayerTold:
 
     def __init__(self, stored: Callable[[str], str], limit: float) -> None:
         self._stored, self._limit = stored, limit
-        self.off: set[str] = set()
-        self.there: set[str] = set()
         self.tensors: dict[str, Worst] = {}
         self.unread = ""
         self._numbers: dict[str, list[Any]] = {}
         self._differing: dict[str, tuple[int, int]] = {}
 
-    def look(self, cut: Cut, settled: Settled) -> None:
-        """Note which pieces of a part are off by more than the limit, or by what is no number."""
-        for name, left in settled.left.items():
-            if cut.has(name):
-                self.there.add(name)
-                look_at(worst := Worst(units=self._limit), left, None, None)
-                self.off |= {name} if worst.units > self._limit else set()
+    @property
+    def off(self) -> frozenset[str]:
+        """The pieces that are off by more than the limit, or by what is no number."""
+        return frozenset(name for name, worst in self.tensors.items() if worst.units > self._limit)
 
     def add(
         self, cut: Cut, settled: Settled, units: Callable[[], Settled] | None, second: Block, form: CheckpointForm

@@ -123,6 +123,7 @@ class TurnedRows(Measured):
         while rest > worst.units:
             bound = max(0.75 * rest, worst.units)
             rows, columns = np.nonzero(self._most >= bound)
+            rows, columns = (each[np.argsort(-self._most[rows, columns])] for each in (rows, columns))
             if SHARE * len(rows) > self._most.size:
                 yield self._made, ...
                 return
