@@ -53,8 +53,8 @@ class Matrices:
         up = piece.axes[place].up
         found = for_first_axis(self.matrices if up else self.inverses, piece, place)
         if place == 2:
-            return ring.product(array, found.swapaxes(-1, -2) if up else found)
-        found = found if up else found.swapaxes(-1, -2)
+            return ring.product(array, found.mT if up else found)
+        found = found if up else found.mT
         return ring.product(found, array) if len(piece.axes) > 2 else ring.product(found, array[..., None])[..., 0]
 
 
@@ -211,7 +211,7 @@ class StreamMap:
             if place < axes - 1:
                 return ring.product(self.matrix, array)
             rows = array.reshape(-1, array.shape[-1])
-            return ring.product(rows, self.matrix.swapaxes(-1, -2)).reshape(*array.shape)
+            return ring.product(rows, self.matrix.mT).reshape(*array.shape)
         if self.order is not None:
             array = array[along(place, self.order)]
         if self.signs is None:

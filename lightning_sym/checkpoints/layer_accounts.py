@@ -274,7 +274,7 @@ def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> LayerAccou
     walk = _walk(pair, pair.cuts[0], guess, gains) if len(pair.cuts) == 1 else None
     best = _chosen(pair, guess, gains, frozenset(), lambda cut: walk or _walk(pair, cut, guess, gains))
     for choice, named in CHOICES.items():
-        if not named & best.off or not named <= best.told.there:
+        if not named & best.off or not named <= best.told.tensors.keys():
             continue
         choices = best.choices | {choice}
         other = _chosen(pair, guess, gains, choices, lambda cut: walk or _walk(pair, cut, guess, gains))
@@ -289,12 +289,9 @@ def _chosen(
     told, kept = LayerTold(pair.stored, pair.limit), None
     for cut in pair.cuts:
         settled = walk(cut).settle(choices)
-        told.look(cut, settled)
-        if len(pair.cuts) == 1:
-            kept = settled
-        else:
-            told.add(cut, settled, None, pair.second, pair.form)
-    return LayerAccount(pair, guess, gains, choices, frozenset(told.off), told, kept)
+        kept = settled if len(pair.cuts) == 1 else None
+        told.add(cut, settled, None, pair.second, pair.form)
+    return LayerAccount(pair, guess, gains, choices, told.off, told, kept)
 
 
 def _left_of_parts(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
@@ -310,8 +307,6 @@ def _left_of_parts(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
 def _compared_exactly(account: LayerAccount, why_not: str) -> LayerFound:
     """Return an account, compared exactly where that is possible."""
     pair, told, exactly = account.pair, account.told, None
-    if account.kept is not None:
-        told.add(pair.cuts[0], account.kept, None, pair.second, pair.form)
     if not account.guess.fitted and pair.stream.exact and not told.is_mostly_off(account.kept):
         try:
             brief = told.differs(account.kept) or len(pair.cuts) > EXACT_PARTS

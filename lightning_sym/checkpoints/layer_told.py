@@ -9,7 +9,6 @@ import numpy as np
 
 from lightning_sym.checkpoints.layer_parts import Cut, letter_space
 from lightning_sym.checkpoints.measured import Measured, value_of
-from lightning_sym.checkpoints.measuring import TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
 from lightning_sym.checkpoints.units import Worst
@@ -32,19 +31,15 @@ class LayerTold:
 
     def __init__(self, stored: Callable[[str], str], limit: float) -> None:
         self._stored, self._limit = stored, limit
-        self.off: set[str] = set()
-        self.there: set[str] = set()
         self.tensors: dict[str, Worst] = {}
         self.unread = ""
         self._numbers: dict[str, list[Any]] = {}
         self._differing: dict[str, tuple[int, int]] = {}
 
-    def look(self, cut: Cut, settled: Settled) -> None:
-        """Note which pieces of a part are off by more than the limit, or by what is no number."""
-        for name, left in settled.left.items():
-            if cut.has(name):
-                self.there.add(name)
-                self.off |= {name} if name not in self.off and left.beyond(self._limit).any() else set()
+    @property
+    def off(self) -> frozenset[str]:
+        """The pieces that are off by more than the limit, or by what is no number."""
+        return frozenset(name for name, worst in self.tensors.items() if worst.units > self._limit)
 
     def add(
         self, cut: Cut, settled: Settled, units: Callable[[], Settled] | None, second: Block, form: CheckpointForm
@@ -71,8 +66,7 @@ class LayerTold:
             where = cut.start(name, form)
             if units is None:
                 look_at(worst, left, None, entries.get(name), *where)
-                of_many = cut.form(form) != form or not cut.first  # no layer that is one part
-                if of_many and not isinstance(left, TurnedRows):  # which nobody compares exactly
+                if "rows" not in vars(left) and (cut.form(form) != form or not cut.first):  # no layer that is one part
                     self._count(name, left)
             elif np.asarray(left != 0, dtype=bool).any():
                 measured = measured or units()

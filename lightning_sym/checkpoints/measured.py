@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.model import Index, P
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.units import unit_at
@@ -68,7 +67,8 @@ class _ArrayParts:
         if function in (np.shape, np.ndim, np.size):
             return function(self.value)
         parts = ([_parts(each, part.name) for each in args] for part in fields(self))  # type: ignore[arg-type]
-        return type(self)(*(function(*each, **kwargs) for each in parts))
+        kind = Measured if isinstance(self, Measured) else type(self)
+        return kind(*(function(*each, **kwargs) for each in parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,38 +109,6 @@ class Measured(_ArrayParts):
         return Measured(self.value.swapaxes(first, second), self.square.swapaxes(first, second))
 
 
-class UnitsLater(Measured):
-    """Numbers whose units, at least, are computed where they are asked for: NumPy makes of them what has all units."""
-
-    def __array_function__(self, function: Any, kinds: Any, args: Any, kwargs: Any) -> object:
-        if function in (np.shape, np.ndim, np.size):
-            return function(np.broadcast_to(0.0, self.shape))
-        return Measured(self.value, self.square).__array_function__(function, kinds, args, kwargs)
-
-
-class Stored(UnitsLater):
-    """Numbers as they are stored, each off by about a unit of this type at its own size."""
-
-    stored: str
-
-    def __init__(self, value: Floats, stored: str) -> None:
-        vars(self).update(value=value, stored=stored)
-
-    @cached_property
-    def square(self) -> Floats:
-        """The square of the unit of each entry."""
-        return np.square(unit_at(self.value, self.stored))
-
-    def __getitem__(self, index: Index) -> Stored:
-        return Stored(self.value[index], self.stored)
-
-    def reshape(self, *shape: int) -> Stored:
-        return Stored(self.value.reshape(*shape), self.stored)
-
-    def swapaxes(self, first: int, second: int) -> Stored:
-        return Stored(self.value.swapaxes(first, second), self.stored)
-
-
 @dataclass(frozen=True, eq=False)
 class Doubt(_ArrayParts):
     """What roundings make of `g x`, of `g` fitted to `g W = W'` and to `L = L' g`.
@@ -164,20 +132,10 @@ class Doubt(_ArrayParts):
 
     def squares_off(self, rows: Floats) -> Floats:
         """Return squares of what is off in `g x` for each row `x`, `(..., n, a)`."""
-        told = np.square(rows @ self.basis) @ self.shares.swapaxes(-1, -2)
-        return self._off(rows, told[..., :-1], told[..., -1:], self.value[..., None, :])
-
-    def squares_off_at(self, rows: Floats, places: Places) -> Floats:
-        """Return the same of one entry of each row, `(n,)`, for one matrix alone."""
-        told, ends = np.square(rows @ self.basis), self.shares[-1:]
-        by_both = (told * self.shares[places]).sum(axis=-1, keepdims=True)
-        return self._off(rows, by_both, told @ ends.T, self.value[places, None])[:, 0]
-
-    def _off(self, rows: Floats, told: Floats, alone: Floats, value: Floats) -> Floats:
-        """Return squares of what is off, of what is told of each direction by both, and by the first alone."""
         forms = np.maximum(((rows @ self.gram) * rows).sum(axis=-1), 0.0)
-        part = np.minimum(told, alone) / np.maximum(alone, np.finfo(float).tiny)
-        return np.asarray(forms[..., None] * value * part)
+        told = np.square(rows @ self.basis) @ self.shares.swapaxes(-1, -2)
+        part = np.minimum(told[..., :-1], told[..., -1:]) / np.maximum(told[..., -1:], np.finfo(float).tiny)
+        return np.asarray(forms[..., None] * self.value[..., None, :] * part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,29 +156,16 @@ class Fitted(_ArrayParts):
         """Return the inverses, to be transposed before they stand on the left."""
         return Fitted(np.asarray(np.linalg.inv(self.value), np.float64), self.other, self.doubt)
 
-    def swapaxes(self, first: int, second: int) -> Fitted:
-        """Return the matrices transposed: what they are multiplied with from the one side, they were from the other."""
-        return self.transposed
-
     @cached_property
-    def transposed(self) -> Fitted:
-        """The same with each matrix transposed."""
+    def mT(self) -> Fitted:  # noqa: N802
+        """The matrices transposed: what they are multiplied with from the one side, they were from the other."""
         return replace(self, value=self.value.swapaxes(-1, -2))
 
-    def __reduce__(self) -> Any:
-        """Return what another process needs of it, without copies of fewer digits."""
-        return type(self), (self.value, self.doubt, self.other)
-
     @cached_property
-    def short(self) -> tuple[Short, Short]:
-        """The matrix by which rows are turned, its rows those of the columns, and the squares of that, in float32."""
-        matrix = self.value.T.astype(np.float32)
-        return matrix, np.square(matrix)
-
-    @cached_property
-    def longest(self) -> float:
-        """The length of the longest column."""
-        return float(np.sqrt(np.square(self.value).sum(axis=0).max()))
+    def short(self) -> tuple[Short, Short, float]:
+        """In float32 the matrix transposed, the squares of its entries, and the length of its longest row."""
+        matrix = self.value.mT.astype(np.float32)
+        return matrix, np.square(matrix), float(np.linalg.norm(self.value, axis=0).max())
 
     def of_columns(self, array: object) -> Floats:
         """Return squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
@@ -244,11 +189,6 @@ class _Side:
         """What the matrices make of the rows."""
         return np.asarray(self.rows @ self.by)
 
-    @cached_property
-    def directions(self) -> tuple[Floats, Floats]:
-        """Eigenvalues and eigenvectors of the squares of that."""
-        return np.linalg.eigh(self.image_of_rows.swapaxes(-1, -2) @ self.image_of_rows)
-
     @property
     def noise(self) -> Floats:
         """The square of how far a number of both is off, in the middle."""
@@ -266,7 +206,8 @@ class _Side:
         inverse = np.linalg.pinv(gram, rcond=CUT, hermitian=True)
         each = self.square.mean(axis=-1, keepdims=True)
         value = 2 / share * self.square.mean(axis=-2) / np.maximum(each.mean(axis=-2), least)
-        (high, basis), (low, across) = (each.directions for each in (self, other))
+        images = (each.image_of_rows for each in dict.fromkeys((self, other)))
+        (high, basis), *_, (low, across) = [np.linalg.eigh(image.swapaxes(-1, -2) @ image) for image in images] * 2
         energies = self.weight * np.maximum(high, 0)[..., None, :], other.weight * np.maximum(low, 0)[..., :, None]
         spoiled = self.weight * self.noise * energies[0] + other.weight * other.noise * energies[1]
         off = spoiled / np.maximum(energies[0] + energies[1], TINY) ** 2
@@ -293,8 +234,7 @@ def fitted(matrices: object, readers: Measured, writers: Measured | None = None,
     value = np.asarray(matrices, dtype=np.float64)
     share = max(rows, readers.shape[-1]) / readers.shape[-1]
     given = [(readers.swapaxes(-1, -2), value.swapaxes(-1, -2))]
-    if writers is not None:
-        given.append((writers, np.asarray(np.linalg.inv(value), np.float64)))
+    given += [] if writers is None else [(writers, np.asarray(np.linalg.inv(value), np.float64))]
     sides = [_Side(side.value, by, side.square @ np.square(by)) for side, by in given]
     doubts = [side.doubt(other, share) for side, other in zip(sides, sides[::-1], strict=True)]
     return Fitted(value, doubts[0], doubts[-1])
@@ -310,7 +250,7 @@ def _parts(arguments: object, name: str) -> object:
 def measured(array: object, stored: str) -> Measured:
     """Return a stored array, each entry off by about a unit of this type at its own size."""
     value = np.asarray(array, dtype=np.float64)
-    return Stored(value, stored)
+    return Measured(value, np.square(unit_at(value, stored)))
 
 
 def measured_pieces(pieces: P, stored: Callable[[str], str]) -> P:

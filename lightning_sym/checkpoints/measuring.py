@@ -14,198 +14,133 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.exact_arrays import Numbers, Rounded
-from lightning_sym.checkpoints.measured import ALIKE, Fitted, Measured, UnitsLater, value_of
-from lightning_sym.checkpoints.model import Index
+from lightning_sym.checkpoints.measured import ALIKE, Fitted, Measured, value_of
 from lightning_sym.checkpoints.nice_numbers import Floats
-from lightning_sym.checkpoints.units import DIGITS, Worst
+from lightning_sym.checkpoints.units import Worst
 
 MANY = 2**18
 """Numbers from which on a fitted rotation of rows is told by the entries that are off most."""
 
-TOGETHER = 128
-"""Columns whose products are added up in float32 before they are added to others, and entries looked at together."""
-
-COARSE = 2.0**-18
-"""Squares of units are more than this share of squares of numbers where float32 tells a number from its neighbours."""
-
 SHARE = 64
-"""Of so many entries at most one is computed by itself; where more may be off most, all of them are."""
+"""Of so many entries at most one is looked at by itself; where more may be off most, all of them are computed."""
 
-DOUBLE: Any = np.float64
-SINGLE: Any = np.float32
-
-SURE = 1 - 2.0**-16
-"""What is less by this factor is less, however floats rounded it."""
+TOGETHER = 128
+"""Products that are added up in float32 before they are added to others, and entries that are looked at together."""
 
 
-class TurnedRows(UnitsLater):
+class TurnedRows(Measured):
     """What a fitted rotation makes of rows, over gains perhaps, or what other numbers have more than that.
 
     Args:
         rows: `(N, d)`.
         by: what they are multiplied with, `(d, d)`.
-        whole: the shape of what is made.
-        place: the axis of it that is turned.
+        lead: the shape of what is made, its turned axis last.
+        last: whether that is the last one, else the one before it.
         factors: what it is multiplied with, one by one: `(d,)` if the axis is the last one, or one number.
         second: what has more than that.
     """
 
     def __init__(
-        self, rows: Measured, by: Fitted, whole: tuple[int, ...], place: int, factors: tuple[Any, ...] = (),
-        second: Measured | None = None,
+        self, rows: Measured, by: Fitted, lead: tuple[int, ...], factors: tuple[Any, ...] = (),
+        second: Measured | None = None, *, last: bool,
     ) -> None:  # fmt: skip
-        self.__dict__.update(rows=rows, by=by, whole=whole, place=place, factors=factors, second=second)
+        vars(self).update(rows=rows, by=by, lead=lead, last=last, factors=factors, second=second)
 
-    rows: Measured
-    by: Fitted
-    whole: tuple[int, ...]
-    place: int
-    factors: tuple[Any, ...]
-    second: Measured | None
-
-    @classmethod
-    def of(cls, array: Measured, by: Fitted, place: int) -> TurnedRows:
-        """Return what a rotation makes of an array along its last axis, or, for -2, of the one before it."""
-        array, by = (array, by) if place == -1 else (array.swapaxes(-1, -2), by.swapaxes(-1, -2))
-        shape = array.shape if place == -1 else (*array.shape[:-2], *array.shape[:-3:-1])
-        return cls(array.reshape(-1, array.shape[-1]), by, shape, len(shape) + place)
+    def __getattr__(self, name: str) -> Any:
+        """Return all numbers, or the squares of all units, which are made where they are asked for."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._made, name)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """As of an array."""
-        return self.whole
-
-    @property
-    def value(self) -> Floats:  # type: ignore[override]
-        """The numbers."""
-        return self._made.value
-
-    @property
-    def square(self) -> Floats:
-        """The square of the unit of each entry."""
-        return self._made.square
+        return self.lead if self.last else (*self.lead[:-2], *self.lead[:-3:-1])
 
     @cached_property
     def _made(self) -> Measured:
         """All of it, with all units."""
-        found = self._from_rows(_product(self.rows, self.by))
-        found = reduce(lambda made, factor: _together(made, factor, np.multiply), self.factors, found)
+        found = _product(self.rows, self.by).reshape(*self.lead)
+        for factor in self.factors:
+            found = _together(found, factor, np.multiply)
+        found = found if self.last else found.swapaxes(-1, -2)
         return found if self.second is None else _less(self.second, found)
 
-    def _from_rows(self, rows: Any) -> Any:
-        """Return rows in the shape of what is made."""
-        if self.place == self.ndim - 1:
-            return rows.reshape(*self.whole)
-        return rows.reshape(*self.whole[:-2], *self.whole[:-3:-1]).swapaxes(-1, -2)
-
     def _as_rows(self, array: Any) -> Any:
-        """Return what has the shape of what is made as rows, each along the axis that is turned."""
-        return (array if self.place == self.ndim - 1 else array.swapaxes(-1, -2)).reshape(-1, self.rows.shape[1])
-
-    def __getitem__(self, index: Index) -> Measured:
-        return self._made[index]
-
-    def __neg__(self) -> Measured:
-        return -self._made
+        """Return what has this shape as rows along the axis that is turned."""
+        return (array if self.last else array.swapaxes(-1, -2)).reshape(-1, self.lead[-1])
 
     def reshape(self, *shape: int) -> Measured:
-        """Return the same rows, as long as nothing else was done with them, in another shape."""
-        plain = self.second is None and not self.factors and self.place == self.ndim - 1 and shape[-1] == self.whole[-1]
-        return TurnedRows(self.rows, self.by, shape, len(shape) - 1) if plain else self._made.reshape(*shape)
+        """Return the same numbers in another shape, as rows that are not yet made as long as they stay rows."""
+        kept = self.last and self.second is None and -1 not in shape and shape[-1] == self.lead[-1]
+        return TurnedRows(self.rows, self.by, shape, self.factors, last=True) if kept else self._made.reshape(*shape)
 
-    def swapaxes(self, first: int, second: int) -> Measured:
-        """Return two axes exchanged."""
-        return self._made.swapaxes(first, second)
-
-    def beyond(self, limit: float) -> npt.NDArray[np.bool_]:
-        """Return which entries are off 0 by more units: without looking at all of them, where none is."""
-        worst = Worst(units=limit)
-        for left, _ in self.largest(worst):
-            if left.beyond(limit).any():
-                return self._made.beyond(limit)
-        return np.broadcast_to(np.False_, self.whole)
-
-    def then(self, factor: Any = None, second: Measured | None = None) -> TurnedRows | None:
+    def then(self, factor: Any = None, second: Measured | None = None) -> Any:
         """Return this times a gain, or a number, or what an array has more; `None` where all must be made for that."""
-        along = self.place == self.ndim - 1 and np.shape(factor) == self.whole[-1:]
-        if self.second is not None or not (factor is None or along or np.size(factor) == 1):
-            return None
+        along = factor is None or np.size(factor) == 1 or (self.last and np.shape(factor) == self.lead[-1:])
         factors = self.factors if factor is None else (*self.factors, factor)
-        return TurnedRows(self.rows, self.by, self.whole, self.place, factors, second)
+        return TurnedRows(self.rows, self.by, self.lead, factors, second, last=self.last) if along else None
 
     @cached_property
-    def _bounds(self) -> tuple[Floats, Floats]:
-        """Upper bounds of how far entries are off, and lower ones of their units, over the same positive numbers."""
-        matrix: Any = self.by.value.T
-        rows, width = self.rows.value, self.rows.shape[1]
-        size = np.ldexp(1.0, -np.frexp(np.abs(rows).max(axis=1, keepdims=True))[1])
-        squares, kind, step = self.rows.square, DOUBLE, width
-        if squares.sum() > COARSE * np.square(rows).sum():
-            matrix, kind, step = self.by.short[0], SINGLE, TOGETHER
-        factor = reduce(np.multiply, map(value_of, self.factors), np.ones(1))
-        rows = (rows * size).astype(kind)
-        off = (self._as_rows(value_of(self.second)) * size / factor).astype(kind)
+    def _most(self) -> Any:
+        """Upper bounds of how many units entries are off, `(N, d)`."""
+        rows, squares, width, (matrix, spread, longest) = (
+            self.rows.value,
+            self.rows.square,
+            self.lead[-1],
+            self.by.short,
+        )
+        kind: Any = np.float32
+        energies = np.square(rows).sum(axis=1, keepdims=True)
+        if squares.sum() < 2.0**-18 * energies.sum():  # float32 tells none of these from its neighbours
+            kind, matrix = np.float64, self.by.value.T
+        step = TOGETHER if kind is np.float32 else width
+        gains = [factor for factor in self.factors if isinstance(factor, Measured)]
+        factor, second = reduce(np.multiply, map(value_of, self.factors), np.ones(1)), self._as_rows(self.second)
+        rows, off = rows.astype(kind), (second.value / factor).astype(kind)
         there = np.abs(off)
         for some in (slice(start, start + step) for start in range(0, width, step)):
             off -= rows[:, some] @ matrix[:, some].T
-        lost = (step + 2 * (width // step) + 16) * float(np.finfo(kind).eps) / 2 * self.by.longest
-        np.abs(off, out=off)
-        off += lost * np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
+        lost = (step + 2 * (width // step) + 16) * float(np.finfo(kind).eps) / 2 * longest
+        off = np.abs(off) + (lost * np.sqrt(energies) + 2.0**-126).astype(kind)
         half = slice(0, (width + 1) // 2)
-        least = (squares[:, half] * np.square(size)).astype(np.float32) @ self.by.short[1][:, half].T
-        np.maximum(least * np.float32(1 - width * 2.0**-22) - np.float32(2.0**-120), 0, out=least)
-        spread = sum(
-            (each.square / np.square(each.value) for each in self.factors if isinstance(each, Measured)), np.zeros(1)
-        )
-        least += np.square(np.maximum(there - off, 0)) * spread.astype(np.float32)
-        digits = DIGITS.get(getattr(self.second, "stored", ""), (0, 0))[0] or np.inf
-        np.maximum(least, np.square(there * kind(2.0**-digits)), out=least)
-        least[~np.isfinite(least)] = 0
-        return off, np.sqrt(least, out=least)
+        least = squares[:, half].astype(np.float32) @ spread[:, half].T * np.float32(1 - width * 2.0**-22)
+        least -= np.float32(2.0**-120)
+        for gain in gains:
+            least += np.square(np.maximum(there - off, 0)) * (gain.square / np.square(gain.value)).astype(np.float32)
+        least = np.sqrt(np.maximum(least, (second.square / np.square(factor)).astype(np.float32)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(off / least * (1 + 2.0**-16) + 0 * least, nan=np.inf)
 
-    def largest(self, worst: Worst) -> Iterator[tuple[Measured, tuple[Places, ...] | None]]:
-        """Yield entries, and where they stand, among which are those that are off most, if by more units than `worst`.
+    def largest(self, worst: Worst) -> Iterator[tuple[Measured, Any]]:
+        """Yield entries, and where they stand, until none of the others is off by more units than the worst one.
 
-        Where too many may be so, all of them are yielded.
+        Where too many may be, all of them are yielded.
         """
-        if not worst.units < np.inf:
-            return
-        off, least = self._bounds
-        if not worst.units:
-            likely = (off / np.maximum(least, np.finfo(np.float32).tiny)).argmax(axis=1)
-            yield from self._looked(worst, np.arange(len(off)), likely)
-        rows, columns = np.nonzero(~(off <= np.float32(worst.units * SURE) * least))
-        if SHARE * len(rows) <= off.size:
-            yield from self._looked(worst, rows, columns)
-        else:
-            yield self._made, None
-
-    def _looked(
-        self, worst: Worst, rows: Places, columns: Places
-    ) -> Iterator[tuple[Measured, tuple[Places, ...] | None]]:
-        """Yield those of some entries that may be off by more units than `worst`, what is off most first."""
-        parts = [slice(start, start + TOGETHER) for start in range(0, len(rows), TOGETHER)]
-        made = [self._at(rows[some], columns[some], doubted=False) for some in parts]
-        most = np.concatenate([np.zeros(0), *(np.abs(each.value) / each.units for each in made)])
-        most = np.nan_to_num(most, nan=np.inf)
-        order = np.argsort(-most)
-        for some in (order[start : start + 16] for start in range(0, len(order), 16)):
-            if most[some[0]] <= worst.units * SURE:
+        rest = np.inf
+        while rest > worst.units:
+            bound = max(0.75 * rest, worst.units)
+            rows, columns = np.nonzero(self._most >= bound)
+            rows, columns = (each[np.argsort(-self._most[rows, columns])] for each in (rows, columns))
+            if SHARE * len(rows) > self._most.size:
+                yield self._made, ...
                 return
-            lead = np.unravel_index(rows[some], (*self.whole[: self.place], *self.whole[self.place + 1 :]))
-            yield self._at(rows[some], columns[some]), (*lead[: self.place], columns[some], *lead[self.place :])
+            for some in (slice(start, start + TOGETHER) for start in range(0, len(rows), TOGETHER)):
+                found = self._at(rows[some], columns[some], 0.0)
+                near = np.flatnonzero(~(np.abs(found.value) < worst.units * found.units)) + some.start
+                if near.size:
+                    doubt = self.by.of_rows(self.rows[rows[near]])[np.arange(len(near)), columns[near]]
+                    flat = self._as_rows(np.arange(prod(self.lead)).reshape(self.shape))[rows[near], columns[near]]
+                    yield self._at(rows[near], columns[near], doubt), np.unravel_index(flat, self.shape)
+            rest = float(self._most.max(where=self._most < bound, initial=0.0))
 
-    def _at(self, rows: Places, columns: Places, *, doubted: bool = True) -> Measured:
-        """Return some entries; without what is doubtful of the rotation, their units are smaller."""
-        some, by = self.rows.value[rows], self.by.value.T[columns]
-        square = np.einsum("ij,ij,ij->i", self.rows.square[rows], by, by)
-        if doubted:
-            square = square + self.by.doubt.squares_off_at(some, columns)
-        found: Any = Measured(np.einsum("ij,ij->i", some, by), square)
+    def _at(self, rows: Any, columns: Any, doubt: Any) -> Measured:
+        """Return some entries, with squares of what is off as the rotation is no better known."""
+        some, by = self.rows[rows], self.by.value.T[columns]
+        square = np.einsum("ij,ij,ij->i", some.square, by, by) + doubt
+        found: Any = Measured(np.einsum("ij,ij->i", some.value, by), square)
         for factor in self.factors:
             found = _together(found, factor if np.size(factor) == 1 else factor[columns], np.multiply)
         return _less(self._as_rows(self.second)[rows, columns], found)
@@ -233,9 +168,10 @@ class Measuring(Rounded):
         return matrices.inverse() if isinstance(matrices, Fitted) else super().inverse(matrices)
 
     def product(self, first: object, second: object) -> Any:
-        for rows, by, place in ((first, second, -1), (second, first, -2)):
+        for rows, by, last in ((first, second, True), (second, first, False)):
             if isinstance(rows, Measured) and isinstance(by, Fitted) and by.ndim == 2 and prod(rows.shape) >= MANY:
-                return TurnedRows.of(rows, by, place)
+                rows, by = (rows, by) if last else (rows.swapaxes(-1, -2), by.mT)
+                return TurnedRows(rows.reshape(-1, rows.shape[-1]), by, rows.shape, last=last)
         return _product(first, second)
 
     def times(self, first: object, second: object) -> Any:
@@ -257,8 +193,7 @@ class Measuring(Rounded):
     def less(self, second: object, made: object) -> Measured:
         """Return what an array has more than what was made for it: a unit is the larger one of both."""
         both = isinstance(made, TurnedRows) and isinstance(second, Measured)
-        later: TurnedRows | None = made.then(second=second) if both else None  # type: ignore[attr-defined]
-        return _less(second, made) if later is None else later
+        return made.then(second=second) if both else _less(second, made)  # type: ignore[attr-defined]
 
     def common(self, array: Measured, axis: int) -> Measured:
         """Return what the entries along an axis have in common, but for roundings: their mean, without those far off.

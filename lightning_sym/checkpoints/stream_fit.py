@@ -75,11 +75,10 @@ def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, fl
         if scaled:
             lengths[0] += float((norms[0] * norms[1]).sum())
             lengths[1] += float((norms[0] ** 2).sum())
-    values = np.linalg.svd(together, compute_uv=False)
+    left, values, right = np.linalg.svd(together)
     filled = float((values > 1e-9 * values[0]).sum()) if values[0] > 0 else 0.0
     if filled < needed:  # what no row decides stays as it is, if that is possible
-        together += 1e-6 * max(float(values[0]), 1.0) * np.eye(width)
-    left, _, right = np.linalg.svd(together)
+        left, _, right = np.linalg.svd(together + 1e-6 * max(float(values[0]), 1.0) * np.eye(width))
     return left @ right, lengths[0] / max(lengths[1], 1e-300), filled
 
 

@@ -8,9 +8,10 @@ what such distances of all the numbers that it was made of make of it: the root 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import EllipsisType
 
 import numpy as np
 import numpy.typing as npt
@@ -140,7 +141,7 @@ class Worst:
         start: int = 0,
         mask: npt.NDArray[np.bool_] | None = None,
         axis: int = 0,
-        at: tuple[npt.NDArray[np.intp], ...] | None = None,
+        at: Sequence[npt.NDArray[np.intp]] | EllipsisType = ...,
     ) -> None:
         """Look at some rows, or entries along an axis, the first of which is `start`; `values` are those themselves.
 
@@ -154,7 +155,7 @@ class Worst:
         if off.size and (largest := float(off.max())) > self.units:
             index = np.unravel_index(int(off.argmax()), off.shape)
             self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
-            index = index if at is None else tuple(places[index] for places in at)
+            index = index if isinstance(at, EllipsisType) else tuple(places[index] for places in at)
             self.entry = tuple(int(place) + start * (number == axis) for number, place in enumerate(index))
 
 

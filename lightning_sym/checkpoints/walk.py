@@ -345,7 +345,7 @@ def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, axis: int
     """
     if exactly is None and isinstance(units, TurnedRows):
         for left, at in units.largest(worst):
-            there = 0.0 if entries is None else value_of(entries[... if at is None else at])
+            there = 0.0 if entries is None else value_of(entries[at])
             worst.add(left.value, left.units, np.broadcast_to(there, left.shape), start, None, axis, at)
         return
     values, mask = units.value, None
