@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.observed_network import NetworkAtPoints
@@ -57,8 +57,7 @@ class SecondNetwork(Result):
         """Return what differs, why that changes nothing, and the weights."""
         return [("another", self.description), ("because", self.because), *self.weights.lines()]
 
-    def _latex(self) -> str:
-        return latex_words(self.description)
+    _in_words = "{0.description}"
 
 
 def second_network(weights: Weights, tests: NetworkAtPoints, budget: Work) -> SecondNetwork | None:

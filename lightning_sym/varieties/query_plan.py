@@ -15,7 +15,7 @@ from math import lcm
 from typing import NamedTuple
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Result, latex_words, spelled
+from lightning_sym.display import Result, spelled
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.exact.rational import unique_solution
 from lightning_sym.limits import require_integer
@@ -126,8 +126,7 @@ class QueryPlan(Result):
             f"every number of an answer is within 10^-{self.digits} of the true one",
         )
 
-    def _latex(self) -> str:
-        return latex_words(f"at most {self.queries} queries, {self.digits} digits")
+    _in_words = "at most {0.queries} queries, {0.digits} digits"
 
 
 def query_plan(

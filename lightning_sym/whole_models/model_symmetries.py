@@ -11,7 +11,7 @@ from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.folders import open_checkpoint
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.understood import Walker, block_of
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.whole_models.condition import ModelCondition
@@ -129,8 +129,7 @@ class ModelSymmetries(Result):
         lines += [("" if place else "conditions", str(c)) for place, c in enumerate(self.conditions)]
         return [*lines, ("inputs", INPUTS), ("proof", self.proof)]
 
-    def _latex(self) -> str:
-        return latex_words(f"{self.parameters:,} parameters, a group of dimension {self.dimension:,}; {self.proof}")
+    _in_words = "{0.parameters:,} parameters, a group of dimension {0.dimension:,}; {0.proof}"
 
 
 def one_form(
