@@ -8,18 +8,7 @@ from math import gcd, lcm
 from operator import mul
 from typing import NamedTuple
 
-from proofs_check.checker.verify import (
-    BITS,
-    BUDGET,
-    ROOM,
-    STEPS,
-    Matrix,
-    keep,
-    need,
-    rational,
-    spend,
-    take,
-)
+from proofs_check.checker.verify import BITS, BUDGET, ROOM, STEPS, Matrix, keep, need, rational, spend, take
 
 Vector = list[int]
 

@@ -1,11 +1,11 @@
 """Where a theorem says of every pair of networks whether they are the same function: by what their functions show."""
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 
-from proofs_check.checker.functions.matrices import unit, zero
-from proofs_check.checker.functions.network import Form, Weights
+from proofs_check.checker.functions.matrices import zero
+from proofs_check.checker.functions.network import Form, Head, Weights
 from proofs_check.checker.functions.rings import RATIONALS, is_multiple, symmetric
+from proofs_check.checker.functions.streams import direct_sum
 from proofs_check.checker.verify import Matrix, keep, need, spend, transposed
 
 times = RATIONALS.times
@@ -49,37 +49,33 @@ def visible(form: Form, t: int, first: Weights, second: Weights) -> tuple[bool, 
     return same, f"visible weights ({shown_by})"
 
 
-def _classes(form: Form, t: int, w: Weights) -> tuple[dict[object, Matrix], Matrix, Matrix]:
-    """Return what heads with the same form write together, by the form; what all write together; and what skips."""
-    keep(100 * w.n * (w.n + w.m))
-    one = [] if w.E or w.U else [list(map(Fraction, row)) for row in unit(w.n)]
-    past = times(w.U, w.E, one) if form.skip else [[Fraction(0)] * w.n] * w.m
-    total, found = [[Fraction(0)] * w.n] * w.m, dict[object, Matrix]()
+def _classes(t: int, heads: list[Head], E: Matrix, U: Matrix) -> Iterator[Matrix]:
+    """Yield what all heads write together, and what those with the same form do."""
+    found = dict[object, Matrix]()
 
-    def add(to: Matrix, sign: int, m: Matrix) -> Matrix:
-        spend(40 * w.m * w.n)
-        keep(w.m * (100 + 200 * w.n))
-        return [[a + sign * b for a, b in zip(*rows, strict=True)] for rows in zip(to, m, strict=True)]
+    def add(name: object, sign: int, m: Matrix) -> None:
+        spend(40 * len(U) * len(E[0]))
+        keep(len(U) * (100 + 200 * len(E[0])))
+        pairs = zip(found.get(name, [[0] * len(E[0])] * len(U)), m, strict=True)
+        found[name] = [[a + sign * b for a, b in zip(*rows, strict=True)] for rows in pairs]
 
-    for q, k, v, o in w.layers[0]:
-        value, attention = times(w.U, o, v, w.E), times(transposed(w.E), transposed(k), q, w.E)
-        total, name, sign = add(total, 1, value), tuple(map(tuple, attention)), 1
-        if t == 2:  # opposite forms have opposite effects, and those of the form 0 are in the total
-            opposite = tuple(tuple(-x for x in row) for row in name)
-            name, sign = (name, 1) if name >= opposite else (opposite, -1)
-            if zero(attention):
-                continue
-        found[name] = add(found[name], sign, value) if name in found else add([[0] * w.n] * w.m, sign, value)
-    return {name: m for name, m in found.items() if not zero(m)}, total, past
+    for q, k, v, o in heads:
+        value, attention = times(U, o, v, E), times(transposed(E), transposed(k), q, E)
+        add("all", 1, value)
+        name, opposite = (tuple(tuple(sign * x for x in row) for row in attention) for sign in (1, -1))
+        if t > 2 or name > opposite:
+            add(name, 1, value)
+        elif name < opposite:  # for two tokens opposite forms have opposite effects, and those of the form 0 are in all
+            add(opposite, -1, value)
+    yield from found.values()
 
 
 def one_layer(form: Form, t: int, first: Weights, second: Weights) -> tuple[bool, str]:
     """Return whether functions of one softmax layer with any heads are the same, and by what."""
     good = form.softmax and t > 1 and all(len(w.layers) == 1 for w in (first, second))
     need(good, "the theorem on one layer is about one softmax layer and two tokens or more")
-    (one, *sums), (other, *others) = (_classes(form, t, w) for w in (first, second))
-    same = one.keys() == other.keys() and all(is_multiple(m, 1, other[name]) for name, m in one.items())
-    same = same and all(is_multiple(m, 1, n) for m, n in zip(sums, others, strict=True))
+    E, [heads], U = direct_sum(first, second)  # which is the function 0 if they are the same
+    same = all(map(zero, _classes(t, heads, E, U))) and (not form.skip or zero(times(U, E)))
     return same, "one layer (docs/transformer-fibers.md, Theorem 8)"
 
 

@@ -74,9 +74,7 @@ THEOREMS = {
         "every m, or for t = 2 the same sum of all M_m and the same M_m - M_-m",
     ),
     f"{MANY}, Theorem 11": Theorem(
-        lambda form, t, w: t > 2,
-        blocks,
-        "those with the same words U W E and blocks E^T W^T A W E, heads permuted",
+        lambda form, t, w: t > 2, blocks, "those with the same words U W E and blocks E^T W^T A W E, heads permuted"
     ),
 }
 
