@@ -130,10 +130,8 @@ def _turned(sides: Sequence[FoldedParts], space: str, form: CheckpointForm) -> F
         return None
     left, _, right = np.linalg.svd(new @ old.T)
     found = as_map(left @ right, Fraction(1), exact=True, form=form)
-    made: Floats | Ratio = found.matrix
-    if found.order is not None:
-        signs = np.ones(len(old)) if found.signs is None else value_of(found.signs)
-        made = Ratio(np.eye(len(old))[found.order] * signs[:, None], 1)
+    signs = 1.0 if found.signs is None else value_of(found.signs)[:, None]
+    made: Floats | Ratio = found.matrix if found.order is None else Ratio(np.eye(len(old))[found.order] * signs, 1)
     return made
 
 

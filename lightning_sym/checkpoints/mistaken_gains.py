@@ -16,21 +16,11 @@ from lightning_sym.checkpoints.model import Array
 from lightning_sym.checkpoints.piece_table import NORMED
 
 
-def _plus(mistake: str, more: int, scene: Scene) -> Iterator[Change]:
+def gain_plus(mistake: str, more: int, scene: Scene) -> Iterator[Change]:
     """Yield a number added to all gains, or to one."""
     every = gains_of(scene, *NORMED, "query-key")
     for names in all_and_each(every):
         yield each_by(mistake, names, (partial(np.add, np.float64(by)) for by in (more, -more)), fits=True)
-
-
-def gain_plus_one(scene: Scene) -> Iterator[Change]:
-    """Yield one added to gains that had it, or had none to be added."""
-    yield from _plus("gain-plus-one", 1, scene)
-
-
-def gain_minus_one(scene: Scene) -> Iterator[Change]:
-    """Yield one taken from gains, or not added to them."""
-    yield from _plus("gain-minus-one", -1, scene)
 
 
 def _norms(scene: Scene) -> list[tuple[str, tuple[str, ...]]]:

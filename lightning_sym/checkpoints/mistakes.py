@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 from lightning_sym.checkpoints import mistaken_gains, mistaken_numbers, mistaken_orders, mistaken_rows
@@ -27,8 +28,8 @@ ROWS: dict[str, Row] = {
     "heads-one-side": mistaken_orders.heads_one_side,
     "transposed-square": mistaken_orders.transposed_square,
     "vocabulary-permuted": mistaken_rows.vocabulary_permuted,
-    "gain-plus-one": mistaken_gains.gain_plus_one,
-    "gain-minus-one": mistaken_gains.gain_minus_one,
+    "gain-plus-one": partial(mistaken_gains.gain_plus, "gain-plus-one", 1),
+    "gain-minus-one": partial(mistaken_gains.gain_plus, "gain-minus-one", -1),
     "bias-forgotten": mistaken_gains.bias_forgotten,
     "gain-not-folded": mistaken_gains.gain_not_folded,
     "gain-folded-twice": mistaken_gains.gain_folded_twice,
