@@ -81,8 +81,8 @@ PARTS = (
     ),
     RewritingPart(
         "Latents are turned",
-        "Keys, values and queries read latents behind a norm, which sees their length alone: what makes them is turned, "
-        "and what reads them is turned back.",
+        "Keys, values and queries read latents behind a norm, which sees lengths alone: what makes them is turned, "
+        "what reads them is turned back.",
         ("latents", "query_latents"),
     ),
     RewritingPart(
