@@ -46,7 +46,7 @@ PARTS = (
         "Gains move into the next matrices",
         "A norm multiplies each coordinate by its gain, and the next matrix reads the product: so the gain may stand "
         "in the columns of that matrix, $W \\operatorname{diag}(g)$, with another one left in the norm.",
-        ("final_gain", "gain1", "bias1", "gain2", "bias2"),
+        ("final_gain", "gain1", "bias1", "gain2", "bias2", "gain3", "gain4"),
     ),
     RewritingPart(
         "The stream is turned",
@@ -77,7 +77,13 @@ PARTS = (
         "Queries and keys get another basis",
         "Only their product is read, $q^\\top k = (A q)^\\top (A^{-\\top} k)$; with rotary positions $A$ must turn and "
         "scale the rows of each frequency together.",
-        ("queries", "turns", "key_bias", "gain_factors", "row_factors"),
+        ("queries", "turns", "shared_turns", "key_bias", "gain_factors", "row_factors"),
+    ),
+    RewritingPart(
+        "Latents are turned",
+        "Keys, values and queries read latents behind a norm, which sees lengths alone: what makes them is turned, "
+        "what reads them is turned back.",
+        ("latents", "query_latents"),
     ),
     RewritingPart(
         "Neurons change places",

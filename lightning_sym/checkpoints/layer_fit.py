@@ -21,6 +21,7 @@ from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_he
 from lightning_sym.checkpoints.measured import TINY, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
+from lightning_sym.checkpoints.piece_table import ATTENTION, LATENTS, MLP
 from lightning_sym.checkpoints.pieces import HALVES
 from lightning_sym.checkpoints.rewritings import LATENT_PARTS
 from lightning_sym.checkpoints.stream_fit import as_map
@@ -28,6 +29,9 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
 FACTORS = ("values", "queries", "turns", "ups")
 """Gauges that may be one number throughout."""
+
+GAIN_OF = {space: f"{norm}_gain" for norm, space in LATENTS.items()}
+"""By the space of latents, the gain of the norm behind them."""
 
 INNER = ("neurons", "ups", "behind2")
 """Those that belong to the MLP."""
@@ -124,25 +128,27 @@ def fitted(
 
 
 def _turned(sides: Sequence[FoldedParts], space: str, form: CheckpointForm) -> Floats | Ratio | None:
-    """Return the orthogonal matrix that turned some latents; `None` where there are none, or they are equal."""
+    """Return the orthogonal matrix that turned some latents; `None` where there are none, or they are equal.
+
+    Where a gain behind them is 0, which no other one becomes, it is an order with signs.
+    """
     old, new = (getattr(side.part(SHARED), space.replace(" ", "_")) for side in sides)
     if old is None or np.array_equal(old, new):
         return None
     left, _, right = np.linalg.svd(new @ old.T)
     found = as_map(left @ right, Fraction(1), exact=True, form=form)
-    made: Floats | Ratio = found.matrix
-    if found.order is not None:
-        signs = np.ones(len(old)) if found.signs is None else value_of(found.signs)
-        made = Ratio(np.eye(len(old))[found.order] * signs[:, None], 1)
+    if found.order is None and (getattr(sides[1].block, GAIN_OF[space]) == 0).any():
+        return None
+    signs = 1.0 if found.signs is None else value_of(found.signs)[:, None]
+    made: Floats | Ratio = found.matrix if found.order is None else Ratio(np.eye(len(old))[found.order] * signs, 1)
     return made
 
 
 def bare(block: Block) -> Block:
-    """Return a layer whose norms do nothing."""
-    gains = {
-        name: gain for half in HALVES.values() if (gain := getattr(block, name := f"{half.norm}_gain")) is not None
-    }
-    none = {name: None for half in HALVES.values() for name, piece in half.norms.items() if piece.added_to}
+    """Return a layer whose norms of the stream do nothing."""
+    norms = [HALVES[half].norm for half in (ATTENTION, MLP)]
+    gains = {name: gain for norm in norms if (gain := getattr(block, name := f"{norm}_gain")) is not None}
+    none = {f"{norm}_bias": None for norm in norms}
     return block.having({**none, **{name: np.ones(len(gain), dtype=np.float32) for name, gain in gains.items()}})
 
 

@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.piece_table import NORMED
 
 def number_added(mistake: str, more: int, scene: Scene) -> Iterator[Change]:
     """Yield a number added to all gains, or to one, or lacking there."""
-    every = [*gains_of(scene), *gains_of(scene, "query-key")]
+    every = gains_of(scene, *NORMED, "query-key")
     for names in all_and_each(every):
         yield each_by(mistake, names, (partial(np.add, np.float64(by)) for by in (more, -more)), fits=True)
 

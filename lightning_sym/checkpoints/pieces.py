@@ -30,7 +30,7 @@ def table(form: CheckpointForm) -> CheckpointTable:
     def named(pieces: Iterable[CheckpointPiece]) -> dict[str, CheckpointPiece]:
         return {piece.name: piece for piece in pieces}
 
-    of_attention = tuple((attention if form.latent is None else latent_attention)(form))
+    of_attention = tuple(attention(form))
     norms = {each.norm or "norm1" for each in of_attention}
     halves = {ATTENTION: "norm1", MLP: "norm2"} | {half: name for name, half in LATENTS.items() if name in norms}
     maps = {name: [each for each in of_attention if (each.norm or "norm1") == name] for name in halves.values()}
@@ -105,7 +105,10 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     groups = WeightSpace("groups", (), form.groups)
     heads = Axis(WeightSpace("heads", (), form.heads, over=(groups,)), up=True)
     scores = WeightSpace("query-key", (), form.head_width, over=(groups,))
-    value = WeightSpace("value-output", (), form.head_width, over=(groups,))
+    value = WeightSpace("value-output", (), form.values, over=(groups,))
+    if form.latent is not None:
+        yield from latent_attention(form, heads, groups, scores, value)
+        return
     shared, read, taken = Axis(groups, up=True), stream(form, up=False), reader_scale(form, "norm1")
     grown = () if form.head_norms is None else ((LENGTH, 1),)  # their norm has the same epsilon as the others
     yield from affine("query", (heads, Axis(scores, up=True), read), (2,), taken, *grown)
@@ -123,16 +126,14 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     yield from norm_behind(form, "behind1")
 
 
-def latent_attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
+def latent_attention(
+    form: CheckpointForm, heads: Axis, groups: WeightSpace, scores: WeightSpace, value: WeightSpace
+) -> Iterator[CheckpointPiece]:
     """Yield the pieces of attention that reads keys and values, perhaps queries too, from latents behind norms.
 
     Each head has keys and values of its own; the rows that rotary positions turn have one key for all heads.
     """
-    groups, one = WeightSpace("groups", (), form.groups), WeightSpace("shared keys", (), 1, free=False)
-    heads = Axis(WeightSpace("heads", (), form.heads, over=(groups,)), up=True)
-    scores = WeightSpace("query-key", (), form.head_width, over=(groups,))
-    value = WeightSpace("value-output", (), form.values, over=(groups,))
-    rotary = WeightSpace("rotary", (), form.rotating)
+    one, rotary = WeightSpace("shared keys", (), 1, free=False), WeightSpace("rotary", (), form.rotating)
     queries = "norm1" if form.query_latent is None else "norm4"
 
     def reading(name: str, norm: str, *rows: Axis) -> CheckpointPiece:

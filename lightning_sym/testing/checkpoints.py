@@ -103,28 +103,18 @@ def small_checkpoint(
     known, width = FAMILIES[family], heads * head_width
     said: dict[str, object] = {}
     if older is not None:
-        sizes_by_name = {"width": width, "heads": heads, "layers": layers, "inner": inner, "context": context}
-        said |= {key: (sizes_by_name | {"epsilon": EPSILON})[name] for name, key in older.keys.items()}
+        stated = {"width": width, "heads": heads, "layers": layers, "inner": inner, "context": context}
+        said = {key: (stated | {"epsilon": EPSILON})[name] for name, key in older.keys.items()}
     if family == "gpt_neox":
-        said |= {"rotary_pct": rotary_share(2 * max(1, head_width // 4), head_width)}
+        said["rotary_pct"] = rotary_share(2 * max(1, head_width // 4), head_width)
     if row is not None:
-        said |= {
-            "hidden_size": width,
-            "num_attention_heads": heads,
-            "num_hidden_layers": layers,
-            "head_dim": head_width,
-        }
-        said |= {
-            "head_dim": head_width,
-            "num_key_value_heads": groups,
-            "intermediate_size": inner,
-            "moe_intermediate_size": inner,
-            "max_position_embeddings": context,
-        }
-        said |= {"rms_norm_eps": EPSILON, "rope_theta": Fraction(10000), **dict.fromkeys(row.bias_keys, biases)}
-        said |= {"sliding_window": None} if family == "mistral" else {}
-        said |= LATENTS | {"qk_rope_head_dim": head_width} if latent else {}
-        said |= {"first_k_dense_replace": layers} if family.startswith("deepseek") else {}
+        said = {
+            "hidden_size": width, "num_attention_heads": heads, "num_hidden_layers": layers, "head_dim": head_width,
+            "num_key_value_heads": groups, "intermediate_size": inner, "moe_intermediate_size": inner,
+            "max_position_embeddings": context, "rms_norm_eps": EPSILON, "rope_theta": Fraction(10000),
+            **dict.fromkeys(row.bias_keys, biases), **({"sliding_window": None} if family == "mistral" else {}),
+            **({**LATENTS, "qk_rope_head_dim": head_width, "first_k_dense_replace": layers} if latent else {}),
+        }  # fmt: skip
     said |= {"vocab_size": vocabulary} | ({} if tied is None else {"tie_word_embeddings": tied})
     form, there = known.read(Config(said | SMALL.get(family, {}) | dict(config or {})))
     parts = known.parts(form, there)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from changed_checkpoints import rounded
-from made_mistakes import MADE
 from mistaken_conversions import in_layers
 from plain_checkpoints import logits
 
@@ -270,28 +269,3 @@ def test_the_table_of_heads_reads_through_latents() -> None:
     for head, other in zip(found.heads, circuits(two).heads, strict=True):
         assert abs(head.qk.frobenius[0] - other.qk.frobenius[0]) < 1e-9
         assert abs(head.ov.frobenius[0] - other.ov.frobenius[0]) < 1e-9
-
-
-MISTAKES = {
-    "rotary-rows": {"*.query_turned", "*.key_turned"}, "rotary-rows-one-side": {"*.query_turned"},
-    "gain-not-folded": {"*.norm1_gain"}, "gain-folded-twice": {"*.gate", "*.up"},
-    "transposed-square": {"0.output"}, "scale-one-side": {"*.query", "*.query_turned"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-@pytest.mark.parametrize("kinds", [(), ("heads", "neurons")])
-def test_known_mistakes_are_named(mistake: str, kinds: tuple[str, ...]) -> None:
-    sizes: Any = {"v_head_dim": 4} if mistake == "transposed-square" else {}
-    one = small_checkpoint("youtu", 5, tied=False, config=sizes)
-    right = one if not kinds else rounded(apply(random_symmetry(one, kinds, seed=3), one), "F32")
-    found = same_checkpoints(one, MADE[mistake](right, np.random.default_rng(3)))
-    assert found.answer is CheckpointAnswer.DIFFERENT
-    assert [each.mistake for each in found.explained] == [mistake]
-    assert {*found.explained[0].tensors} == MISTAKES[mistake]
-
-
-def test_a_gain_of_latents_that_was_not_folded_is_named() -> None:
-    one = small_checkpoint("youtu", 5)
-    found = same_checkpoints(one, in_layers(one, lambda b: {"norm3_gain": np.ones_like(b.norm3_gain)}))
-    assert [(each.mistake, each.tensors) for each in found.explained] == [("gain-not-folded", ("*.norm3_gain",))]
