@@ -36,10 +36,8 @@ from lightning_sym.rings.rationals import rational_root
 OF_MLP = frozenset(("neurons", "ups", "gain2", "bias2", *(f"{name}_shift" for name in OF_HALF[2])))
 """The parts of a symmetry that belong to the second one."""
 
-BIASES = {
-    "bias1": "query_bias", "bias2": "up_bias", "value_bias": "output_bias", "key_bias": "key_bias",
-    "attention_bias": "down_bias",
-}  # fmt: skip
+BIASES = {"bias1": "query_bias", "bias2": "up_bias", "value_bias": "output_bias", "key_bias": "key_bias"}
+BIASES |= {"attention_bias": "down_bias"}
 """By biases that may be another network's, what must be there to take up the difference."""
 
 

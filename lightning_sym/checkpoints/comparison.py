@@ -141,7 +141,8 @@ class CheckpointComparison(Result):
         description: what was done in words, as far as it was found; `None` if their forms allow no comparison.
         residuals: tensors of the second that are not exactly what the symmetry makes of the first's, those that are off
             most first. Where the answer is `DIFFERENT` or `UNDECIDED`, those beyond `limit` units are the ones that no
-            known symmetry explains.
+            known symmetry explains, or, where these are fewer, those that the mistakes in `explained` changed, against
+            what they were before.
         limit: units in the last place up to which a difference counts as rounding.
         logits: a bound for the change of logits (`ROUNDING`), or the logits that are apart (`DIFFERENT`).
         tried: what was not compared, or did not succeed, and why.

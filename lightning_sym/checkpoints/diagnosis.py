@@ -169,10 +169,9 @@ class _Diagnosing:
             called = tensors_called(self.second, self.first, pieces, renamed)
             detail = {**_common(changes, self.second, self.first), "checked": checked}
             found.append(Explained(mistake, called, tuple(layers), detail))
-        changed = sum(len(change.pieces) for _, change in made.changes)
-        whole = not any(change.told for _, change in made.changes) and not self.before
-        residuals = {each.piece: each for each in self._residuals(made)} if whole else {}
-        return Diagnosis(tuple(found), (), tuple(residuals.values()) if len(residuals) == changed else ())
+        residuals = {} if self.before else {each.piece: each for each in self._residuals(made)}
+        whole = len(residuals) == sum(len(change.pieces) + len(change.told) for _, change in made.changes)
+        return Diagnosis(tuple(found), (), tuple(residuals.values()) if whole else ())
 
 
 def _common(changes: list[tuple[int | None, Change]], *checkpoints: Checkpoint) -> dict[str, Any]:

@@ -249,12 +249,16 @@ class Places:
             each for each in not_moved(found, self._still, self._original(layer)) if not at_odds((*done, each))
         )
         known = known if before is None else known | before.mistakes
+        best: tuple[int, Composition] | None = None
         for number, scene in enumerate(layers_behind(found, self._still)):
-            by = explain(scene, self._left, known, more=() if number else more, most=most)
-            if by is not None:
+            made = explain(scene, self._left, known, more=() if number else more, most=most)
+            if made is not None:
+                best, most = (number, made), len(made.mistakes - known) - 1  # another must have fewer
+            if best is not None and most < 1:
                 break
-        else:
+        if best is None:
             return None
+        number, by = best
         changed = {name for change in by.changes for name in change.pieces}
         rest = all(not worst.differing for name, worst in found.tensors.items() if name not in changed)
         exact = before is None and number == 0 and found.exact and rest and all(map(self._original(layer), changed))

@@ -115,8 +115,7 @@ def positive_gains(
         planes = (side.reshape(-1, form.head_width // 2).T for side in (queries, keys))
         signs = np.where(np.concatenate([queries, keys]) < 0, -1, 1)
         made.append(fits.gain_factors([Fraction(each) for each in size(*planes).tolist()], signs.tolist()))
-    by = np.where(np.asarray(getattr(block, f"key_{name}_gain")) < 0, -1, 1)[..., None]
-    told = planes_of(block.key * by)
+    told = planes_of(block.key * np.where(np.asarray(getattr(block, f"key_{name}_gain")) < 0, -1, 1)[..., None])
     frequencies = signs_of(told.reshape(-1, told.shape[-1])).reshape(told.shape[:2])
     factors = {"row_factors": np.array(made)} if name == "row" else {"gain_factors": np.array(made[0])}
     return {**factors, "turns": np.stack([frequencies, 0 * frequencies], axis=-1)}

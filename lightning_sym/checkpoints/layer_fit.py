@@ -226,8 +226,8 @@ def _signs_of_frequencies(old: Folded, new: Folded, form: CheckpointForm) -> Rat
         one, other = (getattr(x, name).reshape(form.groups, -1, 2, *told.shape[1:], form.width) for x in (old, new))
         products, *squares = ((x * y).sum(axis=(1, 2, 4)) for x, y in ((one, other), (one, one), (other, other)))
         told = told + products / np.maximum(np.sqrt(squares[0] * squares[1]), TINY)
-    signs = np.where(told < -1, -1, 1)  # of both: one of them alone says half of it
-    return Ratio(np.stack([signs, 0 * signs], axis=-1).astype(object), 1)
+    # of both: one of them alone says half of it
+    return Ratio(np.where(told < -1, -1, 1)[..., None] * np.array([1, 0], dtype=object), 1)
 
 
 def _equation_weight(array: Floats) -> float:

@@ -105,8 +105,13 @@ def _lost_behind(found: LayerFound) -> Iterator[Change]:
     if had is None or not had.any() or np.any(second.value_bias) or name not in found.off():
         return
     left = found.account.left[name]
-    maps = wide(second.output).reshape(form.groups, -1, form.width, form.head_width).sum(axis=1)
-    through = maps.swapaxes(1, 2).reshape(-1, form.width)
+    through = (
+        wide(second.output)
+        .reshape(form.groups, -1, form.width, form.head_width)
+        .sum(axis=1)
+        .swapaxes(1, 2)
+        .reshape(-1, form.width)
+    )
     if form.norm == "layer":
         through = through - through.mean(axis=1, keepdims=True)
     moved = np.linalg.lstsq(through.T, left.value, rcond=None)[0] @ through

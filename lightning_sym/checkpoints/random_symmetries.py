@@ -174,8 +174,7 @@ def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kind
                 sets = {"heads": ("H", "G"), "neurons": ("m", "E")}
                 parts[name] = draw(random, *(sizes[letter] for letter in sets.get(name, PARTS[name].shape)))
     if form.head_norms and form.turned and "queries" in kinds:  # beside them frequencies change signs alone
-        signs = random.spawn(1)[0].choice([-1, 1], size=(form.groups, form.turned // 2))
-        parts["turns"] = np.stack([signs, 0 * signs], axis=-1)
+        parts["turns"] = random.spawn(1)[0].choice([-1, 1], size=(form.groups, form.turned // 2, 1)) * np.array([1, 0])
     if "neurons" in parts and has_equal_experts(block, form):  # then these stay where they are
         parts["neurons"] = np.sort(np.asarray(parts["neurons"]).reshape(form.experts or 1, -1), axis=0).reshape(-1)
     if "ups" in parts and not form.has_gate:

@@ -240,8 +240,8 @@ def _answered(
         made |= {"explained": diagnosis.explained, "tried": (*tried, *diagnosis.tried)}
         kept = tuple(each for each in residuals if each.units <= found.units or each.piece in NUMBERS)
         if diagnosis.residuals and len(kept) + len(diagnosis.residuals) < len(residuals):  # fewer explain it
-            told = {each.piece: each for each in (*kept, *diagnosis.residuals)}
-            made["residuals"] = tuple(sorted(told.values(), key=lambda each: -each.units))
+            every = {each.piece: each for each in (*kept, *diagnosis.residuals)}.values()
+            made["residuals"] = tuple(sorted(every, key=lambda each: -each.units))
     return CheckpointComparison(**made)
 
 

@@ -113,3 +113,10 @@ def test_who_lacks_a_package_is_told_what_was_not_searched(monkeypatch: pytest.M
     found = compared("llama", ("stream",), "vocabulary-permuted")
     assert found.answer is CheckpointAnswer.DIFFERENT
     assert any("known mistakes were not searched" in each and "`checkpoints`" in each for each in found.tried)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "gpt_neox"])
+def test_a_matrix_that_was_transposed_is_no_update_beside_another_mistake(family: str) -> None:
+    """What LayerNorm does not see of the outputs was taken from the rest, which is not the rest transposed."""
+    both = ("gain-plus-one", "transposed-square")
+    assert told(compared(family, ("scale", "heads"), *both, tied=False)) == {*both}
