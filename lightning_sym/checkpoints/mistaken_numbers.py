@@ -55,11 +55,13 @@ def scale_one_side(scene: Scene) -> Iterator[Change]:
             factors = _factors(old, new, axis)
             if factors is None or not scene.explains(name, old * factors):
                 continue
-            if axis is None and scene.explains(name, old * (simple := _simple(factors))):
-                factors = simple
+            simple = float(Fraction(float(factors.flat[0])).limit_denominator(NEARBY))
+            if axis is None and scene.explains(name, old * simple):
+                factors = np.full_like(factors, simple)
             detail = {"factor": _fraction(float(factors.flat[0]))} if axis is None else {"factors_by": kind}
             mistake = "scale-one-side"
-            if axis is None and name == "embedding" and _is_root(float(factors.flat[0]), scene.form.width):
+            square = float(factors.flat[0]) ** 2 / scene.form.width
+            if axis is None and name == "embedding" and abs(square - 1) < 2.0**-6:  # a root, as narrow types have it
                 mistake = "embed-scale-twice"
             back = partial(np.multiply, 1 / factors) if (factors != 0).all() else None
             yield each_by(mistake, (name,), (partial(np.multiply, factors), back), detail)
@@ -81,11 +83,6 @@ def _factors(old: Any, new: Any, axis: int | None) -> Any:
     return None if (found == 1).all() or not np.isfinite(found).all() else found
 
 
-def _simple(factors: Any) -> Any:
-    """Return the simplest number near a factor, which roundings moved."""
-    return np.full_like(factors, float(Fraction(float(factors.flat[0])).limit_denominator(NEARBY)))
-
-
 NEARBY = 64
 """Denominators of factors that are preferred where they explain as much."""
 
@@ -94,11 +91,6 @@ def _fraction(number: float) -> str | float:
     """Return a factor as a fraction where it is a simple one."""
     simple = Fraction(number).limit_denominator(SIMPLE)
     return str(simple) if abs(simple.numerator) <= SIMPLE and float(simple) == number else number
-
-
-def _is_root(factor: float, width: int) -> bool:
-    """Return whether a factor is the root of the width, as narrow types have it."""
-    return bool(abs(factor * factor / width - 1) < 2.0**-6)
 
 
 # ---- an update of low rank

@@ -18,7 +18,7 @@ import numpy as np
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
-from lightning_sym.checkpoints.measured import Fitted, Measured, value_of
+from lightning_sym.checkpoints.measured import Fitted, Measured, less, value_of
 from lightning_sym.checkpoints.measuring import Measuring, TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
@@ -302,7 +302,7 @@ def gain_ways(stream: StreamAction, old: Any, new: Any, limit: float, what: str)
         return (carried is None,), f"gains of {what} are 0 in the second checkpoint, and not those of the first, moved"
     if carried is None:
         return (True,), ""
-    near = not Measuring().less(new, carried).beyond(limit).any()
+    near = not less(new, carried).beyond(limit).any()
     return (not near, near), ""
 
 
@@ -346,8 +346,7 @@ def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, axis: int
     """
     if exactly is None and isinstance(units, TurnedRows):
         for left, at in units.largest(worst):
-            there = 0.0 if entries is None else value_of(entries[at])
-            worst.add(left.value, left.units, np.broadcast_to(there, left.shape), start, None, axis, at)
+            worst.add(left.value, left.units, value_of(entries[at]), start, None, axis, at)
         return
     values, mask = units.value, None
     if exactly is not None:
