@@ -71,13 +71,13 @@ class TurnedRows(Measured):
             return TurnedRows(self.rows, self.by, shape, self.factors, last=True)
         return self._made.reshape(*shape)
 
-    def then(self, factor: Any = None, second: Measured | None = None) -> Any:
+    def then(self, factor: Any = None, second: object = None) -> Measured:
         """Return this times a gain, or a number, or what an array has more; all of it is made where that is needed."""
         along = factor is None or np.size(factor) == 1 or (self.last and np.shape(factor) == self.lead[-1:])
         factors = self.factors if factor is None else (*self.factors, factor)
-        if along and self.second is None:
+        if along and self.second is None and (second is None or isinstance(second, Measured)):
             return TurnedRows(self.rows, self.by, self.lead, factors, second, last=self.last)
-        return less(second, self._made) if factor is None else _together(self._made, factor, np.multiply)
+        return less(second, self._made) if factor is None else Measuring().times(self._made, factor)
 
     @cached_property
     def _most(self) -> Any:
@@ -180,9 +180,7 @@ class Measuring(Rounded):
 
     def less(self, second: object, made: object) -> Measured:
         """Return what an array has more than what was made for it: a unit is the larger one of both."""
-        if isinstance(made, TurnedRows) and isinstance(second, Measured):
-            return made.then(second=second)
-        return less(second, made)
+        return made.then(second=second) if isinstance(made, TurnedRows) else less(second, made)
 
     def common(self, array: Measured, axis: int) -> Measured:
         """Return what the entries along an axis have in common, but for roundings: their mean, without those far off.
