@@ -335,14 +335,9 @@ def differing(left: Measured, stored: str) -> Any:
 
 
 def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, axis: int = 0, start: int = 0) -> None:
-    """Look at some entries of a piece: at what is left in units, or at what is left exactly, if that is known.
+    """Look at some entries of a piece: at what is left in units, or at what is left `exactly`, if that is known.
 
-    Args:
-        worst: the largest difference so far.
-        units: what is left, with units.
-        exactly: what is left exactly, or `None`.
-        entries: of the second; `None` where it has none.
-        axis, start: where the first of them stand, along which axis.
+    `entries` are those of the second, `None` where it has none; `start` says where the first stands along an axis.
     """
     if exactly is None and isinstance(units, TurnedRows):
         for left, at in units.largest(worst):
