@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from lightning_sym.checkpoints.bases import GAUGES
 from lightning_sym.checkpoints.explanation import tensors_called
 from lightning_sym.checkpoints.identity import called_by, stored_type
 from lightning_sym.checkpoints.layer_looked import layer_found
-from lightning_sym.checkpoints.measured import Measured, measured
-from lightning_sym.checkpoints.measuring import Measuring
+from lightning_sym.checkpoints.measured import Measured, less, measured
 from lightning_sym.checkpoints.mistaken_numbers import QUARTER
 from lightning_sym.checkpoints.mistaken_scenes import wide
 from lightning_sym.checkpoints.model import Array, Checkpoint
@@ -178,12 +176,7 @@ def _as_they_are(first: Checkpoint, second: Checkpoint) -> Iterator[Left]:
             stored = stored_type(first, second, name if layer is None else f"{layer}.{name}")
             before = old.get(name, np.zeros_like(array))
             if np.shape(before) == np.shape(array):
-                yield layer, name, Measuring().less(measured(array, stored), measured(before, stored)), array
-
-
-def _stored_in(search: Searched, layer: int, name: str) -> str:
-    """Return the coarser of the types that a piece of a layer is stored in."""
-    return search.stored(f"{layer}.{name}")
+                yield layer, name, less(measured(array, stored), measured(before, stored)), array
 
 
 def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[Left], str]:
@@ -199,8 +192,13 @@ def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[L
     for layer in range(second.form.layers):
         blocks = block_of(first, layer, Walker.COMPARISON), block_of(second, layer, Walker.COMPARISON)
         forms = first.form.at(layer), second.form.at(layer)
-        stored = partial(_stored_in, search, layer)
-        compared, _, _ = layer_found(blocks, forms, stream, stored, units)
+        compared, _, _ = layer_found(
+            blocks,
+            forms,
+            stream,
+            lambda name, at=layer: search.stored(f"{at}.{name}"),  # type: ignore[misc]
+            units,
+        )
         there = dict(compared.pair.second.present())
         ways = [compared.account.left]
         if gauges := [part for _, part, _ in GAUGES if getattr(compared.account.guess.symmetry, part) is not None]:

@@ -16,8 +16,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from lightning_sym.checkpoints.coded import are_equal, slices
-from lightning_sym.checkpoints.measured import measured
-from lightning_sym.checkpoints.measuring import Measuring
+from lightning_sym.checkpoints.measured import less, measured
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
@@ -160,7 +159,7 @@ def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterato
             worst = Worst()
             for some in slices(new[name]):
                 before, after = (np.asarray(array[name][some]) for array in (old, new))
-                left = Measuring().less(measured(after, stored), measured(before, stored))
+                left = less(measured(after, stored), measured(before, stored))
                 # no finer than those of the summands: programs round each to the stored type
                 units = left.units if reach is None else np.maximum(left.units, unit_at(reach[some], stored))
                 worst.add(left.value, units, after, some.start, np.asarray(before != after))

@@ -307,9 +307,9 @@ def _left_of_parts(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
 def _compared_exactly(account: LayerAccount, why_not: str) -> LayerFound:
     """Return an account, compared exactly where that is possible."""
     pair, told, exactly = account.pair, account.told, None
-    if not account.guess.fitted and pair.stream.exact and not told.is_mostly_off(account.kept):
+    if not account.guess.fitted and pair.stream.exact and not told.is_mostly_off():
         try:
-            brief = told.differs(account.kept) or len(pair.cuts) > EXACT_PARTS
+            brief = told.differs() or len(pair.cuts) > EXACT_PARTS
             exactly = _exactly(account, BRIEF if brief else EXACT)
         except (BadInput, TooLarge) as error:
             why_not = why_not or str(error)

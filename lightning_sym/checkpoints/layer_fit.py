@@ -278,12 +278,6 @@ def _row_numbers(
         pairs = np.stack([z.real, z.imag], axis=-1)  # without parts that are but noise
         return np.where(np.abs(pairs) < 1e-9 * np.abs(z)[..., None], 0, pairs) if turned else z.real
 
-    def fitted_best() -> Floats:
-        return made(np.stack([fits.row_factors(*group, weight) for group in groups]))
-
-    def counted() -> Floats:
-        return made(np.stack([fits.common_ratio(*each) for each in both]))
-
     def stored() -> tuple[Ratio, Ratio] | None:
         found = stored_ratios(*(np.concatenate(side) for side in zip(*both, strict=True)))
         return None if found is None else (found[0].reshape(*shape), found[1].reshape(*shape))
@@ -302,7 +296,11 @@ def _row_numbers(
     def inverse_of(z: Floats) -> Floats:
         return np.asarray(z / (z * z).sum(axis=-1, keepdims=True)) if turned else np.reciprocal(z)
 
-    return fits.nice_scales([fitted_best, counted], inverse_of, off, stored, about)
+    guesses = [
+        lambda: made(np.stack([fits.row_factors(*group, weight) for group in groups])),  # what fits best
+        lambda: made(np.stack([fits.common_ratio(*each) for each in both])),
+    ]
+    return fits.nice_scales(guesses, inverse_of, off, stored, about)
 
 
 def _ups(old: Folded, new: Folded, form: CheckpointForm, about: int, by: Sides) -> Floats | Ratio:

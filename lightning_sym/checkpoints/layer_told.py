@@ -66,7 +66,7 @@ class LayerTold:
             where = cut.start(name, form)
             if units is None:
                 look_at(worst, left, None, entries.get(name), *where)
-                if "rows" not in vars(left) and (cut.form(form) != form or not cut.first):  # no layer that is one part
+                if "rows" not in vars(left):  # else it is fitted, and nobody compares it exactly
                     self._count(name, left)
             elif np.asarray(left != 0, dtype=bool).any():
                 measured = measured or units()
@@ -78,22 +78,15 @@ class LayerTold:
         before = self._differing.get(name, (0, 0))
         self._differing[name] = before[0] + int(np.count_nonzero(far)), before[1] + far.size
 
-    def _counted(self, kept: Settled | None) -> dict[str, tuple[int, int]]:
-        """Return by piece how many entries differ by far more than floats lose, and how many there are."""
-        if kept is not None and not self._differing:
-            for name, left in kept.left.items():
-                self._count(name, left)
-        return self._differing
-
-    def is_mostly_off(self, kept: Settled | None) -> bool:
+    def is_mostly_off(self) -> bool:
         """Return whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
-        counts = self._counted(kept)
-        dense = [2 * counts[name][0] > counts[name][1] for name in MATRICES if name in counts]
+        counts = [self._differing[name] for name in MATRICES if name in self._differing]
+        dense = [2 * far > size for far, size in counts]
         return 2 * sum(dense) > len(dense)
 
-    def differs(self, kept: Settled | None) -> bool:
-        """Return whether any entry differs by far more than floats lose; `kept`: what is left, where it is one part."""
-        return any(count for count, _ in self._counted(kept).values())
+    def differs(self) -> bool:
+        """Return whether any entry differs by far more than floats lose."""
+        return any(count for count, _ in self._differing.values())
 
     def numbers(self) -> Iterator[tuple[str, Any]]:
         """Yield the parts of the symmetry that were read off, by name."""

@@ -28,9 +28,6 @@ TINY = 1e-100
 """Above it squares do not vanish."""
 
 
-Short = npt.NDArray[np.float32]
-
-
 class _ArrayParts:
     """Parts that NumPy moves and joins alike, the first of them floats."""
 
@@ -67,8 +64,7 @@ class _ArrayParts:
         if function in (np.shape, np.ndim, np.size):
             return function(self.value)
         parts = ([_parts(each, part.name) for each in args] for part in fields(self))  # type: ignore[arg-type]
-        kind = Measured if isinstance(self, Measured) else type(self)
-        return kind(*(function(*each, **kwargs) for each in parts))
+        return (Measured if isinstance(self, Measured) else type(self))(*(function(*each, **kwargs) for each in parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,17 +158,16 @@ class Fitted(_ArrayParts):
         return replace(self, value=self.value.swapaxes(-1, -2))
 
     @cached_property
-    def short(self) -> tuple[Short, Short, float]:
+    def short(self) -> tuple[Any, Any, float]:
         """In float32 the matrix transposed, the squares of its entries, and the length of its longest row."""
-        matrix = self.value.mT.astype(np.float32)
-        return matrix, np.square(matrix), float(np.linalg.norm(self.value, axis=0).max())
-
-    def of_columns(self, array: object) -> Floats:
-        """Return squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
-        return self.doubt.squares_off(value_of(array).swapaxes(-1, -2)).swapaxes(-1, -2)
+        return (
+            (matrix := self.value.mT.astype(np.float32)),
+            np.square(matrix),
+            float(np.linalg.norm(self.value, axis=0).max()),
+        )
 
     def of_rows(self, array: object) -> Floats:
-        """Return the same for rows, `(..., n, a)`, from the other side."""
+        """Return squares of what is off in `g x` for rows `x`, `(..., n, a)`, or the same from the other side."""
         return self.doubt.squares_off(value_of(array))
 
 
@@ -206,8 +201,10 @@ class _Side:
         inverse = np.linalg.pinv(gram, rcond=CUT, hermitian=True)
         each = self.square.mean(axis=-1, keepdims=True)
         value = 2 / share * self.square.mean(axis=-2) / np.maximum(each.mean(axis=-2), least)
-        images = (each.image_of_rows for each in dict.fromkeys((self, other)))
-        (high, basis), *_, (low, across) = [np.linalg.eigh(image.swapaxes(-1, -2) @ image) for image in images] * 2
+        (high, basis), *_, (low, across) = [  # once, where both are one
+            np.linalg.eigh(each.image_of_rows.swapaxes(-1, -2) @ each.image_of_rows)
+            for each in dict.fromkeys((self, other))
+        ] * 2
         energies = self.weight * np.maximum(high, 0)[..., None, :], other.weight * np.maximum(low, 0)[..., :, None]
         spoiled = self.weight * self.noise * energies[0] + other.weight * other.noise * energies[1]
         off = spoiled / np.maximum(energies[0] + energies[1], TINY) ** 2
@@ -263,3 +260,14 @@ def value_of(array: object) -> Floats:
     if isinstance(array, _ArrayParts):
         return array.value
     return array.floats if isinstance(array, Ratio) else np.asarray(array, dtype=np.float64)
+
+
+def square_of(array: object) -> Floats:
+    """Return squares of units, zeros where numbers are exact."""
+    return array.square if isinstance(array, Measured) else np.zeros((1,) * value_of(array).ndim)
+
+
+def less(second: object, made: object) -> Measured:
+    """Return what an array has more than what was made for it, all of it."""
+    found = np.asarray(value_of(second) - value_of(made))
+    return Measured(found, np.broadcast_to(np.maximum(square_of(second), square_of(made)), found.shape))

@@ -10,21 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, reduce
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Numbers, Rounded
-from lightning_sym.checkpoints.measured import ALIKE, Fitted, Measured, value_of
+from lightning_sym.checkpoints.measured import ALIKE, Fitted, Measured, less, square_of, value_of
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.units import Worst
 
 MANY = 2**18
 """Numbers from which on a fitted rotation of rows is told by the entries that are off most."""
-
-SHARE = 64
-"""Of so many entries at most one is looked at by itself; where more may be off most, all of them are computed."""
 
 TOGETHER = 128
 """Products that are added up in float32 before they are added to others, and entries that are looked at together."""
@@ -56,17 +52,14 @@ class TurnedRows(Measured):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As of an array."""
         return self.lead if self.last else (*self.lead[:-2], *self.lead[:-3:-1])
 
     @cached_property
     def _made(self) -> Measured:
         """All of it, with all units."""
-        found = _product(self.rows, self.by).reshape(*self.lead)
-        for factor in self.factors:
-            found = _together(found, factor, np.multiply)
+        found = reduce(Measuring().times, self.factors, _product(self.rows, self.by).reshape(*self.lead))
         found = found if self.last else found.swapaxes(-1, -2)
-        return found if self.second is None else _less(self.second, found)
+        return found if self.second is None else less(self.second, found)
 
     def _as_rows(self, array: Any) -> Any:
         """Return what has this shape as rows along the axis that is turned."""
@@ -74,41 +67,35 @@ class TurnedRows(Measured):
 
     def reshape(self, *shape: int) -> Measured:
         """Return the same numbers in another shape, as rows that are not yet made as long as they stay rows."""
-        kept = self.last and self.second is None and -1 not in shape and shape[-1] == self.lead[-1]
-        return TurnedRows(self.rows, self.by, shape, self.factors, last=True) if kept else self._made.reshape(*shape)
+        if self.last and self.second is None and -1 not in shape and shape[-1] == self.lead[-1]:
+            return TurnedRows(self.rows, self.by, shape, self.factors, last=True)
+        return self._made.reshape(*shape)
 
-    def then(self, factor: Any = None, second: Measured | None = None) -> Any:
-        """Return this times a gain, or a number, or what an array has more; `None` where all must be made for that."""
+    def then(self, factor: Any = None, second: object = None) -> Measured:
+        """Return this times a gain, or a number, or what an array has more; all of it is made where that is needed."""
         along = factor is None or np.size(factor) == 1 or (self.last and np.shape(factor) == self.lead[-1:])
         factors = self.factors if factor is None else (*self.factors, factor)
-        return TurnedRows(self.rows, self.by, self.lead, factors, second, last=self.last) if along else None
+        if along and self.second is None and (second is None or isinstance(second, Measured)):
+            return TurnedRows(self.rows, self.by, self.lead, factors, second, last=self.last)
+        return less(second, self._made) if factor is None else Measuring().times(self._made, factor)
 
     @cached_property
     def _most(self) -> Any:
         """Upper bounds of how many units entries are off, `(N, d)`."""
-        rows, squares, width, (matrix, spread, longest) = (
-            self.rows.value,
-            self.rows.square,
-            self.lead[-1],
-            self.by.short,
-        )
-        kind: Any = np.float32
+        (matrix, spread, longest), rows, width = self.by.short, self.rows.value, self.lead[-1]
         energies = np.square(rows).sum(axis=1, keepdims=True)
-        if squares.sum() < 2.0**-18 * energies.sum():  # float32 tells none of these from its neighbours
-            kind, matrix = np.float64, self.by.value.T
-        step = TOGETHER if kind is np.float32 else width
-        gains = [factor for factor in self.factors if isinstance(factor, Measured)]
+        closely = "closely" in vars(self.by) or self.rows.square.sum() < 2.0**-18 * energies.sum()
+        kind, step, part = ("f8", width, width) if closely else ("f4", TOGETHER, width // 2)
         factor, second = reduce(np.multiply, map(value_of, self.factors), np.ones(1)), self._as_rows(self.second)
         rows, off = rows.astype(kind), (second.value / factor).astype(kind)
         there = np.abs(off)
         for some in (slice(start, start + step) for start in range(0, width, step)):
-            off -= rows[:, some] @ matrix[:, some].T
-        lost = (step + 2 * (width // step) + 16) * float(np.finfo(kind).eps) / 2 * longest
-        off = np.abs(off) + (lost * np.sqrt(energies) + 2.0**-126).astype(kind)
-        half = slice(0, (width + 1) // 2)
-        least = squares[:, half].astype(np.float32) @ spread[:, half].T * np.float32(1 - width * 2.0**-22)
-        least -= np.float32(2.0**-120)
-        for gain in gains:
+            off -= rows[:, some] @ (self.by.value.T if closely else matrix)[:, some].T
+        lost = (step + 2 * (width // step) + 16) * float(np.finfo(kind).eps) / 2 * longest * np.sqrt(energies)
+        off = np.abs(off) + (lost + 2.0**-126).astype(kind)
+        some, sure = slice(0, part), np.float32(1 - width * 2.0**-22)
+        least = self.rows.square[:, some].astype("f4") @ spread[:, some].T * sure - np.float32(2.0**-120)
+        for gain in (each for each in self.factors if isinstance(each, Measured)):
             least += np.square(np.maximum(there - off, 0)) * (gain.square / np.square(gain.value)).astype(np.float32)
         least = np.sqrt(np.maximum(least, (second.square / np.square(factor)).astype(np.float32)))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -119,22 +106,28 @@ class TurnedRows(Measured):
 
         Where too many may be, all of them are yielded.
         """
-        rest = np.inf
-        while rest > worst.units:
-            bound = max(0.75 * rest, worst.units)
-            rows, columns = np.nonzero(self._most >= bound)
-            rows, columns = (each[np.argsort(-self._most[rows, columns])] for each in (rows, columns))
-            if SHARE * len(rows) > self._most.size:
-                yield self._made, ...
-                return
-            for some in (slice(start, start + TOGETHER) for start in range(0, len(rows), TOGETHER)):
-                found = self._at(rows[some], columns[some], 0.0)
-                near = np.flatnonzero(~(np.abs(found.value) < worst.units * found.units)) + some.start
-                if near.size:
-                    doubt = self.by.of_rows(self.rows[rows[near]])[np.arange(len(near)), columns[near]]
-                    flat = self._as_rows(np.arange(prod(self.lead)).reshape(self.shape))[rows[near], columns[near]]
-                    yield self._at(rows[near], columns[near], doubt), np.unravel_index(flat, self.shape)
-            rest = float(self._most.max(where=self._most < bound, initial=0.0))
+        if not worst.units:
+            yield from self._looked(worst, np.argpartition(self._most, -8, axis=None)[-8:])
+        some = np.flatnonzero(self._most >= worst.units)
+        if 64 * len(some) > self._most.size and self._most.dtype == np.float32:  # bounds of float64 are nearer
+            self.by.__dict__["closely"] = True
+            del self.__dict__["_most"]
+            some = np.flatnonzero(self._most >= worst.units)
+        if 64 * len(some) > self._most.size:
+            yield self._made, ...
+        else:
+            yield from self._looked(worst, some[np.argsort(-self._most.ravel()[some])])
+
+    def _looked(self, worst: Worst, some: Any) -> Iterator[tuple[Measured, Any]]:
+        """Yield those of some entries, in an order, that are off by more units than the worst one."""
+        for start in range(0, len(some), TOGETHER):
+            rows, columns = np.divmod(some[start : start + TOGETHER], self.lead[-1])
+            found = self._at(rows, columns, 0.0)
+            near = ~(np.abs(found.value) < worst.units * found.units)
+            rows, columns = rows[near], columns[near]
+            doubt = self.by.of_rows(self.rows[rows])[np.arange(len(rows)), columns]
+            places = self._as_rows(np.arange(self._most.size).reshape(self.shape))[rows, columns]
+            yield self._at(rows, columns, doubt), np.unravel_index(places, self.shape)
 
     def _at(self, rows: Any, columns: Any, doubt: Any) -> Measured:
         """Return some entries, with squares of what is off as the rotation is no better known."""
@@ -142,12 +135,8 @@ class TurnedRows(Measured):
         square = np.einsum("ij,ij,ij->i", some.square, by, by) + doubt
         found: Any = Measured(np.einsum("ij,ij->i", some.value, by), square)
         for factor in self.factors:
-            found = _together(found, factor if np.size(factor) == 1 else factor[columns], np.multiply)
-        return _less(self._as_rows(self.second)[rows, columns], found)
-
-
-def _square(array: object) -> Floats:
-    return array.square if isinstance(array, Measured) else np.zeros((1,) * value_of(array).ndim)
+            found = Measuring().times(found, factor if np.size(factor) == 1 else factor[columns])
+        return less(self._as_rows(self.second)[rows, columns], found)
 
 
 class Measuring(Rounded):
@@ -169,14 +158,13 @@ class Measuring(Rounded):
 
     def product(self, first: object, second: object) -> Any:
         for rows, by, last in ((first, second, True), (second, first, False)):
-            if isinstance(rows, Measured) and isinstance(by, Fitted) and by.ndim == 2 and prod(rows.shape) >= MANY:
+            if isinstance(rows, Measured) and isinstance(by, Fitted) and by.ndim == 2 and rows.value.size >= MANY:
                 rows, by = (rows, by) if last else (rows.swapaxes(-1, -2), by.mT)
                 return TurnedRows(rows.reshape(-1, rows.shape[-1]), by, rows.shape, last=last)
         return _product(first, second)
 
     def times(self, first: object, second: object) -> Any:
-        later = first.then(second) if isinstance(first, TurnedRows) else None
-        return _together(first, second, np.multiply) if later is None else later
+        return first.then(second) if isinstance(first, TurnedRows) else _together(first, second, np.multiply)
 
     def over(self, first: object, second: object) -> Any:
         if not isinstance(second, Measured):
@@ -188,12 +176,11 @@ class Measuring(Rounded):
         found = value_of(first) + value_of(second)
         if not (isinstance(first, Measured) or isinstance(second, Measured)):
             return found
-        return Measured(found, np.broadcast_to(_square(first) + _square(second), found.shape))
+        return Measured(found, np.broadcast_to(square_of(first) + square_of(second), found.shape))
 
     def less(self, second: object, made: object) -> Measured:
         """Return what an array has more than what was made for it: a unit is the larger one of both."""
-        both = isinstance(made, TurnedRows) and isinstance(second, Measured)
-        return made.then(second=second) if both else _less(second, made)  # type: ignore[attr-defined]
+        return made.then(second=second) if isinstance(made, TurnedRows) else less(second, made)
 
     def common(self, array: Measured, axis: int) -> Measured:
         """Return what the entries along an axis have in common, but for roundings: their mean, without those far off.
@@ -229,12 +216,6 @@ def _together(first: object, second: object, product: Callable[[Floats, Floats],
 def _product(first: object, second: object) -> Any:
     """Return a matrix product, with what is doubtful of a matrix that was fitted."""
     found = _together(first, second, np.matmul)
-    doubt = first.of_columns(second) if isinstance(first, Fitted) else None
+    doubt = first.of_rows(value_of(second).mT).mT if isinstance(first, Fitted) else None
     doubt = second.of_rows(first) if isinstance(second, Fitted) else doubt
-    return found if doubt is None else Measured(value_of(found), doubt + _square(found))
-
-
-def _less(second: object, made: object) -> Measured:
-    """Return what an array has more than what was made for it, all of it."""
-    found = np.asarray(value_of(second) - value_of(made))
-    return Measured(found, np.broadcast_to(np.maximum(_square(second), _square(made)), found.shape))
+    return found if doubt is None else Measured(value_of(found), doubt + square_of(found))

@@ -55,12 +55,13 @@ def scale_one_side(scene: Scene) -> Iterator[Change]:
             factors = _factors(old, new, axis)
             if factors is None or not scene.explains(name, old * factors):
                 continue
-            near = Fraction(float(factors.flat[0])).limit_denominator(NEARBY)  # roundings moved it
-            if axis is None and scene.explains(name, old * float(near)):
-                factors = np.full_like(factors, float(near))
+            simple = float(Fraction(float(factors.flat[0])).limit_denominator(NEARBY))
+            if axis is None and scene.explains(name, old * simple):
+                factors = np.full_like(factors, simple)
             detail = {"factor": _fraction(float(factors.flat[0]))} if axis is None else {"factors_by": kind}
             mistake = "scale-one-side"
-            if axis is None and name == "embedding" and abs(factors.item() ** 2 / scene.form.width - 1) < 2.0**-6:
+            square = float(factors.flat[0]) ** 2 / scene.form.width
+            if axis is None and name == "embedding" and abs(square - 1) < 2.0**-6:  # a root, as narrow types have it
                 mistake = "embed-scale-twice"
             back = partial(np.multiply, 1 / factors) if (factors != 0).all() else None
             yield each_by(mistake, (name,), (partial(np.multiply, factors), back), detail)

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.explanation import Detail
-from lightning_sym.checkpoints.measured import Measured, measured
-from lightning_sym.checkpoints.measuring import Measuring
+from lightning_sym.checkpoints.measured import Measured, less, measured
 from lightning_sym.checkpoints.model import Array, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.piece_table import CheckpointPiece
@@ -117,7 +116,7 @@ class Scene:
     def left(self, name: str, made: Array, some: slice = slice(None)) -> Measured:
         """Return what a piece of the second, or some rows of it, has more than what was made for it, in units."""
         stored = self.stored(name)
-        left = Measuring().less(measured(self.second[name][some], stored), measured(made[some], stored))
+        left = less(measured(self.second[name][some], stored), measured(made[some], stored))
         more = np.broadcast_to(self.squares.get(name, 0.0), np.shape(made))[some]
         return Measured(left.value, np.maximum(left.square, more))
 

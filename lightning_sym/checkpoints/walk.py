@@ -19,7 +19,7 @@ import numpy.typing as npt
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
-from lightning_sym.checkpoints.measured import Fitted, Measured, value_of
+from lightning_sym.checkpoints.measured import Fitted, Measured, less, value_of
 from lightning_sym.checkpoints.measuring import Measuring, TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint, Pieces
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, halves_of
@@ -301,7 +301,7 @@ def gain_ways(stream: StreamAction, old: Any, new: Measured, limit: float, what:
         return (carried is None,), f"gains of {what} are 0 in the second checkpoint, and not those of the first, moved"
     if carried is None:
         return (True,), ""
-    near = not Measuring().less(new, carried).beyond(limit).any()
+    near = not less(new, carried).beyond(limit).any()
     return (not near, near), ""
 
 
@@ -334,19 +334,13 @@ def differing(left: Measured, stored: str) -> npt.NDArray[np.bool_]:
 
 
 def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, axis: int = 0, start: int = 0) -> None:
-    """Look at some entries of a piece: at what is left in units, or at what is left exactly, if that is known.
+    """Look at some entries of a piece: at what is left in units, or at what is left `exactly`, if that is known.
 
-    Args:
-        worst: the largest difference so far.
-        units: what is left, with units.
-        exactly: what is left exactly, or `None`.
-        entries: of the second; `None` where it has none.
-        axis, start: where the first of them stand, along which axis.
+    `entries` are those of the second, `None` where it has none; `start` says where the first stands along an axis.
     """
     if exactly is None and isinstance(units, TurnedRows):
         for left, at in units.largest(worst):
-            there = 0.0 if entries is None else value_of(entries[at])
-            worst.add(left.value, left.units, np.broadcast_to(there, left.shape), start, None, axis, at)
+            worst.add(left.value, left.units, value_of(entries[at]), start, None, axis, at)
         return
     values, mask = units.value, None
     if exactly is not None:

@@ -67,11 +67,6 @@ class Coordinates:
         """Return the variables themselves."""
         return Coordinates(ring, ring.generators, ring.constant(1), tuple(generators), {})
 
-    @property
-    def is_change(self) -> bool:
-        """Whether they are others than the variables."""
-        return self.numerators != self.ring.generators or self.denominator != self.ring.constant(1)
-
     def price_of_change(self, numerators: Sequence[Polynomial], denominator: Polynomial) -> StepPrice:
         """Return what `changed` takes."""
         return composition_price((*self.numerators, self.denominator, *self.generators), numerators, denominator)

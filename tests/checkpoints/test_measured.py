@@ -60,7 +60,7 @@ def test_a_fit_is_off_by_what_it_says(writers: bool) -> None:
             old, new, left, right, (1 / float(np.square(new).mean()), 1 / float(np.square(right).mean()))
         )
         made.append(others.T @ (np.linalg.inv(found) - inverse) if writers else (found - g) @ others)
-    told = fit.inverse().of_rows(others.T) if writers else fit.of_columns(others)
+    told = fit.inverse().of_rows(others.T) if writers else fit.of_rows(others.T).T
     ratio = np.std(made, axis=0) / np.sqrt(told)
     assert (ratio > 0.3).all(), ratio
     assert (ratio < 2).all(), ratio

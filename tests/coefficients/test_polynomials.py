@@ -260,7 +260,7 @@ def test_numbers_do_not_grow_in_new_coordinates() -> None:
     allowed = StepBudget(Work(100), 10**9)
     ideal = ideal_of(quadrics(40, 12, 9), {}, allowed)
     settled = coordinates.straightened(coordinates.Coordinates.of(ideal.ring, ideal.generators), allowed)
-    assert settled.is_change
+    assert settled.numerators != settled.ring.generators
     assert coefficient_bits((*settled.generators, *settled.numerators)) < 200
 
 
