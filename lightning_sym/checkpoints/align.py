@@ -36,8 +36,10 @@ from lightning_sym.rings.rationals import rational_root
 OF_MLP = frozenset(("neurons", "ups", "gain2", "bias2", *(f"{name}_shift" for name in OF_HALF[2])))
 """The parts of a symmetry that belong to the second one."""
 
-BIASES = {"bias1": "query_bias", "bias2": "up_bias", "value_bias": "output_bias", "key_bias": "key_bias"}
-BIASES |= {"attention_bias": "down_bias"}
+BIASES = {
+    "bias1": "query_bias", "bias2": "up_bias", "value_bias": "output_bias", "key_bias": "key_bias",
+    "attention_bias": "down_bias",
+}  # fmt: skip
 """By biases that may be another network's, what must be there to take up the difference."""
 
 
@@ -52,7 +54,7 @@ class FoundStream:
 def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> FoundStream:
     """Return what is done to the stream, and the gain of the final norm, that leaves least of both ends."""
     theirs: Any = pieces_of(second, None, Walker.REWRITING)
-    scale, width = scale_between(first.form.epsilon, second.form.epsilon), first.form.width
+    scale, width = _scale_between(first.form.epsilon, second.form.epsilon), first.form.width
     identity = StreamMap(scale, order=np.arange(width), exact=True)
     gain = {} if first.form.tied or orders else {"final_gain": gain_to_be_had(np.asarray(theirs.final_gain))}
     best: tuple[float, FoundStream] | None = None
@@ -103,13 +105,8 @@ def _fitted_streams(first: Checkpoint, second: Checkpoint, scale: Fraction) -> I
         return
 
 
-def scale_between(first: Fraction, second: Fraction) -> Fraction:
-    """Return the scale of the stream by which one epsilon becomes the other, 1 where there is none.
-
-    Example:
-        >>> scale_between(Fraction(1, 10**6), Fraction(4, 10**6)), scale_between(Fraction(1, 10**6), Fraction(1, 10**5))
-        (Fraction(2, 1), Fraction(1, 1))
-    """
+def _scale_between(first: Fraction, second: Fraction) -> Fraction:
+    """Return the scale of the stream by which one epsilon becomes the other, 1 where there is none."""
     if first <= 0 or second <= 0:
         return Fraction(1)
     return rational_root(second / first) or Fraction(1)

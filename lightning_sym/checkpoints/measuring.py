@@ -186,6 +186,7 @@ class Measuring(Rounded):
         """Return what the entries along an axis have in common, but for roundings: their mean, without those far off.
 
         Example:
+            >>> from lightning_sym.checkpoints.measured import measured
             >>> Measuring().common(measured(np.array([1.0, 1.25, 0.75, 9.0]), "F32"), 0).value.tolist()
             [1.0]
         """
