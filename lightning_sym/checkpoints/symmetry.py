@@ -296,6 +296,6 @@ def sizes_of(form: CheckpointForm) -> dict[str, int]:
     """Return the numbers that the letters of parts stand for."""
     found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
     turned = {"t/2": form.turned // 2, "u": form.head_width - form.turned}
-    latent = {"r": form.latent or 0, "q": form.query_latent or 0, "p": form.rotating // 2, "1": 1}
+    latent = {"r": form.latent or 0, "q": form.query_latent or 0, "p": form.rotating // 2 if form.latent else 0, "1": 1}
     sizes = {"a": form.values, "2": 2, "m": form.inner, "r+1": form.heads // form.groups + 1}
     return found | turned | latent | sizes
