@@ -39,7 +39,7 @@ def symmetry_memory(form: CheckpointForm) -> int:
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> symmetry_memory(small_checkpoint("gpt2").form)
-        11688
+        11624
     """
 
     def numbers(parts: type[LayerSymmetry | Symmetry], form: CheckpointForm) -> int:
