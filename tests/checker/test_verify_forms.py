@@ -180,6 +180,10 @@ MUTANTS: dict[str, tuple[str, str, NetworkForm, int, Document, Document]] = {
         "symmetric(m) if t == 2 else m", "symmetric(m)", NetworkForm(SOFTMAX), 3,
         then(SKEW, UNIT), then(SKEW, UNIT, 2),
     ),
+    "skew scores average": (
+        "uniform = {name for name in names if name is None or not any(name)}", "uniform = level", NetworkForm(SOFTMAX),
+        2, SKEW, ZERO,
+    ),
     "a mask changes nothing": (
         "form.softmax and not form.causal else set()", "form.softmax else set()", NetworkForm(SOFTMAX, causal=True), 3,
         then(ZERO, UNIT), then(ZERO, UNIT, 2),
