@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import comb
 
 from lightning_sym.limits import Work, require_memory
-from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, TermCoefficient
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
 
 PRODUCT, WORD = 3e-8, 3e-9
 """Seconds that a product of two terms takes, about, and more for each 64 bits of a coefficient."""
@@ -198,7 +198,7 @@ def homogeneously(
     """Return `low^degree` times the polynomial at `tops / low`."""
     if low == ring.constant(1):
         return ring.substituted(polynomial, tops)
-    parts: dict[int, dict[tuple[int, ...], TermCoefficient]] = {}
+    parts: dict[int, dict[tuple[int, ...], RationalCoefficient]] = {}
     for exponents, c in polynomial.to_dict().items():
         parts.setdefault(sum(map(int, exponents)), {})[exponents] = c
     total = ring.constant(0)

@@ -341,7 +341,7 @@ def solution_over(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None
     rows, pivots = echelon(np.concatenate([matrix, right], axis=1))
     if any(pivot >= columns for pivot in pivots):
         return None
-    zero = right[0, 0] * 0
+    zero = right[0, 0] * 0 if right.size else None  # a space of dimension 0 has no columns, and no entries to fill
     result = np.full((columns, right.shape[1]), zero, dtype=object)
     for row, pivot in zip(rows, pivots, strict=True):
         result[pivot] = row[columns:]

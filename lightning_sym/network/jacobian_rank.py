@@ -13,7 +13,7 @@ from lightning_sym.network.ambient import EntrySizes, require_polynomial, requir
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.polynomials import PolynomialRing, TermCoefficient, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing, RationalCoefficient, entry_names
 from lightning_sym.rings.rationals import RationalNumber
 
 Coefficient = tuple[int, int, tuple[int, ...]]
@@ -75,7 +75,7 @@ class JacobianRank(Result):
 
 def jacobian_at(
     architecture: Architecture, numbers: Sequence[RationalNumber], memory: int
-) -> dict[Coefficient, list[TermCoefficient]]:
+) -> dict[Coefficient, list[RationalCoefficient | int]]:
     """Return the Jacobian at weights of numbers: by reverse mode over polynomials in the inputs, one sweep an output.
 
     Args:
@@ -105,7 +105,7 @@ def jacobian_at(
     require_room(architecture, rows * tokens, EntrySizes.of(constants, 0), memory // max(1, parameters))
     recorded = [Recorded(matrix) for matrix in constants]
     output = network_output(Recorded(ring.matrix("x", rows, tokens), constant=True), architecture, recorded)
-    found: dict[Coefficient, list[TermCoefficient]] = {}
+    found: dict[Coefficient, list[RationalCoefficient | int]] = {}
     for k, j in np.ndindex(architecture.output_width, tokens):
         functional = ring.constants(np.zeros((architecture.output_width, tokens), dtype=int))
         functional[k, j] = ring.constant(1)

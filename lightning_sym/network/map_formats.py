@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from lightning_sym.errors import BadInput
 from lightning_sym.network.formats import SYSTEMS, Writer, polynomial_text, require_format, variable_names
 from lightning_sym.network.symbolic_map import Exponents, SymbolicMap
-from lightning_sym.rings.polynomials import TermCoefficient
+from lightning_sym.rings.polynomials import RationalCoefficient
 
 _COORDINATES = ("c", "z", "y", "m", "w", "coefficient", "coordinate")
 """What coordinates of functions are called: the first that begins no name of a variable."""
 
 
-_Term = tuple[Exponents, TermCoefficient]
+_Term = tuple[Exponents, RationalCoefficient]
 
 
-def _coefficients(phi: SymbolicMap) -> list[tuple[str, str, Mapping[Exponents, TermCoefficient]]]:
+def _coefficients(phi: SymbolicMap) -> list[tuple[str, str, Mapping[Exponents, RationalCoefficient]]]:
     """Return names of coefficients, where they stand, and them over all variables: those not zero, each once."""
     first = len(phi.weight_names)
     behind = (0,) * len(phi.input_names)

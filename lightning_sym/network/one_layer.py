@@ -20,7 +20,7 @@ from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.symbolic_map import Exponents
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray, Rows
-from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, TermCoefficient, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient, entry_names
 
 Key = tuple[int, int, Exponents]
 
@@ -201,7 +201,7 @@ def part_of_degree(
     return {monomial: others.from_terms(terms) for monomial, terms in found.items() if sum(monomial) == degree}
 
 
-def terms_by_inputs(polynomial: Polynomial, inputs: int) -> dict[Exponents, dict[Exponents, TermCoefficient]]:
+def terms_by_inputs(polynomial: Polynomial, inputs: int) -> dict[Exponents, dict[Exponents, RationalCoefficient]]:
     """Return the terms of a polynomial by their exponents in the last variables, and then in the others.
 
     Args:
@@ -213,7 +213,7 @@ def terms_by_inputs(polynomial: Polynomial, inputs: int) -> dict[Exponents, dict
         >>> terms_by_inputs(2 * a * x + a**2 * x + x**2, 1)
         {(1,): {(2,): 1, (1,): 2}, (2,): {(0,): 1}}
     """
-    grouped: dict[Exponents, dict[Exponents, TermCoefficient]] = {}
+    grouped: dict[Exponents, dict[Exponents, RationalCoefficient]] = {}
     for exponents, coefficient in polynomial.to_dict().items():
         grouped.setdefault(exponents[-inputs:], {})[exponents[:-inputs]] = coefficient
     return grouped

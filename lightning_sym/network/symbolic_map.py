@@ -27,7 +27,7 @@ from lightning_sym.network.weight_values import (
 )
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.expressions import TERM_BYTES, Entry, letters_of, rational, to_expressions, to_polynomial
-from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, TermCoefficient
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
 
 with lazy_imports(__name__):
     import sympy
@@ -149,7 +149,7 @@ class SymbolicMap:
                 for k, j, polynomial in self.outputs()
                 for exponents, value in polynomial.to_dict().items()
             }
-        grouped: dict[Key, dict[Exponents, TermCoefficient]] = {}
+        grouped: dict[Key, dict[Exponents, RationalCoefficient]] = {}
         for k, j, polynomial in self.outputs():
             for exponents, value in polynomial.to_dict().items():
                 key = (k, j, tuple(map(int, exponents[first:])))

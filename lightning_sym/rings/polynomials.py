@@ -5,7 +5,6 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
@@ -23,14 +22,12 @@ Polynomial = fmpq_mpoly
 RationalCoefficient = fmpq
 """A rational number of flint's: what the coefficients of such a polynomial are."""
 
-TermCoefficient: TypeAlias = fmpq | fmpz | int
-
 
 def _context(names: tuple[str, ...], ordering: str) -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(names, Ordering[ordering])
 
 
-def _polynomial(context: fmpq_mpoly_ctx, terms: Mapping[tuple[int, ...], TermCoefficient]) -> fmpq_mpoly:
+def _polynomial(context: fmpq_mpoly_ctx, terms: Mapping[tuple[int, ...], fmpq | fmpz | int]) -> fmpq_mpoly:
     return context.from_dict(terms)
 
 
@@ -105,7 +102,7 @@ class PolynomialRing:
             result[i, j] = self[f"{prefix}_{i + 1}_{j + 1}"]
         return result
 
-    def from_terms(self, terms: Mapping[tuple[int, ...], TermCoefficient]) -> fmpq_mpoly:
+    def from_terms(self, terms: Mapping[tuple[int, ...], fmpq | fmpz | int]) -> fmpq_mpoly:
         """Return the polynomial with these coefficients by exponent vector."""
         return self._context.from_dict(terms)
 

@@ -33,7 +33,7 @@ with lazy_imports(__name__):
     from lightning_sym.varieties import hilbert_polynomial as hilbert
 
 if TYPE_CHECKING:
-    from sympy import Expr, Poly, Symbol
+    from sympy import Poly, Symbol
     from sympy.polys.rings import PolyElement
 
 
@@ -305,11 +305,6 @@ class Equations(Result):
 
     def _latex(self) -> str:
         return equations_text.as_latex(self)
-
-
-def _number_or_letters(value: Fraction | PolyElement) -> Fraction | Expr:
-    """Return a number, or a polynomial in letters as an expression."""
-    return value if isinstance(value, Fraction) else value.as_expr()
 
 
 def _value(terms: Terms, values: list[Fraction] | list[PolyElement]) -> Fraction | PolyElement:

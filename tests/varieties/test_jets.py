@@ -153,6 +153,14 @@ def test_the_zero_function() -> None:
     assert "V~ = 0" in found.determined
 
 
+def test_the_zero_function_through_a_narrower_stream() -> None:
+    named = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[1, 2]], "Q2": [[1]], "K2": [[1]], "V2": [[0], [0]]}
+    found = recover_from_jet(softmax_jet(Weights.of(named, NetworkForm(SOFTMAX))))
+    assert found.answer is Membership.WEIGHTS
+    assert found.weights is not None
+    assert not any(found.weights["V2"].ravel())
+
+
 def test_jets_of_no_network() -> None:
     jet = softmax_jet(network([ONE, ONE], [[1, 2], [0, 1]]), 2)
     for number, line in enumerate(jet.series):

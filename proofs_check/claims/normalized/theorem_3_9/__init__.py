@@ -35,7 +35,7 @@ from lightning_sym.network.one_layer import (
     values_at,
 )
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, TermCoefficient, entry_names
+from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient, entry_names
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough, expect, expect_equal, spell
 from proofs_check.claims.normalized.theorem_3_9.walk import walk
 from proofs_check.ring_matrices import letters_of
@@ -159,7 +159,7 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
                 if degree is not None and sum(monomial) != degree:
                     continue
                 expect(terms.keys() <= places.keys(), f"{at}: the equation at {monomial} is not linear in the unknowns")
-                row: list[TermCoefficient] = [0] * len(places)
+                row: list[RationalCoefficient | int] = [0] * len(places)
                 for exponents, coefficient in terms.items():
                     row[places[exponents]] = coefficient
                 rows.append(row)
