@@ -112,9 +112,10 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
     turned = all(form.at(layer).turned == form.head_width for layer in range(form.layers))
     if form.head_norms is not None and not turned:
         raise BadInput("gains on queries and keys must stand where rotary positions turn all rows, in each layer")
-    if form.norms_behind is not None and (form.parallel is not None or form.norm == "layer"):
+    if (form.norms_behind or form.bare) and (form.parallel is not None or form.norm == "layer"):
         beside = "attention and MLP side by side" if form.parallel is not None else "LayerNorm"
-        raise BadInput(f"norms behind attention and MLPs must stand in a network that is proved, not beside {beside}")
+        what = "norms behind attention and MLPs, or none in front,"
+        raise BadInput(f"{what} must stand in a network of which they are proved, not beside {beside}")
     if form.heads % form.groups or form.turned % 2:
         sizes = f"{form.heads} heads of width {form.head_width} in {form.groups} groups"
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")

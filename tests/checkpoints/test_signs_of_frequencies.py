@@ -101,6 +101,7 @@ def test_features_that_nothing_is_proved_of_together_are_refused() -> None:
         (half, {query: q * doubled, key: k / doubled}, "must stand where rotary positions turn all rows"),
         (beside, {"output_bias": ends.output_bias + wide, "down_bias": 0 * wide}, "beside attention and MLP side by"),
         (replace(other, form=replace(other.form, norm="layer")), {}, "not beside LayerNorm"),
+        (replace(one, form=replace(one.form, bare=True, norm="layer")), {}, "or none in front, must .* not beside Lay"),
     )
     for had, pieces, said in asked:
         two = in_first_layer(had, **pieces)
