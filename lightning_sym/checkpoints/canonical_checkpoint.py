@@ -93,7 +93,7 @@ class _Way(NamedTuple):
     Attributes:
         ring: of its numbers.
         stream: what is done to the stream.
-        gauge: what is done inside of heads and neurons.
+        gauge: what is done inside of heads and neurons; to the list it adds what nothing tells.
         keys: what groups, heads, experts and neurons are ordered by.
         told: whether what was chosen in the layer is told by its numbers.
         untold: what is said where it is not.
@@ -102,7 +102,7 @@ class _Way(NamedTuple):
 
     ring: Exact | Rounded
     stream: Callable[[Ends, CheckpointForm], dict[str, Part]]
-    gauge: Callable[[Block, CheckpointForm], dict[str, Part]]
+    gauge: Callable[[Block, CheckpointForm, list[str]], dict[str, Part]]
     keys: Callable[[Block], Iterable[Rows]]
     told: Callable[[Block, CheckpointForm, Collection[str]], bool]
     untold: str
@@ -167,8 +167,6 @@ def canonical_checkpoint(
         left += [f"layer {layer}: {each}" for each in kept]
         layers.append(LayerSymmetry().having(norms | found))
         closest = min(closest, near)
-        if not exact and "values" not in found:
-            left.append(f"layer {layer}: values and outputs of its heads have not full rank")
     parts |= {} if exact else added_to_ends(ends_of(prepared, Walker.REWRITING), None, prepared.form)
     symmetry = Symmetry(tuple(layers)).having(parts)
     return CanonicalCheckpoint(apply(symmetry, checkpoint, exact=exact), symmetry, exact, closest, tuple(left))
@@ -258,7 +256,7 @@ def _layer(block: Block, form: CheckpointForm, way: _Way, left: list[str]) -> tu
     if not way.latents.is_told(block):
         left.append(way.latents.untold)
     flat = block if form.norm == "rms" or way is EXACT else _centred(block)
-    gauge = way.gauge(flat, form)
+    gauge = way.gauge(flat, form, left)
     for name in ("behind1", "behind2"):
         if (gain := getattr(flat, f"{name}_gain")) is not None:
             gauge[name] = np.where(np.asarray(gain) < 0, -1.0, 1.0)

@@ -125,7 +125,7 @@ def exact_stream(ends: Ends, form: CheckpointForm) -> dict[str, Part]:
     return {"order": order, "signs": signs[order]}
 
 
-def exact_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
+def exact_gauge(block: Block, form: CheckpointForm, _: list[str]) -> dict[str, Part]:
     """Return orders, signs and powers of two inside the heads, and those of neurons that a gate multiplies."""
     parts: dict[str, Part] = {"values": np.stack([one_a_row(rows) for rows in block.value])}
     if form.head_norms is not None:
@@ -225,11 +225,18 @@ def balanced_stream(ends: Ends, form: CheckpointForm) -> dict[str, Part]:
     return {"rotation": left[:, :rank] @ right[:rank] + (1 / width if centre else 0.0)}
 
 
-def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
-    """Return matrices or turns of each group, and scales of neurons that a gate multiplies; not what is not told."""
+def balanced_gauge(block: Block, form: CheckpointForm, untold: list[str]) -> dict[str, Part]:
+    """Return matrices or turns of each group, and scales of neurons that a gate multiplies; not what is not told.
+
+    Args:
+        block: a layer.
+        form: of the network, as this layer has it.
+        untold: takes what is said of heads whose matrices are not told.
+    """
     share = form.heads // form.groups
     writers = block.output.reshape(form.groups, -1, form.values)
-    found: dict[str, Part | None] = {"values": _matrix_of_each_group(zip(block.value, writers, strict=True))}
+    both = zip(block.value, writers, strict=True)
+    found: dict[str, Part | None] = {"values": _matrix_of_each_group(both, untold, "values and outputs")}
     if form.head_norms is not None:
         found |= positive_gains(block, form, _equal_lengths, cube_signs)
     if form.head_norms is None and form.turned:
@@ -240,7 +247,8 @@ def balanced_gauge(block: Block, form: CheckpointForm) -> dict[str, Part]:
         queries, keys = (part[:, form.turned :] for part in (block.query, block.key))
         sides = queries.reshape(form.groups, share, *queries.shape[1:]).swapaxes(1, 2)
         pairs = zip(sides.reshape(*keys.shape[:2], -1), keys, strict=True)
-        found["queries"] = _matrix_of_each_group((query, key.T) for query, key in pairs)
+        read = ((query, key.T) for query, key in pairs)
+        found["queries"] = _matrix_of_each_group(read, untold, "queries and keys")
     if form.scales_neurons:
         up, down = (np.sqrt((x * x).sum(axis=1)) for x in (block.up, block.down.T))
         told = (up > 0) & (down > 0)
@@ -305,9 +313,11 @@ def balanced(rows: Rows, columns: Rows) -> Floats | None:
     return np.asarray(found * cube_signs(found @ rows)[:, None])
 
 
-def _matrix_of_each_group(pairs: Iterable[tuple[Rows, Rows]]) -> Floats | None:
-    """Return the matrix of each group, 1 where it is not told; `None` where it is told in none."""
+def _matrix_of_each_group(pairs: Iterable[tuple[Rows, Rows]], untold: list[str], what: str) -> Floats | None:
+    """Return the matrix of each group, 1 where it is not told, which `untold` says; `None` where it is told in none."""
     made = [(balanced(rows, columns), len(rows)) for rows, columns in pairs]
+    if any(matrix is None for matrix, _ in made):
+        untold.append(f"{what} of its heads have not full rank")
     if all(matrix is None for matrix, _ in made):
         return None
     return np.stack([np.eye(size) if matrix is None else matrix for matrix, size in made])

@@ -109,6 +109,13 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
         if others or form.theta is None or form.groups < form.heads or form.rotating % 2:
             what = ", ".join(others) or "no rotary positions, an odd number of turned rows, or heads that share keys"
             raise BadInput(f"latents must stand in a network of which they are proved, not beside {what}")
+    turned = all(form.at(layer).turned == form.head_width for layer in range(form.layers))
+    if form.head_norms is not None and not turned:
+        raise BadInput("gains on queries and keys must stand where rotary positions turn all rows, in each layer")
+    if (form.norms_behind or form.bare) and (form.parallel is not None or form.norm == "layer"):
+        beside = "attention and MLP side by side" if form.parallel is not None else "LayerNorm"
+        what = "norms behind attention and MLPs, or none in front,"
+        raise BadInput(f"{what} must stand in a network of which they are proved, not beside {beside}")
     if form.heads % form.groups or form.turned % 2:
         sizes = f"{form.heads} heads of width {form.head_width} in {form.groups} groups"
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")

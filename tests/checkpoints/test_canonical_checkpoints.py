@@ -194,3 +194,20 @@ def test_balanced_matrices() -> None:
     assert ((new**3).sum(axis=1) > 0).all()
     assert balanced(rows, columns * [1, 1, 0]) is None
     assert balanced(rows[:, :2], columns) is None
+
+
+def test_heads_whose_matrices_are_not_told_are_named() -> None:
+    """One group of several, and queries of latents that are fewer than their rows: members of an orbit stay apart."""
+    one = small_checkpoint("qwen3", layers=1, stored="BF16")
+    output = np.array(one.blocks[0].output)
+    output[: len(output) // 2] = 0
+    latent = small_checkpoint(
+        "deepseek_v3", layers=1, heads=2, config={"qk_nope_head_dim": 3, "q_lora_rank": 1, "kv_lora_rank": 4}
+    )
+    for had, what, kind in (
+        (replace(one, blocks=(replace(one.blocks[0], output=output),)), "values and outputs", "values"),
+        (latent, "queries and keys", "queries"),
+    ):
+        forms = [canonical_checkpoint(each) for each in (had, apply(random_symmetry(had, [kind], seed=1), had))]
+        assert distance(forms[0].checkpoint, forms[1].checkpoint) > 0.1
+        assert all(form.left == (f"layer 0: {what} of its heads have not full rank",) for form in forms)

@@ -88,3 +88,23 @@ def test_rows_of_one_group_change_signs_alone(family: str) -> None:
     signs[0, 1] = 0, 1
     with pytest.raises(BadInput, match="turns must be 1, 0 or -1, 0 where queries and keys have gains"):
         apply(Symmetry(layers), one)
+
+
+def test_features_that_nothing_is_proved_of_together_are_refused() -> None:
+    """Factors of gains that two turned rows have apart, and a bias that norms behind see, move logits."""
+    one, other = small_checkpoint("qwen3", 3, layers=1), small_checkpoint("gemma3_text", 3, layers=1, biases=True)
+    ends, wide = other.blocks[0], np.linspace(-1, 1, other.form.width)
+    beside = replace(other, blocks=(replace(ends, down_bias=wide),), form=replace(other.form, parallel=True))
+    half, doubled = replace(one, form=replace(one.form, rotary_width=2)), np.array([2.0, 1, 2, 1])
+    (query, q), (key, k) = gains(one).items()
+    asked = (
+        (half, {query: q * doubled, key: k / doubled}, "must stand where rotary positions turn all rows"),
+        (beside, {"output_bias": ends.output_bias + wide, "down_bias": 0 * wide}, "beside attention and MLP side by"),
+        (replace(other, form=replace(other.form, norm="layer")), {}, "not beside LayerNorm"),
+        (replace(one, form=replace(one.form, bare=True, norm="layer")), {}, "or none in front, must .* not beside Lay"),
+    )
+    for had, pieces, said in asked:
+        two = in_first_layer(had, **pieces)
+        assert not pieces or apart(had, two) > 0.01
+        with pytest.raises(BadInput, match=said):
+            same_checkpoints(had, two)
