@@ -97,9 +97,13 @@ def test_features_that_nothing_is_proved_of_together_are_refused() -> None:
     beside = replace(other, blocks=(replace(ends, down_bias=wide),), form=replace(other.form, parallel=True))
     half, doubled = replace(one, form=replace(one.form, rotary_width=2)), np.array([2.0, 1, 2, 1])
     (query, q), (key, k) = gains(one).items()
-    asked = (
+    asked: tuple[tuple[MadeCheckpoint, dict[str, Any], str], ...] = (
         (half, {query: q * doubled, key: k / doubled}, "must stand where rotary positions turn all rows"),
-        (beside, {"output_bias": ends.output_bias + wide, "down_bias": 0 * wide}, "beside attention and MLP side by"),
+        (
+            beside,
+            {"output_bias": np.asarray(ends.output_bias) + wide, "down_bias": 0 * wide},
+            "beside attention and MLP",
+        ),
         (replace(other, form=replace(other.form, norm="layer")), {}, "not beside LayerNorm"),
         (replace(one, form=replace(one.form, bare=True, norm="layer")), {}, "or none in front, must .* not beside Lay"),
     )

@@ -18,6 +18,7 @@ from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import attention_motions, families
+from lightning_sym.symmetries.families import DirectionFamily
 from lightning_sym.symmetries.point import Point
 
 Residues = npt.NDArray[np.int64]
@@ -77,12 +78,12 @@ def points(network: Architecture, rng: np.random.Generator, p: int) -> Iterator[
         yield Point(network, [PrimeFieldMatrix.of(w, p) for w in found.values()], p)
 
 
-def whole(name: str, point: Point, monkeypatch: pytest.MonkeyPatch) -> list[Residues]:
-    if name in ("skew", "mixing"):
-        return list(getattr(whole_systems, name)(point))
+def whole(family: DirectionFamily, point: Point, monkeypatch: pytest.MonkeyPatch) -> list[Residues]:
+    if family.name in ("skew", "mixing"):
+        return list(getattr(whole_systems, family.name)(point))
     with monkeypatch.context() as other:
         other.setattr(attention_motions, "HeadMotions", whole_systems.WholeHead)
-        return [block.residues() for block in getattr(attention_motions, name.replace(" ", "_"))(point)]
+        return [block.residues() for block in family.directions(point)]
 
 
 def compared(names: tuple[str, ...], count: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
@@ -96,7 +97,7 @@ def compared(names: tuple[str, ...], count: int, seed: int, monkeypatch: pytest.
             if not mine or not point.is_generic:
                 continue
             rest = [block.residues() for family in others for block in family.at(point)]
-            slow = [block for family in mine for block in whole(family.name, point, monkeypatch)]
+            slow = [block for family in mine for block in whole(family, point, monkeypatch)]
             fast = [block.residues() for family in mine for block in family.at(point)]
             ranks = [
                 rank_mod_p(np.concatenate(rows), point.prime) for rows in (rest + slow, rest + fast, rest + slow + fast)
