@@ -171,7 +171,7 @@ def measured_cell(checkout: Path, case: Case, limit: float) -> str:
     return f"{found.code}: {seconds}" + (f" {found.last[:150]}" if found.code == 2 else "")
 
 
-ENTRY = "from lightning_cli.main import main; main()"
+ENTRY = "from lightning_cli.__main__ import main; main()"
 
 SHAPE = ("--widths", "4,3,2", "--ranks", "2,2", "--tokens", "3")
 FIRST = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]}

@@ -3,6 +3,7 @@
 Nothing is imported before somebody waits for Ctrl-C: imports take most of the time of a short answer.
 """
 
+import gc
 import sys
 
 
@@ -10,6 +11,7 @@ def main() -> None:
     """Import the program and run it; `lightning_cli.main` says which exit code stands for what."""
     try:
         sys.unraisablehook = _raise_later
+        gc.set_threshold(100_000)  # what a start makes are modules, which are never garbage
         from lightning_cli.main import main as program
 
         program()

@@ -7,7 +7,6 @@ import gc
 import io
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -82,9 +81,11 @@ class LazyGroup(click.Group):
         Raises:
             click.UsageError: there is no such command.
         """
-        known = args[0] in COMMANDS or ctx.resilient_parsing
-        if not known and (near := get_close_matches(args[0], COMMANDS)):
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            if near := get_close_matches(args[0], COMMANDS):
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -156,8 +157,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the program and turn whatever happens into one of the documented exit codes."""
-    gc.set_threshold(50_000)  # what a start makes are modules, which are never garbage
-    atexit.register(gc.freeze)  # and when the process ends nothing need be searched for circles any more
+    atexit.register(gc.freeze)  # when the process ends nothing need be searched for circles any more
     stdout = _ready_streams()
     code = _run(stdout)
     try:

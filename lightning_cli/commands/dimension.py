@@ -180,23 +180,30 @@ MODEL = json_answer(
 ANSWERS = (ANSWER, MODEL, WHOLE_MODEL)
 
 
-ALONE, *OTHERS = model_config.MODEL_TYPES
-CONFIG = textwrap.fill(
-    f"""--config reads model_type, hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and where given
+CONFIG = """--config reads model_type, hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and where given
 head_dim, v_head_dim, num_key_value_heads, tie_word_embeddings and is_decoder (or the names that GPT-2 and
-others have for them). model_type is one of {", ".join(OTHERS)}, or {ALONE} for embedding, residual layers of softmax
+others have for them). model_type is one of {others}, or {alone} for embedding, residual layers of softmax
 attention, unembedding and no more. Of a model that has more (MLPs, layer norms, positions, biases) all parts
 are counted where its checkpoints are read here, or bounds are given with the reason; others are refused.
 With --attention-only these parts are left out and listed. Tied embeddings and shared keys and values are
-counted as they are.""",
-    width=98,
-    break_on_hyphens=False,
-)
+counted as they are."""
+
+
+class DimensionCommand(click.Command):
+    """Names in its help, and nowhere else, the types of models that are read: their table loads slowly."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write examples and exit codes, and between them what a config may say."""
+        alone, *others = model_config.MODEL_TYPES
+        said = CONFIG.format(alone=alone, others=", ".join(others))
+        config = textwrap.fill(said, width=98, break_on_hyphens=False)
+        click.Command(None, epilog=(self.epilog or "").format(config=config)).format_epilog(ctx, formatter)
 
 
 @click.command(
     "dimension",
-    epilog=f"""\b
+    cls=DimensionCommand,
+    epilog="""\b
 Examples:
   lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3
   lightning-sym dimension --widths 4,4,4 --ranks 2 --tokens 3 --normalization softmax
@@ -207,7 +214,7 @@ Examples:
   lightning-sym dimension --config examples/config.json --attention-only --certificate dimension.json
 
 \b
-{CONFIG}
+{config}
 The dimension is a theorem at every size; what makes it so is printed. Ranks of matrices of the
 model's own shape prove it once more, and --certificate writes what an independent checker needs.
 

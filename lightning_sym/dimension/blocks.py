@@ -13,8 +13,8 @@ is not larger (`docs/transformers.md`, Proposition 18). So it is enough to look 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,7 @@ MOST_WORK = 2 * 10**13
 _Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Layers:
+class Layers(NamedTuple):
     """Layers that are alike.
 
     Attributes:
@@ -49,8 +48,7 @@ class Layers:
     b: int | None
 
 
-@dataclass(frozen=True)
-class Transformer:
+class Transformer(NamedTuple):
     """The shape of a residual softmax transformer; its mask and its number of tokens, two or more, do not matter.
 
     Attributes:
@@ -123,8 +121,7 @@ class Transformer:
         return total
 
 
-@dataclass(frozen=True)
-class BlockRanks:
+class BlockRanks(NamedTuple):
     """A lower bound from ranks of a network's own matrices.
 
     Attributes:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from math import factorial
-from typing import Any
+from typing import Any, NamedTuple
 
 from lightning_sym.citations import citations
 from lightning_sym.dimension.evidence import Evidence
@@ -17,8 +16,7 @@ from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.pieces import SHAPED
 
 
-@dataclass(frozen=True)
-class PrintedFormula:
+class PrintedFormula(NamedTuple):
     """A formula of the paper for this architecture.
 
     Attributes:

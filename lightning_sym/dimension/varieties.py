@@ -7,8 +7,8 @@ Each is a row of `COUNTS`, its hypotheses beside it. The proof for the variety o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import comb
+from typing import NamedTuple
 
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, failing, paid_by_steps, proved
 from lightning_sym.dimension.blocks import RESIDUAL, residual
@@ -93,16 +93,14 @@ def linear_span(architecture: Architecture) -> int:
     return m * (sum(functions) - fixed)
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """One summand of a dimension count: what it is, and how much it adds."""
 
     name: str
     dimension: int
 
 
-@dataclass(frozen=True)
-class Factorization:
+class Factorization(NamedTuple):
     """The variety of virtual weights modulo rescaling, piece by piece."""
 
     pieces: tuple[Piece, ...]

@@ -15,8 +15,7 @@ added up as fit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +29,7 @@ _Pivots = list[tuple[int, int]]
 """Row and column of each pivot."""
 
 
-@dataclass(frozen=True)
-class Echelon:
+class Echelon(NamedTuple):
     """Where the pivots of a matrix stand: `matrix[pivot_rows][:, pivot_columns]` is invertible modulo `p`."""
 
     pivot_rows: npt.NDArray[np.int64]

@@ -5,61 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
 from lightning_sym.arguments import shown
 from lightning_sym.display import latex_words, notebook
-from lightning_sym.errors import BadInput, FileFormatError, ShapeError
-from lightning_sym.network.readers.exact_json import ExactNumbers
-
-Number = Fraction | float | str
-"""A rational number as people give it; it becomes a `Fraction`."""
+from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.network.option_values import Number, as_typed, number
 
 _PAIRS = ("halves", "neighbours")
 
 _MOST_TURNS = 2**16
 
-_MOST_DIGITS = 100
-
 _MOST_SHOWN = 4
 """Turns that the words of a network list."""
-
-
-def number(value: object, what: str) -> Fraction:
-    """Return a rational number, as people and files give it.
-
-    Raises:
-        BadInput: it is none.
-
-    Example:
-        >>> number("3/5", "a cosine"), number(1e-5, "epsilon") == Fraction(1e-5)
-        (Fraction(3, 5), True)
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float, str, Fraction)):
-        raise BadInput(f"{what} must be a rational number, got {shown(value)}")
-    try:
-        found = Fraction(ExactNumbers().number(value) if isinstance(value, str) else value)
-    except (FileFormatError, ValueError, OverflowError):  # text that is none, NaN, infinity
-        found = None
-    if found is None or max(abs(found.numerator), found.denominator) >= 10**_MOST_DIGITS:
-        raise BadInput(f"{what} must be a rational number of at most {_MOST_DIGITS} digits, got {shown(value)}")
-    return found
-
-
-def as_typed(value: Any) -> str:
-    """Return a dataclass as it would be typed: only what was said, what has no place in the order of arguments last."""
-    listed = sorted(fields(value), key=lambda f: f.kw_only is True)
-    said = [f"{f.name}={_typed(getattr(value, f.name))}" for f in listed if getattr(value, f.name) != f.default]
-    return f"{type(value).__name__}({', '.join(said)})"
-
-
-def _typed(value: object) -> str:
-    """Return a value as it would be typed; fractions are text, which is read as such."""
-    if isinstance(value, Fraction):
-        return str(value) if value.denominator == 1 else f"'{value}'"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_typed, value))}{',' * (len(value) == 1)})"
-    return repr(value)
 
 
 @dataclass(frozen=True, repr=False)

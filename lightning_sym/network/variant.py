@@ -11,11 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import attrgetter, is_
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
-from lightning_sym.network.rotary import Number, Rotary, as_typed, number
+from lightning_sym.lazy import lazy_imports
+from lightning_sym.network.option_values import Number, as_typed, number
+
+with lazy_imports(__name__):
+    from lightning_sym.network import rotary as rotary_positions
+
+if TYPE_CHECKING:
+    from lightning_sym.network.rotary import Rotary
 
 FUNCTIONS = ("silu", "gelu", "gelu_new")
 """Functions of a gate that are no polynomials; `rings.balls` says what they are."""
@@ -72,7 +79,7 @@ def _gate(value: object) -> str | tuple[Fraction, ...]:
 
 def _spelled(value: object) -> object:
     """Return a value of an option as JSON has it."""
-    if isinstance(value, Rotary):
+    if isinstance(value, rotary_positions.Rotary):
         return value.to_json()
     if isinstance(value, tuple):
         return [*map(_spelled, value)]
@@ -160,7 +167,7 @@ class Variant:
 
 
 READ: dict[str, Callable[[object], object]] = {
-    "rotary": Rotary.of,
+    "rotary": lambda value: rotary_positions.Rotary.of(value),
     "key_heads": _key_heads,
     "biases": _biases,
     "gains": _gains,

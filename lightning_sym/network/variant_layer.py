@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.layer import Form
 from lightning_sym.network.pieces import DECLARED, HEAD_FACTORS
-from lightning_sym.network.rotary import Rotary
 from lightning_sym.rings import protocol
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.protocol import E, operation, products
 from lightning_sym.rings.rationals import map_entries
+
+if TYPE_CHECKING:
+    from lightning_sym.network.rotary import Rotary
 
 
 def constants(x: E, numbers: ObjectArray, purpose: str) -> E:
@@ -72,6 +74,7 @@ def rotation(rotary: Rotary, x: E, rows: int, tokens: int) -> tuple[E, E, E]:
     """Return cosines and sines for each of the rows of queries and each position, and the matrix that exchanges rows.
 
     Example:
+        >>> from lightning_sym import Rotary
         >>> c, s, exchanged = rotation(Rotary(turns=[("3/5", "4/5")]), np.array([[1, 0], [0, 1]]), 2, 2)
         >>> c[:, 1].tolist(), exchanged.tolist()
         ([Fraction(3, 5), Fraction(3, 5)], [[0, -1], [1, 0]])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from string import ascii_letters
 from typing import NamedTuple
 
 from lightning_sym.errors import ShapeError
@@ -13,7 +12,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.pieces import HEAD_WORDS, LAYER_WORDS, LISTED, pieces
 
-_NAME = re.compile(rf"({'|'.join(HEAD_WORDS + LAYER_WORDS)})([1-9][0-9]{{0,8}})(?:\.([1-9][0-9]{{0,8}}))?|[EU]")
+_NAME = rf"({'|'.join(HEAD_WORDS + LAYER_WORDS)})([1-9][0-9]{{0,8}})(?:\.([1-9][0-9]{{0,8}}))?|[EU]"
 
 
 class WeightPlace(NamedTuple):
@@ -29,7 +28,7 @@ def places_of(names: Iterable[object]) -> tuple[dict[WeightPlace, str], list[str
     places: dict[WeightPlace, str] = {}
     unknown = []
     for name in names:
-        if not isinstance(name, str) or (match := _NAME.fullmatch(name)) is None:
+        if not isinstance(name, str) or (match := re.fullmatch(_NAME, name)) is None:
             unknown.append(str(name))
             continue
         letter, layer, head = match.groups()
@@ -47,7 +46,7 @@ def split(name: str) -> tuple[str, str]:
         >>> split("bQ1.2"), split("E")
         (('bQ', '1.2'), ('E', ''))
     """
-    place = name.lstrip(ascii_letters)
+    place = re.sub("^[a-zA-Z]+", "", name)
     return name[: len(name) - len(place)], place
 
 

@@ -8,8 +8,8 @@ decides what applies.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,7 @@ from lightning_sym.system.reach import pattern_is_constant
 Directions = Callable[[Point], Iterator[PrimeFieldMatrix]]
 
 
-@dataclass(frozen=True)
-class DirectionFamily:
+class DirectionFamily(NamedTuple):
     """Directions that the function of a network does not feel.
 
     Attributes:

@@ -25,23 +25,25 @@ all (Propositions 2, 5 and 6), and they are not repeated here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from math import comb, prod
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_of_rank
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.factored import FreeMatrix, Product, SymmetricProduct
 from lightning_sym.symmetries.point import Point
-from lightning_sym.system.circuits import HeadOver, layer_heads
+
+with lazy_imports(__name__):  # one head mixes with none
+    from lightning_sym.system import circuits
 
 
-@dataclass(frozen=True)
-class HeadMotion:
+class HeadMotion(NamedTuple):
     """The matrices of one head on the stream, with all their motions.
 
     Attributes:
@@ -260,17 +262,17 @@ def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
                 p=point.prime,
                 symmetric=symmetric,
             )
-            for head in layer_heads(architecture, i + 1, point.weights.__getitem__)
+            for head in circuits.layer_heads(architecture, i + 1, point.weights.__getitem__)
         ]
         for motions in mixing_directions(heads, point.prime):
             blocks = dict[str, Residues]()
             for name, head, attention, value in zip(names, heads, motions[::2], motions[1::2], strict=True):
                 query, key = head.attention.factors(attention)
                 if architecture.value_ranks is None:
-                    moved = HeadOver(query, head.value.moved(value), key)
+                    moved = circuits.HeadOver(query, head.value.moved(value), key)
                 else:
                     inner, before = head.value.factors(value)
-                    moved = HeadOver(query, inner, key, before.mT)
+                    moved = circuits.HeadOver(query, inner, key, before.mT)
                 blocks |= moved.named(name)
             if len(motions[0]):
                 yield point.moving(**blocks)

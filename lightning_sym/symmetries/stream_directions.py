@@ -41,14 +41,16 @@ import numpy as np
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_mod_p, null_space_of_echelon, null_space_of_rank
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.point import Point
-from lightning_sym.system.circuits import added, layer_heads
-from lightning_sym.system.fields import prime_field
+
+with lazy_imports(__name__):  # what few networks need
+    from lightning_sym.system import circuits, fields
 
 
 def has_one_row(architecture: Architecture) -> bool:
@@ -92,11 +94,11 @@ def _moves(point: Point, moving: str) -> Residues:
     def weight(name: str) -> Dual:
         return Dual(point.matrix(name), units if name == moving else None)
 
-    e = Dual(prime_field(p).identity(1)) if architecture.embed is None else weight("E")
-    g = added([head.carried(e) @ head.scores(e, e) for head in layer_heads(architecture, 1, weight)])
+    e = Dual(fields.prime_field(p).identity(1)) if architecture.embed is None else weight("E")
+    g = circuits.added([head.carried(e) @ head.scores(e, e) for head in circuits.layer_heads(architecture, 1, weight)])
     read = Dual(PrimeFieldMatrix.of(point.read[2], p))
     coefficients: dict[tuple[int, ...], Dual] = {}
-    for head in layer_heads(architecture, 2, weight):
+    for head in circuits.layer_heads(architecture, 2, weight):
         values = [read @ head.carried(x) for x in (e, g)]
         for m, k, n in np.ndindex(2, 2, 2):  # x_jm A_mk x_ik, times v_n x_jn
             key = tuple(sorted((m, k, n))) if sees_one_direction(architecture) else (k, *sorted((m, n)))
