@@ -13,6 +13,7 @@ is not larger (`docs/transformers.md`, Proposition 18). So it is enough to look 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -34,7 +35,8 @@ MOST_WORK = 2 * 10**13
 _Floats = npt.NDArray[np.float64]
 
 
-class Layers(NamedTuple):
+@dataclass(frozen=True)
+class Layers:
     """Layers that are alike.
 
     Attributes:
@@ -48,7 +50,8 @@ class Layers(NamedTuple):
     b: int | None
 
 
-class Transformer(NamedTuple):
+@dataclass(frozen=True)
+class Transformer:
     """The shape of a residual softmax transformer; its mask and its number of tokens, two or more, do not matter.
 
     Attributes:

@@ -10,11 +10,13 @@ import numpy.typing as npt
 from flint import fmpz_mat, nmod_mat
 
 from lightning_sym.errors import BadInput
-from lightning_sym.exact import kernel
-from lightning_sym.exact.elimination import buffer_bytes, echelon_mod_p
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.rings.arrays import two_axes
 from lightning_sym.rings.dyadic import Plain
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, SMALL_PRIMES
+
+with lazy_imports(__name__):  # what small matrices do not need
+    from lightning_sym.exact import elimination, kernel
 
 _SMALL = 80
 """Rows and columns up to which flint is faster, the copy into its own matrix included."""
@@ -46,7 +48,7 @@ def buffer_bytes_for(rows: int, columns: int, p: int) -> int:
     """
     if p in SMALL_PRIMES and _has_fast_bytes():
         return kernel.buffer_bytes(rows, columns)
-    return buffer_bytes(rows, columns, p)
+    return elimination.buffer_bytes(rows, columns, p)
 
 
 def _has_fast_bytes() -> bool:
@@ -77,7 +79,7 @@ def rank_mod_p(
             numbers = cast(npt.NDArray[np.int8], matrix) if given else _as_bytes(matrix, p)
             return compiled.rank_of_bytes(numbers, p, overwrite=overwrite or not given, progress=progress)
     if (p in PRIMES or p in SMALL_PRIMES) and max(rows, columns) > _SMALL:
-        return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
+        return elimination.echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
     if matrix.dtype.kind == "f":
         require_integers(matrix)
         matrix = matrix.astype(np.int64)
@@ -170,7 +172,7 @@ def pivots_mod_p(matrix: npt.NDArray[np.int64], p: int) -> tuple[list[int], list
         >>> pivots_mod_p(np.array([[0, 0, 0], [0, 2, 4], [0, 1, 2], [0, 0, 3]]), 4194301)
         ([1, 3], [1, 2])
     """
-    found = echelon_mod_p(matrix, p)
+    found = elimination.echelon_mod_p(matrix, p)
     return sorted(found.pivot_rows.tolist()), sorted(found.pivot_columns.tolist())
 
 
@@ -228,7 +230,7 @@ def independent_columns(matrix: Plain, p: int) -> npt.NDArray[np.int64]:
     """
     rows, columns = two_axes(matrix)
     if max(rows, columns) > _SMALL or not matrix.size:
-        return np.sort(echelon_mod_p(matrix, p).pivot_columns)
+        return np.sort(elimination.echelon_mod_p(matrix, p).pivot_columns)
     echelon, found = _flint(matrix.astype(np.int64), p).rref()
     if found == columns:
         return np.arange(columns)

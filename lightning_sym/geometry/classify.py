@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
 from lightning_sym.geometry.bounds import Bounds
 from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
-from lightning_sym.geometry.limit_points import LimitPoint, limit_point
 from lightning_sym.geometry.point_text import point_latex, point_lines
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
@@ -38,8 +37,12 @@ from lightning_sym.network.weights import Weights
 
 with lazy_imports(__name__):
     from lightning_sym.fibers import plain_differential  # one layer needs none of these
+    from lightning_sym.geometry import limit_points
     from lightning_sym.geometry import weight_rank as weight_ranks
     from lightning_sym.varieties import equations as ideals
+
+if TYPE_CHECKING:
+    from lightning_sym.geometry.limit_points import LimitPoint
 
 
 @dataclass(frozen=True)
@@ -289,7 +292,7 @@ def _limits(weights: Weights, found: Classification, budget: Work) -> LimitPoint
     if not budget.begins(virtual_weights_cost(weights, *number_bits(weights)), "families that tend to the function"):
         return None
     virtual = exact_virtual_weights(weights)
-    return limit_point(found.architecture, virtual, is_square=Label.BOUNDARY in found.labels)
+    return limit_points.limit_point(found.architecture, virtual, is_square=Label.BOUNDARY in found.labels)
 
 
 def classify(

@@ -20,7 +20,6 @@ from lightning_sym.exact.certified_rank import certified_rank
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, require_integer
 from lightning_sym.network.ambient import ambient_dimension
-from lightning_sym.network.given_symmetries import GivenConserved, GivenSymmetry, conserved_by
 from lightning_sym.network.jacobian_rank import JacobianRank, jacobian_at
 from lightning_sym.network.symbolic_map import SymbolicMap
 from lightning_sym.network.weight_values import WeightValues, require_substitution
@@ -31,10 +30,11 @@ with lazy_imports(__name__):
     import sympy
     from sympy.polys import matrices as sympy_matrices
 
-    from lightning_sym.network import generic_rank
+    from lightning_sym.network import generic_rank, given_symmetries
 
 if TYPE_CHECKING:
     from lightning_sym.network.generic_rank import GenericRank
+    from lightning_sym.network.given_symmetries import GivenConserved, GivenSymmetry
 
 
 MOST_MINORS, LARGEST_MINOR = 400, 8
@@ -234,7 +234,9 @@ class MapDifferential(SymbolicMap):
         """
         if not self.weight_names:
             raise BadInput("conserved quantities must be of a map with symbolic weights, got numbers")
-        return conserved_by(symmetries, self.weight_names, self.weight_symbols, list(self._distinct.values()))
+        return given_symmetries.conserved_by(
+            symmetries, self.weight_names, self.weight_symbols, list(self._distinct.values())
+        )
 
     def generic_rank(self, seed: int = 0) -> GenericRank:
         r"""Return the rank of the Jacobian at all weights off the zero set of some polynomial, from both sides.
