@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import factorial
 from typing import Any
 
@@ -56,7 +57,8 @@ class Normalization:
         if self.taylor(0) == 0:
             raise ShapeError(f"S(0) must not be 0, or S divided by its sum has no Taylor series; got {self.name}")
         c = self.growth
-        if c is not None and (c == 0 or any((k + 1) * self.taylor(k + 1) != c * self.taylor(k) for k in range(64))):
+        series = [] if c is None else [self.taylor(k) for k in range(65)]
+        if c == 0 or any(k * behind != c * before for k, (before, behind) in enumerate(pairwise(series), 1)):
             raise ShapeError(f"growth must be c with S' = c S, not 0, or None; got {c} for {self.name}")
 
     @property

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.exact.krylov import LARGEST, rank_at_least
-from lightning_sym.exact.modular import independent_columns, rank_mod_p
+from lightning_sym.exact.modular import independent_columns
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
 from lightning_sym.network.pieces import LIGHTNING, SHAPED, SIZED, spaces
@@ -224,7 +225,7 @@ def orbit_dimension_at(
             part[:] = block.entries
         else:
             fold(block.entries, part)
-    return rank_mod_p(matrix, p, overwrite=True)
+    return echelon_mod_p(matrix, p, overwrite=True).rank
 
 
 def _directions(architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int) -> PrimeFieldMatrix:

@@ -26,15 +26,19 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import ProgramError
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, run
 from lightning_sym.network.pieces import SHAPED, WeightPiece, WeightSpace, pieces, spaces, stream
 from lightning_sym.rings.derivatives import Dual
-from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 
+with lazy_imports(__name__):  # the identity is checked where directions are counted
+    from lightning_sym.rings import matrix_words
+
 if TYPE_CHECKING:
+    from lightning_sym.rings.matrix_words import Words
     from lightning_sym.symmetries.point import Point
 
 
@@ -102,12 +106,16 @@ def _layer_identity(value_ranks: tuple[int] | None, heads: int, *, skip: bool, n
     """Return what the changed layer gives, after proving that the ends and the layer are covariant."""
     shape = Architecture((1, 1), (1,), 1, SOFTMAX if normalized else None, heads, value_ranks, skip, embed=1, unembed=1)
     bare = Architecture((1, 1), (1,), 1, shape.normalization, heads, value_ranks, skip)
-    weights = {piece.name: Words.letter(piece.name) for piece in pieces(shape)}
+    weights = {piece.name: matrix_words.Words.letter(piece.name) for piece in pieces(shape)}
     letters = {space: _letter(space, shape) for space in spaces(shape)}
     element = {space: (letter, letter.inverse) for space, letter in letters.items()}
     moved = act(weights, element, pieces(shape))
-    x, before, after = Words.letter("X"), letters[stream(shape, 0)], letters[stream(shape, 1)]
-    form = Form(lambda scores: Words.letter(f"pattern({scores})"), skip=skip) if normalized else Form(skip=skip)
+    x, before, after = matrix_words.Words.letter("X"), letters[stream(shape, 0)], letters[stream(shape, 1)]
+    form = (
+        Form(lambda scores: matrix_words.Words.letter(f"pattern({scores})"), skip=skip)
+        if normalized
+        else Form(skip=skip)
+    )
     found, kept = (
         run(y, bare, [some[piece.name] for piece in pieces(bare)], form)
         for y, some in ((before @ x, moved), (x, weights))
@@ -123,10 +131,10 @@ def _letter(space: WeightSpace, shape: Architecture) -> Words:
     """Return a name for the element of a space: $G$ in front of the layer, $H$ behind it, $C$ for queries and keys."""
     head = str(space.place[-1]) if space.place and shape.heads > 1 else ""
     if space.kind == "scale":
-        return Words.scalar("lambda" + head)
+        return matrix_words.Words.scalar("lambda" + head)
     if space.kind == "stream":
-        return Words.letter("G" if space == stream(shape, 0) else "H")
-    return Words.letter(("C" if space.kind == "query-key" else "B") + head)
+        return matrix_words.Words.letter("G" if space == stream(shape, 0) else "H")
+    return matrix_words.Words.letter(("C" if space.kind == "query-key" else "B") + head)
 
 
 class _NearOne(Dual):
