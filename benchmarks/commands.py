@@ -178,6 +178,8 @@ FIRST = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]}
 SECOND = {"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [["3/2", 3]]}
 STARTS = {
     "--help": ("--help",),
+    "same --help": ("same", "--help"),
+    "dimension --help": ("dimension", "--help"),
     "dimension": ("dimension", *SHAPE),
     "dimension, softmax": ("dimension", *SHAPE, "--normalization", "softmax"),
     "check": ("check", "--quick", "equation-9"),

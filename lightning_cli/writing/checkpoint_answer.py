@@ -19,11 +19,11 @@ from lightning_cli.writing.fields import (
     optional,
 )
 from lightning_cli.writing.output import HasLines, write_answer, write_json
-from lightning_sym.display import Lines
 
 if TYPE_CHECKING:
     from lightning_sym.checkpoints.comparison import CheckpointComparison
     from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
+    from lightning_sym.display import Lines
 
 HOLDS = {"same": True, "rounding": True, "different": False, "undecided": None}
 """What each answer means, of weights or of checkpoints; unless it is asked for exactly."""

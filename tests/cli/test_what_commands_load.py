@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lightning_cli.main import COMMANDS
 from lightning_sym import Architecture, certified_dimension, dimension_certificate, write_certificate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -53,6 +54,22 @@ def test_a_command_loads_what_its_answer_needs(command: str, tmp_path: Path) -> 
     assert "click" in loaded
     unneeded = NEVER | others | {f"lightning_sym.{name}" for name in OTHER_NETWORKS}
     assert sorted(unneeded.intersection(loaded)) == []
+
+
+HELP = """
+import sys, click
+from lightning_cli.main import COMMANDS, module_of
+for name in COMMANDS:
+    before = {*sys.modules}
+    module_of(name).command.get_help(click.Context(module_of(name).command))
+    print(name, *{"flint", "numpy"} & {*sys.modules} - before)
+"""
+
+
+def test_help_of_a_command_loads_no_arithmetic() -> None:
+    """They would be most of the time that it takes."""
+    told = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True).stdout
+    assert told.split() == [*COMMANDS]
 
 
 def test_the_claim_of_an_id_is_found_without_the_others() -> None:

@@ -23,7 +23,7 @@ from lightning_sym.rings import arrays
 
 
 def test_entries_are_counted_over_all_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "MOST_ENTRIES", 5)
+    monkeypatch.setattr(arrays, "MOST_ENTRIES", 5)
     with pytest.raises(TooLarge, match="all matrices together must have at most 5 entries"):
         read_json(b'{"Q1": [[1, 2, 3]], "K1": [[1, 2, 3]], "V1": [[1]]}')
 

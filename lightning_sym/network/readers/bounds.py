@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 from lightning_sym.arguments import shown as one_line
 from lightning_sym.errors import FileFormatError, TooLarge
-from lightning_sym.rings.arrays import MOST_ENTRIES
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from lightning_sym.rings import arrays
 
 LARGEST_FILE = 2**26
 """Bytes of a file of text, and of what is compressed in an archive: more than the allowed entries need."""
@@ -89,7 +92,7 @@ class Allowance:
     """Counts entries of all matrices together, each before it is expanded."""
 
     def __init__(self) -> None:
-        self.left = MOST_ENTRIES
+        self.left = arrays.MOST_ENTRIES
 
     def take(self, entries: int) -> None:
         """Count the entries of one more matrix.
@@ -99,7 +102,7 @@ class Allowance:
         """
         self.left -= entries
         if self.left < 0:
-            raise TooLarge(f"all matrices together must have at most {MOST_ENTRIES:,} entries")
+            raise TooLarge(f"all matrices together must have at most {arrays.MOST_ENTRIES:,} entries")
 
 
 def shown(value: object, *, integer: bool = False) -> str:

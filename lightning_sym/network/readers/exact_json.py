@@ -8,8 +8,11 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from lightning_sym.errors import FileFormatError
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.readers.bounds import MOST_MATRICES, shown
-from lightning_sym.rings.arrays import MOST_ENTRIES
+
+with lazy_imports(__name__):
+    from lightning_sym.rings import arrays
 
 LONGEST_NUMBER = 4000
 """Decimal digits of a numerator or denominator: below the limit of Python's own conversion."""
@@ -92,7 +95,8 @@ def parse(content: bytes, numbers: ExactNumbers) -> Any:
     """
     # every value stands behind one of these marks, so this bounds what parsing can take
     for marks, most, what in (
-        (b",", MOST_ENTRIES + MOST_MATRICES, "commas"), (b"[{", MOST_ROWS, "lists"), (b":", MOST_MATRICES, "names"),
+        (b",", arrays.MOST_ENTRIES + MOST_MATRICES, "commas"), (b"[{", MOST_ROWS, "lists"),
+        (b":", MOST_MATRICES, "names"),
     ):  # fmt: skip
         if sum(content.count(mark) for mark in marks) > most:
             raise FileFormatError(f"JSON must hold at most {most:,} {what}")
