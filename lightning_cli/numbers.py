@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lightning_sym.arguments import shown
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    import fractions
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def _spelled(limit: float) -> str:
@@ -145,20 +151,20 @@ class TokenIds(click.ParamType[tuple[int, ...]]):
         return tuple(map(int, words))
 
 
-class Rational(click.ParamType[Fraction]):
+class Rational(click.ParamType["Fraction"]):
     """A positive rational number."""
 
     name = "number"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        if isinstance(value, Fraction):
+        if isinstance(value, fractions.Fraction):
             return value
         text = str(value)
         try:
             plain = len(text) <= 100 and text.isascii() and not {*text.lower()} & {*"e_"}
-            number = Fraction(text) if plain else Fraction(0)
+            number = fractions.Fraction(text if plain else 0)
         except (ValueError, ZeroDivisionError):
-            number = Fraction(0)
+            number = fractions.Fraction(0)
         if number <= 0:
             self.fail(f"must be a positive number, such as 4 or 5/2, got {shown(text)}", param, ctx)
         return number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +13,13 @@ from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
+    import pathlib
     import tempfile
 
     from lightning_sym import whole_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WEIGHTS = (".json", ".npz", ".safetensors")
 """What a file of weights may end in."""
@@ -102,7 +106,7 @@ def require_directory(what: str, directory: str) -> Path:
     Raises:
         BadInput: it is none, or cannot be made, or cannot be written to.
     """
-    target = Path(directory)
+    target = pathlib.Path(directory)
     made: list[Path] = []
     if not directory:
         raise BadInput(f"{what} must go into a directory that can be written to, got no name")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import textwrap
 from typing import Any
 
 import click
@@ -28,10 +26,13 @@ from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
+    import dataclasses
+    import textwrap
+
     from lightning_sym.certificates import dimension as certificates
     from lightning_sym.certificates import dimension as model_certificates
     from lightning_sym.dimension import certify, dimension_text, transformers
-    from lightning_sym.network import architecture, model_config
+    from lightning_sym.network import architecture, model_config, model_types
     from lightning_sym.whole_models import of_config
 
 FORMULA = group(
@@ -194,7 +195,7 @@ class DimensionCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples and exit codes, and between them what a config may say."""
-        alone, *others = model_config.MODEL_TYPES
+        alone, *others = model_types.MODEL_TYPES
         said = CONFIG.format(alone=alone, others=", ".join(others))
         config = textwrap.fill(said, width=98, break_on_hyphens=False)
         click.Command(None, epilog=(self.epilog or "").format(config=config)).format_epilog(ctx, formatter)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import click
@@ -30,6 +29,8 @@ from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
+    import fractions
+
     from lightning_cli.pictures import distances as pictures
     from lightning_cli.pictures import drawing
     from lightning_sym.certificates import same_function as certificates
@@ -100,7 +101,7 @@ BALL = group(field("midpoint", str, "a decimal number, exact"), field("radius", 
 BALLS = [[BALL]]
 
 
-def _entry(number: Fraction | ball_matrices.DecimalBall) -> int | str | dict[str, str]:
+def _entry(number: fractions.Fraction | ball_matrices.DecimalBall) -> int | str | dict[str, str]:
     """Return integers as integers, other exact numbers as text, balls as midpoint and radius."""
     if isinstance(number, ball_matrices.DecimalBall):
         return dict(zip(("midpoint", "radius"), number.written(), strict=True))

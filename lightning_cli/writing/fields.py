@@ -11,7 +11,10 @@ from math import isfinite
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from lightning_sym.citations import proof_in
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from lightning_sym import citations
 
 Schema = dict[str, Any]
 
@@ -231,7 +234,7 @@ def proof_of(result: Any) -> str | None:
     """
     if getattr(type(result), "lines", None) is None:  # it has no text of that kind
         return None
-    return proof_in(result.lines())
+    return citations.proof_in(result.lines())
 
 
 PROVED = JsonField(

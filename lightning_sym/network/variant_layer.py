@@ -114,6 +114,7 @@ def turned(x: E, by: tuple[E, E, E]) -> E:
 
     Example:
         >>> x = np.array([[1, 1], [0, 0]])
+        >>> from lightning_sym import Rotary
         >>> turned(x, rotation(Rotary(turns=[(0, 1)]), x, 2, 2)).tolist()
         [[1, 0], [0, 1]]
     """

@@ -57,8 +57,10 @@ class Normalization:
         if self.taylor(0) == 0:
             raise ShapeError(f"S(0) must not be 0, or S divided by its sum has no Taylor series; got {self.name}")
         c = self.growth
-        series = [] if c is None else [self.taylor(k) for k in range(65)]
-        if c == 0 or any(k * behind != c * before for k, (before, behind) in enumerate(pairwise(series), 1)):
+        if c is None:
+            return
+        series = enumerate(pairwise(map(self.taylor, range(65))), 1)
+        if c == 0 or any(k * behind != c * before for k, (before, behind) in series):
             raise ShapeError(f"growth must be c with S' = c S, not 0, or None; got {c} for {self.name}")
 
     @property

@@ -8,7 +8,8 @@ import pytest
 from test_config import SIZES
 
 from lightning_sym.errors import BadInput
-from lightning_sym.network.model_config import MODEL_TYPES, model_of
+from lightning_sym.network.model_config import model_of
+from lightning_sym.network.model_types import MODEL_TYPES
 
 NEW = {"MLP", "layer norm", "rotary positions"}
 GROUPS = {
