@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from math import factorial
-from typing import Any, NamedTuple
+from typing import Any
 
 from lightning_sym.citations import citations
 from lightning_sym.dimension.evidence import Evidence
@@ -16,7 +17,8 @@ from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.pieces import SHAPED
 
 
-class PrintedFormula(NamedTuple):
+@dataclass(frozen=True)
+class PrintedFormula:
     """A formula of the paper for this architecture.
 
     Attributes:
