@@ -198,6 +198,7 @@ RELATIVES: dict[str, Relative] = {
             NORMS_BEHIND,
             HEAD_NORMS,
             QUERY_SCALE,
+            required("attn_logit_softcapping", None),  # the library keeps the key and does not apply it
             caps(None, None),
             every_other("sliding_window_pattern"),
             ignored("_sliding_window_pattern"),

@@ -97,6 +97,7 @@ KEYS: list[tuple[str, str, Any, str]] = [
     ("gemma", "hidden_act", "silu", "hidden_act must be gelu_pytorch_tanh in this family, got silu"),
     ("gemma", "hidden_activation", "gelu", "hidden_activation must be 'gelu_pytorch_tanh' or absent, got 'gelu'"),
     ("gemma", "use_bidirectional_attention", True, "use_bidirectional_attention must be false or absent, got true"),
+    ("gemma3_text", "attn_logit_softcapping", 30.0, "attn_logit_softcapping must be null or absent, got 30"),
     ("gpt2", "scale_attn_weights", False, "scale_attn_weights must be true or absent, got false"),
     ("gpt2", "scale_attn_by_inverse_layer_idx", True, "scale_attn_by_inverse_layer_idx must be false or absent"),
     ("gpt2", "add_cross_attention", True, "add_cross_attention must be false or absent"),
