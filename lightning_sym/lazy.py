@@ -34,7 +34,7 @@ class LazyModule(ModuleType):
         """Return the attribute that the module has now; special ones, which tools ask everything for, load nothing."""
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} is loaded later, and has no attribute {name!r} now")
-        return getattr(import_module(self.__name__), name)
+        return getattr(sys.modules.get(self.__name__) or import_module(self.__name__), name)
 
 
 _ONE_AT_A_TIME = RLock()
