@@ -12,8 +12,7 @@ from flint import fmpz_mat, nmod_mat
 from lightning_sym.errors import BadInput
 from lightning_sym.exact import kernel
 from lightning_sym.exact.elimination import buffer_bytes, echelon_mod_p
-from lightning_sym.rings.arrays import two_axes
-from lightning_sym.rings.dyadic import Plain
+from lightning_sym.rings.arrays import Plain, two_axes
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, SMALL_PRIMES
 
 _SMALL = 80

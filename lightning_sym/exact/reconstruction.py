@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.elimination import reduced_echelon_mod_p
-from lightning_sym.rings.dyadic import Plain
+from lightning_sym.rings.arrays import Plain
 from lightning_sym.rings.limbs import Limbs
 from lightning_sym.rings.prime_field import PRIMES
 

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
-from lightning_sym.rings.arrays import Rows
-from lightning_sym.rings.dyadic import is_plain, residues_of
+from lightning_sym.rings.arrays import Rows, is_plain, residues_of
 
 Residues = npt.NDArray[np.int64]
 

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, Protocol, SupportsInt, cast
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 
-from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
-from lightning_sym.rings.dyadic import dyadic, is_plain
+from lightning_sym.rings.arrays import ObjectArray, Rows, dyadic, is_plain, two_axes
 from lightning_sym.rings.rational_ranks import rank_over_q
 
 
