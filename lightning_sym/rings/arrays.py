@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from math import isqrt, lcm
 from numbers import Rational
 from typing import cast
 
@@ -113,6 +114,29 @@ def two_axes(matrix: npt.NDArray[np.generic]) -> tuple[int, int]:
     if len(matrix.shape) != 2:
         raise ShapeError(f"a matrix must have two axes, got {len(matrix.shape)}")
     return matrix.shape[0], matrix.shape[1]
+
+
+def rational_root(square: Fraction) -> Fraction | None:
+    """Return the rational root of a number that is not negative; `None` where there is none.
+
+    Example:
+        >>> rational_root(Fraction(4, 9)), rational_root(Fraction(2))
+        (Fraction(2, 3), None)
+    """
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    return root if root**2 == square else None
+
+
+def clear_denominators(matrix: ObjectArray) -> ObjectArray:
+    """Return the matrix times the least common denominator of its entries, as Python integers.
+
+    Example:
+        >>> clear_denominators(np.array([[Fraction(1, 2), Fraction(2, 3)]])).tolist()
+        [[3, 4]]
+    """
+    common = lcm(*{int(x.denominator) for x in matrix.ravel().tolist()})
+    whole: ObjectArray = np.frompyfunc(lambda x: int(x.numerator) * (common // int(x.denominator)), 1, 1)(matrix)
+    return whole
 
 
 # ---- machine numbers as exact ones
