@@ -30,13 +30,13 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues, modulo_a_prime
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price
 from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system.circuits import NetworkCircuits, added, factor_names, layer_heads
-from lightning_sym.system.fields import M, weights_modulo_a_prime
+from lightning_sym.system.fields import M
 from lightning_sym.system.weights_of_circuits import circuits_as_weights
 
 BYTES_AN_ENTRY = 300
@@ -148,7 +148,7 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits[RationalMa
     Raises:
         BadInput: the network has an option for which the symmetries are not known.
     """
-    if (found := weights_modulo_a_prime(whole)) is None:
+    if (found := modulo_a_prime(whole.all_held)) is None:
         return 0
     p, matrices = found
     point = Point(whole.architecture(tokens), list(matrices.values()), p)

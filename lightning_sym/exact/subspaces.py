@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flint import fmpq, fmpq_mat, fmpz_mat, nmod_mat
 
 from lightning_sym.exact.modular import small_fraction
-from lightning_sym.exact.rational import independent_columns, row_echelon
+from lightning_sym.exact.rational import columns_of, independent_columns, row_echelon
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
@@ -227,15 +227,12 @@ def left_factor(known: RationalMatrix, wanted: RationalMatrix) -> RationalMatrix
     guessed = _guessed([known.above(wanted)]) if known.shape[1] >= LARGE else None
     if guessed is not None and guessed.pivots == tuple(range(size)):
         return guessed.basis.rows(range(size, size + wanted.shape[0]))
-    columns = Subspace.spanned(known.mT)
-    if columns.dimension < size:
-        return None
-    # the row space of `known` is known by these columns
-    chosen = known.mT.rows(columns.pivots).mT.inverse()
-    if chosen is None:
-        return None
-    found = wanted.mT.rows(columns.pivots).mT @ chosen
-    return found if found @ known == wanted else None
+    chosen = independent_columns(known)
+    if len(chosen) < size:  # modulo a prime, which may divide every minor
+        chosen = row_echelon(known).pivots
+    inverse = columns_of(known, chosen).inverse() if len(chosen) == size else None
+    found = None if inverse is None else columns_of(wanted, chosen) @ inverse
+    return found if found is not None and found @ known == wanted else None
 
 
 def intertwiner(

@@ -32,9 +32,8 @@ from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.prices import price_of_jacobian, sweep_bytes
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, Residues
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, Residues, modulo_a_prime
 from lightning_sym.symmetries.families import directions_mod_p, symmetry_count
-from lightning_sym.system.fields import weights_modulo_a_prime
 
 PARAMETER_LIMIT = 2000
 """Most weights, symmetry directions and tokens for which the bounds are computed."""
@@ -205,7 +204,7 @@ def _residues(
     scores = shape.normalization
     series = [] if scores is None or order is None else [Fraction(scores.taylor(k)) for k in range(order + 1)]
     divisors = [series[0].numerator, *(c.denominator for c in series)] if series else []
-    return weights_modulo_a_prime(weights, [p for p in PRIMES if all(divisor % p for divisor in divisors)])
+    return modulo_a_prime(weights.all_held, [p for p in PRIMES if all(divisor % p for divisor in divisors)])
 
 
 def _with_others(
