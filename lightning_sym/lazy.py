@@ -23,18 +23,29 @@ from lightning_sym.errors import MissingExtra
 
 
 class LazyModule(ModuleType):
-    """Stands for a module, and imports it when an attribute of it is asked for.
+    """Stands for a module until an attribute of it is asked for; from then on its importer has the module itself.
+
+    Args:
+        name: of the module.
+        importer: the name of the module that has this one in its place.
 
     Example:
         >>> LazyModule("fractions").Fraction(1, 2)
         Fraction(1, 2)
     """
 
+    def __init__(self, name: str, importer: str = "") -> None:
+        super().__init__(name)
+        self.__importer = importer
+
     def __getattr__(self, name: str) -> object:
         """Return the attribute that the module has now; special ones, which tools ask everything for, load nothing."""
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} is loaded later, and has no attribute {name!r} now")
-        return getattr(sys.modules.get(self.__name__) or import_module(self.__name__), name)
+        module = import_module(self.__name__)
+        namespace = vars(sys.modules.get(self.__importer, self))
+        namespace.update({bound: module for bound, value in list(namespace.items()) if value is self})
+        return getattr(module, name)
 
 
 _ONE_AT_A_TIME = RLock()
@@ -63,9 +74,9 @@ def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
         if globals is None or globals.get("__name__") != importer:
             return import_now(name, globals, locals, fromlist or (), level)
         if not fromlist:
-            return LazyModule(name)
+            return LazyModule(name, importer)
         places.update(dict.fromkeys(fromlist, name))
-        return SimpleNamespace(**{each: LazyModule(f"{name}.{each}") for each in fromlist})
+        return SimpleNamespace(**{each: LazyModule(f"{name}.{each}", importer) for each in fromlist})
 
     with _ONE_AT_A_TIME:
         import_now = builtins.__import__

@@ -31,7 +31,7 @@ from lightning_sym.checkpoints.walk import gain_to_be_had
 from lightning_sym.display import Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, unheard
-from lightning_sym.rings.rationals import rational_root
+from lightning_sym.rings.arrays import rational_root
 
 OF_MLP = frozenset(("neurons", "ups", "gain2", "bias2", *(f"{name}_shift" for name in OF_HALF[2])))
 """The parts of a symmetry that belong to the second one."""

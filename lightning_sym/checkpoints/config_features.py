@@ -11,7 +11,7 @@ from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.errors import BadInput
 from lightning_sym.network.readers.exact_json import said
-from lightning_sym.rings.rationals import rational_root
+from lightning_sym.rings.arrays import rational_root
 
 
 class Feature(NamedTuple):

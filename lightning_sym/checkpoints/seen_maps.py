@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.piece_table import LATENTS
 from lightning_sym.checkpoints.pieces import read_by
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
-from lightning_sym.rings.dyadic import residues
+from lightning_sym.rings.arrays import residues
 from lightning_sym.rings.prime_field import PRIMES, matmul_mod, reduce_mod
 
 

@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, nice, round_number
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
-from lightning_sym.rings.rationals import rational_root
+from lightning_sym.rings.arrays import rational_root
 
 Pairs = Iterator[tuple[Floats, Floats, bool]]
 

@@ -37,9 +37,9 @@ from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, requ
 from lightning_sym.errors import BadInput
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
+from lightning_sym.rings.arrays import rational_root
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.protocol import Factor, masked, normalized, operation
-from lightning_sym.rings.rationals import rational_root
 from lightning_sym.rings.rotary import RotaryScaling
 
 Prompts = Sequence[Sequence[int]]

@@ -10,6 +10,8 @@ the ranks; their sum is at most the number of circuits, so where it is reached b
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from lightning_sym.fibers.observed_network import NetworkAtPoints
 from lightning_sym.network.stream_pieces import free_streams
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import NetworkCircuits, factor_names
 
 MOST_CIRCUITS = 2000
@@ -36,8 +39,8 @@ MOST_CIRCUITS = 2000
 def seen_by_conditions(question: AtWeights) -> Proved | str:
     """Return the pair of a softmax network whose circuits are seen by Theorem 13, or why nothing is proved."""
     shape, of_all = question.shape, _tested(question, question.weights, idle_heads=True)
-    if isinstance(of_all, str) or (seen := _apart(question.weights, of_all.residues)) is None:
-        seen = question.seen
+    apart = None if isinstance(of_all, str) else _apart(question.weights, of_all.residues)
+    seen: SeenCircuits[Any] | None = apart or question.seen
     if seen is None or not all(any(group.value for group in layer) for layer in seen.groups):
         return "all heads of a layer write nothing"
     if len(seen.groups) < shape.depth:
@@ -65,7 +68,7 @@ def seen_by_conditions(question: AtWeights) -> Proved | str:
     return Proved(pair.without(orbit), f"{PAGE}, Theorem 13", {"circuits": seen.count, "orbit": orbit} | ranks)
 
 
-def _apart(weights: Weights, tests: NetworkAtPoints) -> SeenCircuits | None:
+def _apart(weights: Weights, tests: NetworkAtPoints) -> SeenCircuits[PrimeFieldMatrix] | None:
     """Return each head by itself, where residues show that no two attend alike and all ranks are as large as can be.
 
     What residues show is so over the rationals, of which no matrix is made then.
@@ -96,13 +99,13 @@ def _tested(question: AtWeights, weights: Weights, *, idle_heads: bool) -> Softm
         return str(error)
 
 
-def _that_write(question: AtWeights, seen: SeenCircuits) -> SoftmaxConditions | str:
+def _that_write(question: AtWeights, seen: SeenCircuits[RationalMatrix]) -> SoftmaxConditions | str:
     """Return the network of heads that write something, those that attend alike being one."""
     alike = any(len(group.heads) > 1 for group in seen.all_groups)
     return _tested(question, _merged(question, seen) if alike else question.weights, idle_heads=False)
 
 
-def _merged(question: AtWeights, seen: SeenCircuits) -> Weights:
+def _merged(question: AtWeights, seen: SeenCircuits[RationalMatrix]) -> Weights:
     """Return the network where the first head of those that attend alike has the sum of their values, and others none.
 
     With projections the sum stays the product that it is, as the rank of its differential is asked too.
@@ -121,7 +124,7 @@ def _merged(question: AtWeights, seen: SeenCircuits) -> Weights:
     return Weights.of(matrices, question.weights.form)
 
 
-def orbit_of_bases(net: NetworkCircuits, seen: SeenCircuits) -> int:
+def orbit_of_bases(net: NetworkCircuits, seen: SeenCircuits[RationalMatrix]) -> int:
     """Return a lower bound of the dimension of the orbit of what is seen, under bases of streams and scales of heads.
 
     A basis is fixed by `E`, if it is onto, or by the heads that write into it, if together they are; a scale by scores.
@@ -162,11 +165,11 @@ def rank_by_conditions(question: AtWeights) -> int:
             return _rank_in_spaces(seen, tests.residues)
     except TooLarge:
         return 0
-    ends = sum(rows * columns for rows, columns in (end.shape for end in seen.ends.values()))
+    ends = sum(int(prod(end.shape)) for end in seen.ends.values())
     return ends + sum(group.rank_at_least for group in seen.all_groups) - free_streams(shape)
 
 
-def _rank_in_spaces(seen: SeenCircuits, tests: NetworkAtPoints) -> int:
+def _rank_in_spaces(seen: SeenCircuits[RationalMatrix], tests: NetworkAtPoints) -> int:
     """Return the rank of the differential of scores on what is reached, and of last values from there to readers."""
 
     def rank(columns: PrimeFieldMatrix) -> int:

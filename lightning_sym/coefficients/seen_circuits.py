@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from math import prod
+from typing import Generic
 
 import numpy as np
 
@@ -29,13 +30,13 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.prices import weights_over_sizes
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues, modulo_a_prime
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price
 from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system.circuits import NetworkCircuits, added, factor_names, layer_heads
-from lightning_sym.system.fields import weights_modulo_a_prime
+from lightning_sym.system.fields import M
 from lightning_sym.system.weights_of_circuits import circuits_as_weights
 
 BYTES_AN_ENTRY = 300
@@ -45,12 +46,8 @@ KNOWN = SHAPED
 """The options for which the page is proved."""
 
 
-Group = HeadGroup[Any]
-"""Over the rationals, or modulo a prime where residues show all."""
-
-
 @dataclass(frozen=True, eq=False)
-class SeenCircuits:
+class SeenCircuits(Generic[M]):
     """The circuits that the function sees near the weights.
 
     Attributes:
@@ -58,17 +55,17 @@ class SeenCircuits:
         ends: `E` and `U` where they are seen.
     """
 
-    groups: tuple[tuple[Group, ...], ...]
-    ends: Mapping[str, RationalMatrix | PrimeFieldMatrix]
+    groups: tuple[tuple[HeadGroup[M], ...], ...]
+    ends: Mapping[str, M]
 
     @property
     def count(self) -> int:
         """How many entries they have."""
         heads = sum(group.numbers_seen for group in self.all_groups)
-        return heads + sum(rows * columns for rows, columns in (end.shape for end in self.ends.values()))
+        return heads + sum(int(prod(end.shape)) for end in self.ends.values())
 
     @property
-    def all_groups(self) -> list[Group]:
+    def all_groups(self) -> list[HeadGroup[M]]:
         """Those of all layers, from the first on."""
         return [group for layer in self.groups for group in layer]
 
@@ -83,7 +80,7 @@ class SeenCircuits:
         return pair, ranks
 
 
-def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -> SeenCircuits | None:
+def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -> SeenCircuits[RationalMatrix] | None:
     """Return the circuits that can be seen near the weights, by zeros alone; `None` if two factors of a product are 0.
 
     Args:
@@ -107,7 +104,7 @@ def circuits_seen(weights: Weights, shape: Architecture, net: NetworkCircuits) -
     return _at_a_zero(SeenCircuits(tuple(layers), ends), shape)
 
 
-def _at_a_zero(seen: SeenCircuits, shape: Architecture) -> SeenCircuits | None:
+def _at_a_zero(seen: SeenCircuits[M], shape: Architecture) -> SeenCircuits[M] | None:
     """Return what is left where one factor of the whole function is zero: that one. `None` where two of them are."""
     dead_ends = [name for name, end in seen.ends.items() if not end]
     dead_layers = [] if shape.skip else [i for i, layer in enumerate(seen.groups) if all(map(_is_idle, layer))]
@@ -120,7 +117,7 @@ def _at_a_zero(seen: SeenCircuits, shape: Architecture) -> SeenCircuits | None:
     return seen
 
 
-def _is_idle(group: Group) -> bool:
+def _is_idle(group: HeadGroup[M]) -> bool:
     """Return whether the heads write nothing: their scores are zero, or their values cancel each other."""
     return not group.values_seen or not added([head.value for head in group.heads])
 
@@ -140,7 +137,7 @@ def whole_circuits(weights: Weights, shape: Architecture, net: NetworkCircuits) 
     return Weights.of(named, weights.form)
 
 
-def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
+def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits[RationalMatrix]) -> int:
     """Return a lower bound of the dimension of the orbit of what is seen, under bases of streams and rescalings.
 
     Args:
@@ -151,7 +148,7 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits) -> int:
     Raises:
         BadInput: the network has an option for which the symmetries are not known.
     """
-    if (found := weights_modulo_a_prime(whole)) is None:
+    if (found := modulo_a_prime(whole.all_held)) is None:
         return 0
     p, matrices = found
     point = Point(whole.architecture(tokens), list(matrices.values()), p)
@@ -249,7 +246,7 @@ class AtWeights:
         return NetworkCircuits.of(self.weights).in_memory()
 
     @cached_property
-    def seen(self) -> SeenCircuits | None:
+    def seen(self) -> SeenCircuits[RationalMatrix] | None:
         """The circuits that can be seen near the weights."""
         return circuits_seen(self.weights, self.shape, self.net)
 

@@ -24,10 +24,10 @@ from lightning_sym.network.attention import network_output
 from lightning_sym.network.pieces import layer_names
 from lightning_sym.network.stream_pieces import pieces_at_streams
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import random_residues
+from lightning_sym.rings.prime_field import modulo_a_prime, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, added
-from lightning_sym.system.fields import Q, weights_modulo_a_prime
+from lightning_sym.system.fields import Q
 
 Part = Callable[[AtWeights, Weights], LearningCoefficient]
 """What is known of another network, as part of the same question."""
@@ -105,7 +105,7 @@ def _is_seen(question: AtWeights, layers: int) -> bool:
     if not layers:
         return bool(question.net.embed)
     weights = _up_to(question, layers)
-    shape, found = weights.architecture(question.shape.tokens), weights_modulo_a_prime(weights)
+    shape, found = weights.architecture(question.shape.tokens), modulo_a_prime(weights.all_held)
     if found is None:
         return False
     p, matrices = found

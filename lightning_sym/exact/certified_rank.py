@@ -9,9 +9,9 @@ import numpy as np
 
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.exact.rational import null_space, row_echelon
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.arrays import ObjectArray, clear_denominators
 from lightning_sym.rings.prime_field import PRIMES
-from lightning_sym.rings.rationals import RationalMatrix, as_fraction, clear_denominators
+from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from flint import fmpz_mat, nmod_mat
 
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
-from lightning_sym.rings.arrays import two_axes
-from lightning_sym.rings.dyadic import Plain
+from lightning_sym.rings.arrays import Plain, two_axes
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, SMALL_PRIMES
 
 with lazy_imports(__name__):  # what small matrices do not need
@@ -240,3 +239,20 @@ def independent_columns(matrix: Plain, p: int) -> npt.NDArray[np.int64]:
             column += 1
         first[row] = column
     return first
+
+
+def small_fraction(residue: int, modulus: int, bound: int) -> tuple[int, int]:
+    """Return numerator and denominator within the bound, by the Euclidean algorithm; denominator 0 if there are none.
+
+    Example:
+        >>> small_fraction(51, 101, 7), small_fraction(3, 7, 1)
+        ((1, 2), (0, 0))
+    """
+    old, new, factor, more = modulus, residue % modulus, 0, 1
+    while new > bound:
+        quotient = old // new
+        old, new = new, old - quotient * new
+        factor, more = more, factor - quotient * more
+    if not 0 < abs(more) <= bound:
+        return 0, 0
+    return (new, more) if more > 0 else (-new, -more)

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.elimination import reduced_echelon_mod_p
-from lightning_sym.rings.dyadic import Plain
+from lightning_sym.exact.modular import small_fraction
+from lightning_sym.rings.arrays import Plain
 from lightning_sym.rings.limbs import Limbs
 from lightning_sym.rings.prime_field import PRIMES
 
@@ -47,7 +48,7 @@ def rational_vector(residues: Sequence[npt.NDArray[np.number]], primes: Sequence
             numerators.append(scaled if scaled <= modulus // 2 else scaled - modulus)
             denominators.append(common)
             continue
-        top, bottom = _fraction(value, modulus, bound)
+        top, bottom = small_fraction(value, modulus, bound)
         if bottom == 0:
             return None
         numerators.append(top)
@@ -59,17 +60,6 @@ def rational_vector(residues: Sequence[npt.NDArray[np.number]], primes: Sequence
     divisor = int(np.gcd.reduce(np.array(integers, dtype=object))) or 1
     sign = next((1 if x > 0 else -1 for x in integers if x), 1)
     return tuple(sign * x // divisor for x in integers)
-
-
-def _fraction(value: int, modulus: int, bound: int) -> tuple[int, int]:
-    """Return numerator and denominator within the bound, by the Euclidean algorithm; denominator 0 if none."""
-    r, s = (modulus, value % modulus), (0, 1)
-    while r[1] > bound:
-        quotient = r[0] // r[1]
-        r, s = (r[1], r[0] - quotient * r[1]), (s[1], s[0] - quotient * s[1])
-    if not 0 < abs(s[1]) <= bound:
-        return 0, 0
-    return (r[1], s[1]) if s[1] > 0 else (-r[1], -s[1])
 
 
 MOST_COLUMNS = 4000

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from flint import fmpq, fmpq_mat, fmpz_mat, nmod_mat
 
-from lightning_sym.exact.rational import independent_columns, row_echelon
+from lightning_sym.exact.modular import small_fraction
+from lightning_sym.exact.rational import columns_of, independent_columns, row_echelon
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
@@ -63,29 +64,18 @@ def _guessed(matrices: Sequence[RationalMatrix]) -> Subspace | None:
     echelon, rank = nmod_mat(fmpz_mat(rows), _PRIME).rref()
     if not rank:
         return None
-    zero, one = fmpq(0), fmpq(1)
     found, pivots = [], []
     for row in echelon.tolist()[:rank]:
         new = []
         for residue in map(int, row):
-            x = zero if not residue else one if residue == 1 else _small_fraction(residue)
-            if x is None:
+            top, bottom = (residue, 1) if residue < 2 else small_fraction(residue, _PRIME, _SMALL)
+            if not bottom:
                 return None
-            new.append(x)
+            new.append(fmpq(top, bottom))
         found.append(new)
         pivots.append(next(j for j, x in enumerate(new) if x != 0))
     space = Subspace(RationalMatrix(fmpq_mat(found).transpose()), tuple(pivots))
     return space if all(map(space.contains, matrices)) else None
-
-
-def _small_fraction(residue: int) -> fmpq | None:
-    """Return the only fraction with this residue whose numerator and denominator are small."""
-    old, new, factor, more = _PRIME, residue, 0, 1
-    while new > _SMALL:
-        quotient = old // new
-        old, new = new, old - quotient * new
-        factor, more = more, factor - quotient * more
-    return fmpq(new, more) if abs(more) <= _SMALL else None
 
 
 class Subspace:
@@ -237,15 +227,12 @@ def left_factor(known: RationalMatrix, wanted: RationalMatrix) -> RationalMatrix
     guessed = _guessed([known.above(wanted)]) if known.shape[1] >= LARGE else None
     if guessed is not None and guessed.pivots == tuple(range(size)):
         return guessed.basis.rows(range(size, size + wanted.shape[0]))
-    columns = Subspace.spanned(known.mT)
-    if columns.dimension < size:
-        return None
-    # the row space of `known` is known by these columns
-    chosen = known.mT.rows(columns.pivots).mT.inverse()
-    if chosen is None:
-        return None
-    found = wanted.mT.rows(columns.pivots).mT @ chosen
-    return found if found @ known == wanted else None
+    chosen = independent_columns(known)
+    if len(chosen) < size:  # modulo a prime, which may divide every minor
+        chosen = row_echelon(known).pivots
+    inverse = columns_of(known, chosen).inverse() if len(chosen) == size else None
+    found = None if inverse is None else columns_of(wanted, chosen) @ inverse
+    return found if found is not None and found @ known == wanted else None
 
 
 def intertwiner(

@@ -19,9 +19,9 @@ from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import dyadic_bits, is_plain
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, LaterBalls
 from lightning_sym.rings.balls import precision
-from lightning_sym.rings.dyadic import dyadic_bits, is_plain
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import Arrangement

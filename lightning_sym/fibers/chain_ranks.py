@@ -20,9 +20,9 @@ from functools import cached_property
 from typing import Any, Generic, cast
 
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, modulo_a_prime
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.fields import Field, M, Q, prime_field, weights_modulo_a_prime
+from lightning_sym.system.fields import Field, M, Q, prime_field
 
 
 def exact_chain(weights: Weights) -> Chain[RationalMatrix]:
@@ -41,7 +41,7 @@ def chain_mod_p(weights: Weights) -> Chain[PrimeFieldMatrix] | None:
         BadInput: as for `exact_chain`.
     """
     weights.require_plain("a chain of layers")
-    if (found := weights_modulo_a_prime(weights)) is None:
+    if (found := modulo_a_prime(weights.all_held)) is None:
         return None
     matrices = list(found[1].values())
     return Chain([Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)], prime_field(found[0]))

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.exact.rational import rank, rank_one_factors
-from lightning_sym.fibers.points import Component, Parameter, parameter
+from lightning_sym.fibers.points import Component, Parameter
 from lightning_sym.fibers.virtual_moves import (
     known_partners,
     layers_seen_symmetrically,
@@ -45,12 +45,18 @@ def orbit(shape: Architecture, point: VirtualWeights, description: str, steps: t
         family += f", any skew-symmetric matrix added to {names}"
         generators += tuple(f"A~{i} -> A~{i} + skew" for i in hidden)
     dimension = depth + len(hidden) * d * (d - 1) // 2
-    parameters = _scales(depth) + tuple(parameter("skew", i, depth) for i in hidden if d > 1)
+    parameters = _scales(depth) + tuple(_parameter("skew", i, depth) for i in hidden if d > 1)
     return Component(description or family, (*steps, *generators), dimension, point, parameters)
 
 
+def _parameter(kind: str, layer: int, depth: int) -> Parameter:
+    """Return a parameter by its usual name: `lam`, `S`, `A`, `V`, `p`, `q`, and the layer if there are several."""
+    letter = {"scale": "lam", "skew": "S", "any": "A" if layer else "V", "left": "p", "right": "q"}[kind]
+    return Parameter(letter if depth == 1 or not layer else f"{letter}_{layer}", kind, layer)
+
+
 def _scales(depth: int) -> tuple[Parameter, ...]:
-    return tuple(parameter("scale", i, depth) for i in range(1, depth + 1))
+    return tuple(_parameter("scale", i, depth) for i in range(1, depth + 1))
 
 
 def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[Component, ...], str, str]:
@@ -64,8 +70,8 @@ def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[C
         return VirtualWeights((*virtual.attention[: i - 1], matrix, *virtual.attention[i:]), virtual.value)
 
     no_value = VirtualWeights(virtual.attention, np.full_like(virtual.value, Fraction(0)))
-    free_layers = {i: parameter("any", i, depth) for i in range(1, depth + 1)}
-    free_value = parameter("any", 0, depth)
+    free_layers = {i: _parameter("any", i, depth) for i in range(1, depth + 1)}
+    free_value = _parameter("any", 0, depth)
 
     def but(*layers: int) -> tuple[Parameter, ...]:
         return (*(each for i, each in free_layers.items() if i not in layers), free_value)
@@ -78,7 +84,7 @@ def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[C
         components.append(
             Component(
                 f"A~{i}' {what}, the rest any", (f"everything but A~{i}",), free, replaced(i, zero),
-                (*((parameter("skew", i, depth),) if own else ()), *but(i)),
+                (*((_parameter("skew", i, depth),) if own else ()), *but(i)),
             )
         )  # fmt: skip
     if shape.tokens > 1 and d > 1:
@@ -94,7 +100,7 @@ def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[C
                 moving = (f"A~{i} of rank one", f"A~{j} skew-symmetric", "everything else")
                 free = (2 * d - 1) + skew + (depth - 2) * square + values
                 kinds = (("left", i), ("right", i), ("skew", j))
-                parameters = (*(parameter(kind, layer, depth) for kind, layer in kinds), *but(i, j))
+                parameters = (*(_parameter(kind, layer, depth) for kind, layer in kinds), *but(i, j))
                 components.append(Component(description, moving, free, point, parameters))
     if depth == 1 and shape.tokens > 1:
         return tuple(components), "Theorem 3.2, case 2", "A = 0 or V = 0"
@@ -113,7 +119,7 @@ def one_token(virtual: VirtualWeights) -> Iterator[Component]:
     d = form.shape[0]
     dimension = 1 + d * (d - 1) // 2
     moves = ("A -> A + skew", "A -> lambda A, V -> V / lambda") if d > 1 else ("A -> lambda A, V -> V / lambda",)
-    parameters = _scales(1) + ((parameter("skew", 1, 1),) if d > 1 else ())
+    parameters = _scales(1) + ((_parameter("skew", 1, 1),) if d > 1 else ())
     yield Component("(lambda A + skew, V / lambda)", moves, dimension, virtual, parameters)
     if rank(value) > 1:
         return

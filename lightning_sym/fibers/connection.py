@@ -29,7 +29,7 @@ from lightning_sym.fibers.virtual_moves import (
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights, in_fractions
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
-from lightning_sym.rings.rationals import RationalMatrix, rational_product
+from lightning_sym.rings.rationals import RationalMatrix
 
 
 def realized(origin: Weights, target: VirtualWeights) -> Weights:
@@ -231,22 +231,23 @@ def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | Non
 def with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
     """Return weights with other virtual weights, and the same value matrices in all layers but the last, if any."""
     matrices = weights.numbers()
-    before = RationalMatrix.identity(weights.layers[0].query.shape[1]).fractions()
-    for i, (layer, attention) in enumerate(zip(weights.layers, target.attention, strict=True), start=1):
-        a = layer.query.shape[0]
-        if not np.array_equal(rational_product(before.T, layer.key.T, layer.query, before), attention):
+    layers = weights.rational_layers
+    before = RationalMatrix.identity(layers[0].query.shape[1])
+    for i, (layer, attention) in enumerate(zip(layers, target.attention, strict=True), start=1):
+        a, through = layer.query.shape[0], before.mT.fractions()
+        if before.mT @ layer.key.mT @ layer.query @ before != RationalMatrix.of(attention):
             # P^T A P for one A: first A P, then A
-            half = solution(before.T, attention)
-            whole = None if half is None else solution(before.T, half.T)
+            half = solution(through, attention)
+            whole = None if half is None else solution(through, half.T)
             if whole is None or (rows := _factored(whole.T, a)) is None:
                 return None
             matrices |= {f"Q{i}": rows[0], f"K{i}": rows[1]}
-        if i == len(weights.layers):
-            value = solution(before.T, target.value.T)
+        if i == len(layers):
+            value = solution(through, target.value.T)
             if value is None:
                 return None
             matrices[f"V{i}"] = value.T
-        before = rational_product(layer.value, before)
+        before = layer.value @ before
     return Weights.of(matrices)
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.prices import output_over_sizes, price_of_virtual_weights, weights_over_sizes
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.dyadic import dyadic_sizes, is_plain
+from lightning_sym.rings.arrays import dyadic_sizes, is_plain
 from lightning_sym.rings.sizes import Price, Sizes
 
 Held = npt.NDArray[Any]

@@ -100,37 +100,3 @@ def chain_fiber_dimension(spaces: Sequence[Space]) -> tuple[int, bool]:
                 seen = 2 * inner * p if rank is None else product_fiber_dimension(p, p, inner, rank)
                 best[p] += seen + 2 * inner * (space.width - p)
     return max(best.values()), smooth
-
-
-def tight_widths(spaces: Sequence[Space]) -> list[str] | None:
-    """Return the widths of a chain that are as small as its products allow, by name: of inner spaces, and of readers.
-
-    The weights with these products have two to this power connected components over the reals
-    (`docs/real-fibers.md`, Proposition 1).
-
-    Args:
-        spaces: the input first, the output last.
-
-    Returns:
-        `None` if the products demand more: then there are no such weights.
-
-    Example:
-        >>> tight_widths([Space(3, 3, Reader(2, 2)), Space(3, 2, Reader(2, 1), "the stream"), Space(1, 1, None)])
-        ['queries and keys of layer 1']
-    """
-    tight, layer = [], 0
-    for place, space in enumerate(spaces):
-        inner = 0 < place < len(spaces) - 1
-        if inner and space.contained > space.width:
-            return None
-        if inner and space.contained == space.width:
-            tight.append(space.name)
-        if space.reader is None:
-            continue
-        layer += 1
-        width, rank = space.reader
-        if rank is not None and rank > width:
-            return None
-        if rank == width:
-            tight.append(f"queries and keys of layer {layer}")
-    return tight

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, cast
 
 from lightning_sym.ask import FellShort, OneOf, TheoremNeed, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.fibers.head_rows import (
@@ -23,13 +23,11 @@ from lightning_sym.fibers.head_rows import (
     Relation,
     different,
 )
-from lightning_sym.fibers.observed_network import NetworkAtPoints, ObservedNetwork
+from lightning_sym.fibers.observed_network import NetworkAtPoints, ObservedNetwork, OfLayer
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
-
-Network: TypeAlias = ObservedNetwork[Any]
-Row: TypeAlias = "TheoremRow[Any, Theorem]"
+from lightning_sym.system.fields import M
 
 
 class HasConditions(Protocol):
@@ -38,6 +36,10 @@ class HasConditions(Protocol):
     @property
     def architecture(self) -> Architecture:
         """The network, or the one that fulfils them."""
+
+    @property
+    def weaker_by(self) -> str:
+        """What allows weaker ones where some are not known to hold in full."""
 
     def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
         """Return what is wrong with a hypothesis on layer, or space, `i` where it is not known to hold."""
@@ -61,11 +63,11 @@ class Hypothesis:
     name: str
     letter: str
     layers: Callable[[Architecture], Iterable[int]]
-    rows: Callable[[Network, int], HeadRows | None]
+    rows: OfLayer[HeadRows | None]
     demand: Callable[[Architecture, int], Demand] = lambda shape, i: INDEPENDENT
     circuit: str = ""
-    forbidden: Callable[[Network, int], HeadRows] | None = None
-    weaker: Callable[[Network, int, HeadRows | None], Finding] | None = None
+    forbidden: OfLayer[HeadRows | None] | None = None
+    weaker: OfLayer[Finding] | None = None
 
     @property
     def is_rank(self) -> bool:
@@ -78,14 +80,14 @@ class Hypothesis:
         found = (question.failing_at(self, i) for i in self.layers(question.architecture))
         return next((why for why in found if why is not None), None)
 
-    def test(self, net: Network, i: int) -> Finding:
+    def test(self, net: ObservedNetwork[M], i: int) -> Finding:
         """Return what a network over a field shows of a layer."""
-        rows = self.rows(net, i)
         if self.weaker is not None:
-            return self.weaker(net, i, rows)
+            return self.weaker(net, i)
+        rows = self.rows(net, i)
         return _not_tested(net, i) if rows is None else self.demand(net.shape, i).test(rows)
 
-    def refuted_by(self, net: Network, i: int) -> Iterable[Relation]:
+    def refuted_by(self, net: ObservedNetwork[M], i: int) -> Iterable[Relation]:
         """Return relations of the heads of a layer: each contradicts it, if it is one over the rationals."""
         rows = (self.forbidden or self.rows)(net, i) if self.circuit else None
         return () if rows is None else self.demand(net.shape, i).contradicted_by(rows)
@@ -94,7 +96,7 @@ class Hypothesis:
 RANK_LETTERS = ("F", "U", "S")
 
 
-def _not_tested(net: Network, i: int) -> Finding:
+def _not_tested(net: ObservedNetwork[M], i: int) -> Finding:
     return Finding(None, f"not tested for {len(net.net.layers[i - 1])} heads")
 
 
@@ -114,8 +116,9 @@ def _on_scores(shape: Architecture, i: int) -> Demand:
     return INDEPENDENT if two and not last else different(opposites=two, weaker=not last)
 
 
-def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Finding:
+def _squares_or_weaker(net: ObservedNetwork[M], i: int) -> Finding:
     """Return whether squares are independent; for three tokens it can do that none is zero (Proposition 15)."""
+    rows = net.squares(i)
     shown = _not_tested(net, i) if rows is None else rows.independent()
     if net.shape.tokens == 2:
         return shown
@@ -136,7 +139,7 @@ def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Finding:
     return Finding(None if below is None else False, evidence, starred=True)
 
 
-def _independent_below(net: Network, i: int) -> bool | None:
+def _independent_below(net: ObservedNetwork[M], i: int) -> bool | None:
     """Return whether scores and squares of all layers below are independent; `None` if that is not known."""
     rows = [each for j in range(1, i) for each in (net.scores(j), net.squares(j))]
     if any(each is not None and not each.independent().holds for each in rows):
@@ -144,7 +147,7 @@ def _independent_below(net: Network, i: int) -> bool | None:
     return None if None in rows else True
 
 
-def _forms_that_words_see(net: Network, i: int) -> HeadRows:
+def _forms_that_words_see(net: ObservedNetwork[M], i: int) -> HeadRows:
     r"""Return forms of the heads on all that (a') and (a'\*) look at."""
     columns = net.written[i - 1]
     if net.shape.tokens > 2 and net.net.skip:
@@ -183,15 +186,15 @@ SKEW = Hypothesis(
 # ---- values
 
 
-def _seen_in_means(net: Network, i: int) -> HeadRows:
+def _seen_in_means(net: ObservedNetwork[M], i: int) -> HeadRows:
     return net.seen(i, net.means[i], net.reached[i - 1])
 
 
-def _seen(net: Network, i: int) -> HeadRows:
+def _seen(net: ObservedNetwork[M], i: int) -> HeadRows:
     return net.seen_of_words(i) if net.shape.causal else _seen_in_means(net, i)
 
 
-def _flips(net: Network, i: int) -> HeadRows | None:
+def _flips(net: ObservedNetwork[M], i: int) -> HeadRows | None:
     """Return what sets of heads may not add up to; `None` if it is no sum: in inner layers with mask and skip."""
     if not net.shape.causal:
         return net.seen(i, net.means[i], net.written[i - 1])
@@ -200,7 +203,7 @@ def _flips(net: Network, i: int) -> HeadRows | None:
     return net.seen(i, net.means[i], net.first[i - 1]) if i == net.shape.depth else None
 
 
-def _flips_or_written(net: Network, i: int) -> HeadRows:
+def _flips_or_written(net: ObservedNetwork[M], i: int) -> HeadRows:
     """Return the sums of (c); where a form decides, what writes nothing is not read by the next layer either."""
     return _flips(net, i) or net.rows(i, lambda head: net.field.entries(head.carried(net.first[i - 1])))
 
@@ -227,16 +230,11 @@ SEEN_IN_MEANS = Hypothesis(
 # ---- ranks
 
 
-def stream(net: Network, letter: str, i: int) -> HeadRows:
+def stream(net: ObservedNetwork[M], letter: str, i: int) -> HeadRows:
     """Return coordinates of what is written into space `i`, is read of it, or is reached there by the first token."""
-    wide = net.at_more_points if isinstance(net, NetworkAtPoints) else net
-    if letter == "F":
-        columns = wide.reached[i]
-    elif letter == "U":
-        columns = wide.readers[i]
-    else:
-        columns = wide.first[i]
-    return HeadRows(net.field.entries(columns), net.prime)
+    wide = cast(ObservedNetwork[M], net.at_more_points) if isinstance(net, NetworkAtPoints) else net
+    spaces = wide.reached if letter == "F" else wide.readers if letter == "U" else wide.first
+    return HeadRows(net.field.entries(spaces[i]), net.prime)
 
 
 def _rank(name: str, letter: str, spaces: Callable[[Architecture], Iterable[int]]) -> Hypothesis:
@@ -315,7 +313,9 @@ WORDS_AND_BLOCKS = OneOf((
 SPANS = tuple(rank for rank in RANKS if rank.letter != "S")
 
 
-def _row(number: str, about: Callable[[Architecture], bool], *needs: TheoremNeed, by: str | None = "") -> Row:
+def _row(
+    number: str, about: Callable[[Architecture], bool], *needs: TheoremNeed, by: str | None = ""
+) -> TheoremRow[HasConditions, Theorem]:
     """Return a row of the table; hypotheses are paid when they are tested, and without `by` weaker ones may do."""
     return TheoremRow(
         f"{number}{' with ' * bool(by)}{by or ''} of {HEADS_PAGE}", lambda net: about(net.architecture), paid_by_steps,

@@ -32,9 +32,8 @@ from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.prices import price_of_jacobian, sweep_bytes
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, Residues
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, Residues, modulo_a_prime
 from lightning_sym.symmetries.families import directions_mod_p, symmetry_count
-from lightning_sym.system.fields import weights_modulo_a_prime
 
 PARAMETER_LIMIT = 2000
 """Most weights, symmetry directions and tokens for which the bounds are computed."""
@@ -144,17 +143,9 @@ def local_dimension(
         return None
     budget.spend(_cost(shape, orders[0]), "the dimension near these weights")
     p, matrices, parameters = residues[0], list(residues[1].values()), shape.parameter_count
-    tangents = np.concatenate([block.residues() for block in directions_mod_p(shape, matrices, p, symmetry=True)])
-    others: list[Residues] = []
-    if budget.begins(_directions_cost(shape), "directions near these weights"):  # else the bound is weaker
-        others += [block.residues() for block in directions_mod_p(shape, matrices, p, symmetry=False)]
-    directions = np.concatenate([tangents, *others])
-    orbit, lower, upper = rank_mod_p(tangents, p), 0, parameters
-    seconds = ELIMINATION * float(len(directions)) ** 2 * parameters
-    if len(directions) == len(tangents) or not budget.begins(seconds, "directions near these weights"):
-        directions, lower = tangents, orbit
-    else:
-        lower = rank_mod_p(directions, p)
+    directions = np.concatenate([block.residues() for block in directions_mod_p(shape, matrices, p, symmetry=True)])
+    orbit, upper = rank_mod_p(directions, p), parameters
+    lower = orbit
     for order in orders:
         if order != orders[0]:
             if lower == upper or not budget.allows(LATER * _cost(shape, order)):
@@ -163,6 +154,8 @@ def local_dimension(
         jacobian = RandomJacobian(shape, np.random.default_rng(seed), p, order=order, weights=matrices)
         rows = jacobian.matrix(parameters - lower + MORE_ROWS)
         upper = min(upper, parameters - rank_mod_p(rows, p, overwrite=True))
+        if order == orders[0] and lower < upper:  # more moves than the group does, or the differential falls short
+            directions, lower = _with_others(directions, lower, shape, matrices, p, budget)
         if order == orders[0] and lower < upper and shape.heads <= MOST_HEADS:
             lower = _with_kept(directions, lower, weights, tokens, p, budget)
     if lower > upper:
@@ -211,7 +204,21 @@ def _residues(
     scores = shape.normalization
     series = [] if scores is None or order is None else [Fraction(scores.taylor(k)) for k in range(order + 1)]
     divisors = [series[0].numerator, *(c.denominator for c in series)] if series else []
-    return weights_modulo_a_prime(weights, [p for p in PRIMES if all(divisor % p for divisor in divisors)])
+    return modulo_a_prime(weights.all_held, [p for p in PRIMES if all(divisor % p for divisor in divisors)])
+
+
+def _with_others(
+    tangents: Residues, orbit: int, shape: Architecture, matrices: list[PrimeFieldMatrix], p: int, budget: Work
+) -> tuple[Residues, int]:
+    """Return the tangents of the group with the other directions of the table, and the rank of all."""
+    if not budget.begins(_directions_cost(shape), "directions near these weights"):  # then the bound is weaker
+        return tangents, orbit
+    others = [block.residues() for block in directions_mod_p(shape, matrices, p, symmetry=False)]
+    directions = np.concatenate([tangents, *others])
+    seconds = ELIMINATION * float(len(directions)) ** 2 * shape.parameter_count
+    if len(directions) == len(tangents) or not budget.begins(seconds, "directions near these weights"):
+        return tangents, orbit
+    return directions, rank_mod_p(directions, p)
 
 
 def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, p: int, budget: Work) -> int:

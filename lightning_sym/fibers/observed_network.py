@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Generic, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ MORE = 8
 
 MOST_RESIDUES = 2**26
 """Residues of the forms of all pairs of heads at all points; of more heads these are not tested."""
+
+
+T = TypeVar("T", covariant=True)
 
 
 def points_needed(shape: Architecture) -> int:
@@ -281,3 +284,9 @@ class NetworkSpaces(ObservedNetwork[RationalMatrix]):
             return np.concatenate([(half + half.mT).fractions().ravel() for half in halves])
 
         return self.rows(i, row)
+
+
+class OfLayer(Protocol[T]):
+    """What a layer, or a space, of a network shows, in the same way over any field."""
+
+    def __call__(self, net: ObservedNetwork[M], i: int, /) -> T: ...

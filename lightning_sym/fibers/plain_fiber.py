@@ -287,9 +287,8 @@ def described(asked: AskedFiber, found: Fiber) -> Fiber:
     shape.require("a fiber of families of weights", FORM & LIGHTNING)
     components = tuple(replace(component, origin=weights) for component in found.components)
     near = asked.near()
-    for find in _more_bounds(weights, shape, found, components, asked.budget):
-        if near is not None and near.value is not None:
-            break
+    finds = _more_bounds(weights, shape, found, components, asked.budget)
+    while (near is None or near.value is None) and (find := next(finds, None)) is not None:
         if (more := find()) is not None:
             near = more if near is None else near.with_bounds(more)
     return replace(found, architecture=shape, components=components, near=near)

@@ -67,12 +67,6 @@ class Parameter:
         return f"{self.name}: {_WHAT[self.kind]}"
 
 
-def parameter(kind: str, layer: int, depth: int) -> Parameter:
-    """Return a parameter by its usual name: `lam`, `S`, `A`, `V`, `p`, `q`, and the layer if there are several."""
-    letter = {"scale": "lam", "skew": "S", "any": "A" if layer else "V", "left": "p", "right": "q"}[kind]
-    return Parameter(letter if depth == 1 or not layer else f"{letter}_{layer}", kind, layer)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Component(Result):
     r"""A family of virtual weights with one function.

@@ -17,9 +17,8 @@ import numpy as np
 
 from lightning_sym.display import Lines, labelled
 from lightning_sym.exact.rational import inertia, inertia_cost
-from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.cost import product_cost
-from lightning_sym.fibers.factorizations import Reader, Space, tight_widths
+from lightning_sym.fibers.factorizations import Reader, Space
 from lightning_sym.fibers.points import Component
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.network.architecture import Architecture
@@ -73,26 +72,60 @@ def chain_of(shape: Architecture, forms: Sequence[RationalMatrix | None], value:
         BadInput: the network has an option that is not counted here.
     """
     shape.require("the spaces of a chain", _COUNTED | SCORES)
-    contained, space = [], Subspace.spanned(value.mT)
-    end = space.dimension
+    rows, contained = value, [value.rank()]
     for form in reversed(forms):  # what the row space in front of a layer must contain, the last layer first
-        if form is not None:
-            space = space.extended(form, form.mT)
-        contained.append(space.dimension)
+        if form is None or contained[-1] == rows.shape[1]:
+            contained.append(contained[-1])
+        else:
+            rows = rows.above(form, form.mT)
+            contained.append(rows.rank())
     contained.reverse()
-    ranks = [None if form is None else Subspace.spanned(form).dimension for form in forms]
     spaces = [] if shape.embed is None else [Space(shape.embed, shape.embed, None)]
-    behind = [*contained[1:], end]
-    for i, (a, rank) in enumerate(zip(shape.attention_ranks, ranks, strict=True)):
+    for i, (a, form) in enumerate(zip(shape.attention_ranks, forms, strict=True)):
+        reader = Reader(a, None if form is None else form.rank())
         width = shape.widths[i]
         name = f"the stream behind layer {i}" if i else "the stream behind E"
-        spaces.append(Space(width, contained[i] if spaces else width, Reader(a, rank), name))
+        spaces.append(Space(width, contained[i] if spaces else width, reader, name))
         if shape.value_ranks is not None:
-            spaces.append(Space(shape.value_ranks[i], behind[i], None, f"values of layer {i + 1}"))
-    spaces.append(Space(shape.widths[-1], end, None, f"the stream behind layer {shape.depth}"))
+            spaces.append(Space(shape.value_ranks[i], contained[i + 1], None, f"values of layer {i + 1}"))
+    spaces.append(Space(shape.widths[-1], contained[-1], None, f"the stream behind layer {shape.depth}"))
     if shape.unembed is not None:
-        spaces.append(Space(shape.unembed, end, None))
+        spaces.append(Space(shape.unembed, contained[-1], None))
     return spaces
+
+
+def tight_widths(spaces: Sequence[Space]) -> list[str] | None:
+    """Return the widths of a chain that are as small as its products allow, by name: of inner spaces, and of readers.
+
+    The weights with these products have two to this power connected components over the reals
+    (`docs/real-fibers.md`, Proposition 1).
+
+    Args:
+        spaces: the input first, the output last.
+
+    Returns:
+        `None` if the products demand more: then there are no such weights.
+
+    Example:
+        >>> tight_widths([Space(3, 3, Reader(2, 2)), Space(3, 2, Reader(2, 1), "the stream"), Space(1, 1, None)])
+        ['queries and keys of layer 1']
+    """
+    tight, layer = [], 0
+    for place, space in enumerate(spaces):
+        inner = 0 < place < len(spaces) - 1
+        if inner and space.contained > space.width:
+            return None
+        if inner and space.contained == space.width:
+            tight.append(space.name)
+        if space.reader is None:
+            continue
+        layer += 1
+        width, rank = space.reader
+        if rank is not None and rank > width:
+            return None
+        if rank == width:
+            tight.append(f"queries and keys of layer {layer}")
+    return tight
 
 
 def of_determined(chains: Sequence[Sequence[Space]]) -> RealComponents:

@@ -16,8 +16,8 @@ import numpy as np
 from lightning_sym.display import typed
 from lightning_sym.exact.rational import rank, rank_one_factors
 from lightning_sym.network.virtual_weights import VirtualWeights
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import RationalMatrix, rational_root
+from lightning_sym.rings.arrays import ObjectArray, rational_root
+from lightning_sym.rings.rationals import RationalMatrix
 
 MOST_PARTNERS = 32
 """Where the search for other orbits by known moves stops; there may be `2^l` of them."""

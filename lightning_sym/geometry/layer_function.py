@@ -13,8 +13,7 @@ from lightning_sym.network.attention import forward
 from lightning_sym.network.jacobian import weight_gradients
 from lightning_sym.network.one_layer import quadratic_monomials
 from lightning_sym.network.weights import Layer
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import clear_denominators
+from lightning_sym.rings.arrays import ObjectArray, clear_denominators
 
 Integers = npt.NDArray[Any]
 

@@ -23,11 +23,10 @@ from lightning_sym.network.attention import forward
 from lightning_sym.network.jacobian import RandomJacobian, weight_gradients
 from lightning_sym.network.prices import price_of_jacobian
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.arrays import ObjectArray, clear_denominators
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.rings.rationals import clear_denominators
 
 IDENTITY_TERMS = 20_000
 """A kernel vector is verified as a polynomial identity only up to this many terms."""

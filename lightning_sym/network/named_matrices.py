@@ -20,8 +20,16 @@ from lightning_sym.errors import BadInput, ShapeError, TooLarge
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.weight_names import split
 from lightning_sym.rings import arrays
-from lightning_sym.rings.arrays import ObjectArray, Rows, count_entries, exact_matrix, require_entries
-from lightning_sym.rings.dyadic import Plain, is_plain, require_finite
+from lightning_sym.rings.arrays import (
+    ObjectArray,
+    Plain,
+    Rows,
+    count_entries,
+    exact_matrix,
+    is_plain,
+    require_entries,
+    require_finite,
+)
 from lightning_sym.rings.expressions import entry, letters_of
 
 _MOST_LAYERS = 6

@@ -8,7 +8,7 @@ import numpy as np
 
 from lightning_sym.limits import require_integer
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import rational_product
+from lightning_sym.rings.rationals import RationalMatrix
 
 
 class RandomMatrices:
@@ -58,7 +58,12 @@ class RandomMatrices:
         """Return a product of two factors that each contain an invertible triangle: the rank is what was asked for."""
         if rank == 0:
             return np.full((rows, columns), Fraction(0), dtype=object)
-        return rational_product(self.full_rank(rows, rank), self.full_rank(rank, columns))
+        return self._product(self.full_rank(rows, rank), columns)
+
+    def _product(self, first: ObjectArray, columns: int) -> ObjectArray:
+        """Return a matrix of full column rank times a random one of full row rank."""
+        second = self.full_rank(first.shape[1], columns)
+        return (RationalMatrix.of(first) @ RationalMatrix.of(second)).fractions()
 
     def query_and_key(self, rows: int, columns: int, rank: int | None) -> tuple[ObjectArray, ObjectArray]:
         r"""Return `Q` and `K` with $K^\top Q$ of this rank, or any."""
@@ -67,5 +72,5 @@ class RandomMatrices:
             query = self.of_rank(rows, columns, 0)
         elif rank is not None:  # K^T Q = (r x d)^T (C^T C) (r x d), and C^T C is invertible: C has full column rank
             common = self.full_rank(rows, rank)
-            query, key = (rational_product(common, self.full_rank(rank, columns)) for _ in range(2))
+            query, key = (self._product(common, columns) for _ in range(2))
         return query, key

@@ -6,7 +6,7 @@ and $\tilde V = P_l$. Everything here works over any ring the forward pass knows
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 from lightning_sym.arguments import require_arguments
@@ -69,11 +69,23 @@ def virtual_weights(layers: Weights | Iterable[Layer[M]]) -> VirtualWeights:
     if isinstance(layers, Weights) and layers.letters:
         found = virtual_weights(Layer(*map(ExpressionMatrix.of, layer)) for layer in layers.layers_with_letters())
         return VirtualWeights(tuple(a.entries() for a in found.attention), found.value.entries())
+    return _products(layers.layers if isinstance(layers, Weights) else _fitting(layers))
+
+
+def _fitting(layers: Iterable[Layer[M]]) -> Iterator[Layer[M]]:
+    """Yield the layers, and refuse what is none, or does not fit the one before it; those of `Weights` always fit."""
+    before = None
+    for layer in layers:
+        require_layer(layer, before)
+        yield layer
+        before = layer[-1]
+
+
+def _products(layers: Iterable[Layer[M]]) -> VirtualWeights:
+    """Return the products of Eq. 8, over any ring."""
     product = None
     attention = []
-    for layer in layers.layers if isinstance(layers, Weights) else layers:
-        require_layer(layer, product)
-        query, key, value = layer
+    for query, key, value in layers:
         if product is not None:
             query, key = query @ product, key @ product
         attention.append(key.mT @ query)
@@ -108,7 +120,7 @@ def rational_virtual_weights(weights: Weights | Iterable[Layer[ObjectArray]]) ->
         1
     """
     if isinstance(weights, Weights):
-        return virtual_weights(weights.rational_layers)
+        return _products(weights.rational_layers)
     return virtual_weights(Layer(*map(RationalMatrix.of, layer)) for layer in weights)
 
 

@@ -27,8 +27,7 @@ from lightning_sym.network.readers.bounds import LARGEST_ARRAYS, LARGEST_FILE, C
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER
 from lightning_sym.network.readers.json_file import SCHEMA
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix
-from lightning_sym.rings.dyadic import Plain, is_plain
+from lightning_sym.rings.arrays import ObjectArray, Plain, exact_matrix, is_plain
 from lightning_sym.whole_files import in_words, replacing
 
 __all__ = ["LONGEST_NUMBER", "load_weights", "save_weights"]

@@ -235,10 +235,10 @@ class Weights(NamedMatrices):
         return tuple(Layer(*named[i : i + 3]) for i in range(0, len(named), 3))
 
     def _require_layers(self) -> None:
-        if more := self._additions():
+        if not self.architecture(1).is_plain:
             raise BadInput(
-                f"weights layer by layer must be of one-head lightning attention with nothing added, got {more}; "
-                "named() has all matrices, network_output takes them"
+                "weights layer by layer must be of one-head lightning attention with nothing added, got "
+                f"{self._additions()}; named() has all matrices, network_output takes them"
             )
 
     def require_plain(self, what: str) -> None:
@@ -248,8 +248,8 @@ class Weights(NamedMatrices):
             BadInput: this is another network, or there are letters.
         """
         self.require_numbers(what)
-        if more := self._additions():
-            raise BadInput(f"{what} is not yet decided for {more}, only for one-head lightning attention")
+        if not self.architecture(1).is_plain:
+            raise BadInput(f"{what} is not yet decided for {self._additions()}, only for one-head lightning attention")
 
     def _additions(self) -> str:
         """Return all that is not a lightning network with one head, by name."""

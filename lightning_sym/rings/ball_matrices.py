@@ -13,9 +13,8 @@ from flint import arb, arb_mat, ctx
 
 from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
+from lightning_sym.rings.arrays import ObjectArray, Plain, Rows, two_axes
 from lightning_sym.rings.balls import ELEMENTARY, Elementary, as_ball, exactly
-from lightning_sym.rings.dyadic import Plain
 from lightning_sym.rings.float_products import LARGEST, Digits, Floats, product
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix

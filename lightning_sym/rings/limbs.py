@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
-from lightning_sym.rings.dyadic import Plain, is_plain
+from lightning_sym.rings.arrays import Plain, is_plain
 from lightning_sym.rings.prime_field import reduce_mod
 
 Floats = npt.NDArray[np.float64]

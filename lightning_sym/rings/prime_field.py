@@ -7,7 +7,7 @@ cut. Reduction by rounding may leave a residue one past $p/2$, which the bound b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
-from lightning_sym.rings.arrays import Rows
-from lightning_sym.rings.dyadic import is_plain, residues_of
+from lightning_sym.rings.arrays import Rows, is_plain, residues_of
 
 Residues = npt.NDArray[np.int64]
 
@@ -171,6 +170,24 @@ class PrimeFieldMatrix:
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802
         return PrimeFieldMatrix(self.entries.mT, self.prime)
+
+
+def modulo_a_prime(
+    matrices: Mapping[str, Rows], primes: Sequence[int] = PRIMES
+) -> tuple[int, dict[str, PrimeFieldMatrix]] | None:
+    """Return the first of `primes` that divides no denominator, and rational matrices modulo it, by name; or `None`.
+
+    Example:
+        >>> modulo_a_prime({"Q1": [[1]], "K1": [[Fraction(1, 4194301)]]})[0]
+        4194287
+    """
+    for p in primes:
+        one = PrimeFieldMatrix(np.ones((1, 1)), p)
+        try:
+            return p, {name: one.like(matrix) for name, matrix in matrices.items()}
+        except ValueError:  # the prime divides a denominator
+            continue
+    return None
 
 
 class SeededResidues:

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import isqrt, lcm
+from functools import cache
+from itertools import count
+from math import lcm
 from numbers import Rational
 from typing import Any, NamedTuple, Protocol, SupportsInt, cast
 
 import numpy as np
-from flint import fmpq, fmpq_mat, fmpz_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
 
-from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
-from lightning_sym.rings.dyadic import dyadic, is_plain
-from lightning_sym.rings.rational_ranks import rank_over_q
+from lightning_sym.rings.arrays import ObjectArray, Rows, dyadic, is_plain, two_axes
 
 
 class RationalNumber(Protocol):
@@ -79,35 +79,49 @@ def as_fraction(number: RationalNumber) -> Fraction:
     return Fraction(top) if low == 1 else Fraction(cast(Rational, _LowestTerms(top, low)))
 
 
-def rational_root(square: Fraction) -> Fraction | None:
-    """Return the rational root of a number that is not negative; `None` where there is none.
-
-    Example:
-        >>> rational_root(Fraction(4, 9)), rational_root(Fraction(2))
-        (Fraction(2, 3), None)
-    """
-    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-    return root if root**2 == square else None
-
-
 def to_fractions(array: Rows) -> ObjectArray:
     """Return the entries as the standard library's `Fraction`."""
     return map_entries(as_fraction, array)
 
 
-def clear_denominators(matrix: ObjectArray) -> ObjectArray:
-    """Return the matrix times the least common denominator of its entries, as Python integers.
-
-    Example:
-        >>> clear_denominators(np.array([[Fraction(1, 2), Fraction(2, 3)]])).tolist()
-        [[3, 4]]
-    """
-    common = lcm(*{int(x.denominator) for x in matrix.ravel().tolist()})
-    return map_entries(lambda x: int(x.numerator) * (common // int(x.denominator)), matrix)
-
-
 _SHORT = 2048
 """Bits of a common denominator up to which all entries are put over it: one by one they take several times as long."""
+
+_SMALL_RANK = 8
+"""Rows or columns up to which flint's own elimination over the integers is the fastest."""
+
+_PRIME_BITS = 61
+"""Primes of ranks are above two to this power."""
+
+
+@cache
+def _large_prime(index: int) -> int:
+    """Return a prime below 2^62 by its place, the largest first."""
+    number = 1 << _PRIME_BITS + 1 if index == 0 else _large_prime(index - 1)
+    while True:
+        number -= 1
+        if fmpz(number).is_prime():
+            return number
+
+
+def _square_bits(numbers: fmpz_mat) -> tuple[list[int], list[int]]:
+    """Return bits of the squares of the lengths of all rows, and of all columns, the largest first."""
+    squares = [[x * x for x in row] for row in numbers.tolist()]
+    by_rows, by_columns = (
+        sorted((int(sum(line)).bit_length() for line in lines), reverse=True)
+        for lines in (squares, zip(*squares, strict=True))
+    )
+    return by_rows, by_columns
+
+
+def _by_rows(matrix: fmpq_mat) -> fmpz_mat:
+    """Return an integer matrix, each of whose rows is a multiple of a row of the matrix."""
+    numbers, common = matrix.numer_denom()
+    if int(common).bit_length() <= _SHORT:
+        return numbers
+    rows = matrix.tolist()
+    scales = [lcm(*(int(x.denominator) for x in row)) for row in rows]
+    return fmpz_mat([[(x * scale).numerator for x in row] for row, scale in zip(rows, scales, strict=True)])
 
 
 def _short_denominator(numbers: Iterable[int | Fraction]) -> int | None:
@@ -223,6 +237,10 @@ class RationalMatrix:
     def rank(self, most: int | None = None) -> int:
         """Return the rank, exact; or `most`, if it is larger.
 
+        Modulo a prime it is a lower bound, most often at once the number of rows or columns or `most`. Where it falls
+        short, more primes: a minor is below the product of the lengths of its rows, so it is zero if more of them
+        divide it than fit into that, and all larger minors are zero if all ranks are as small.
+
         Args:
             most: larger ranks do not occur, as the factors of a product show, or do not matter.
 
@@ -230,7 +248,23 @@ class RationalMatrix:
             >>> RationalMatrix.of([[1, 2], [Fraction(1, 2), 1]]).rank()
             1
         """
-        return rank_over_q(self.flint, most)
+        rows, columns = self.shape
+        most = min(rows, columns) if most is None else min(most, rows, columns)
+        if min(rows, columns) <= _SMALL_RANK:
+            return min(int(self.flint.rank()), most)
+        numbers = _by_rows(self.flint)
+        lengths: tuple[list[int], list[int]] | None = None
+        found, known = 0, 0
+        for prime in map(_large_prime, count()):
+            if (more := int(nmod_mat(numbers, prime).rank())) > found:
+                found, known = more, 0
+            if found >= most:
+                break
+            known += _PRIME_BITS
+            lengths = lengths or _square_bits(numbers)
+            if 2 * known > min(sum(line[: found + 1]) for line in lengths):
+                break
+        return min(found, most)
 
     def ratio(self, other: RationalMatrix) -> Fraction | None:
         """Return the number `c`, not 0, with `other = c self`, where this is not 0.
@@ -308,16 +342,3 @@ class RationalMatrix:
         else:
             result[:] = [as_fraction(x) for x in self.flint.entries()]
         return result.reshape(self.shape)
-
-
-def rational_product(first: Rows, *others: Rows) -> ObjectArray:
-    """Return the product of matrices of integers or rationals, as `Fraction`, by flint.
-
-    Example:
-        >>> rational_product([[1, 2]], [[Fraction(1, 2)], [1]]).tolist()
-        [[Fraction(5, 2)]]
-    """
-    result = RationalMatrix.of(first)
-    for other in others:
-        result = result @ RationalMatrix.of(other)
-    return result.fractions()

@@ -17,9 +17,9 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.pieces import ENDS, HEAD_FACTORS, SHAPED
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, modulo_a_prime
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.fields import Field, M, Q, S, prime_field, weights_modulo_a_prime
+from lightning_sym.system.fields import Field, M, Q, S, prime_field
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +280,8 @@ def residue_network(
     Raises:
         BadInput: there is none, or there are letters.
     """
-    if (found := weights_modulo_a_prime(weights, primes)) is None:
+    weights.require_numbers()
+    if (found := modulo_a_prime(weights.all_held, primes)) is None:
         raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, primes))}")
     p, held = found
     idle = None if idle_heads else partial(_is_zero, weights)

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from lightning_sym.exact.modular import null_space_of_echelon, rank_mod_p, row_basis_mod_p
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, Residues, reduce_mod
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues, reduce_mod
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.rings.sizes import Price, Sizes
 
@@ -163,25 +162,3 @@ def sizes_field(price: Price) -> Field[Sizes, SizedSpace]:
         lambda size: Sizes((size, size), price),
         lambda rows: SizedSpace(Sizes((rows, 0), price)),
     )
-
-
-def weights_modulo_a_prime(
-    weights: Weights, primes: Sequence[int] = PRIMES
-) -> tuple[int, dict[str, PrimeFieldMatrix]] | None:
-    """Return the first of `primes` that divides no denominator, and the weights modulo it, by name; or `None`.
-
-    Raises:
-        BadInput: there are letters.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> weights_modulo_a_prime(Weights.of({"Q1": [[1]], "K1": [[Fraction(1, 4194301)]], "V1": [[1]]}))[0]
-        4194287
-    """
-    weights.require_numbers()
-    for p in primes:
-        try:
-            return p, {name: prime_field(p).of(matrix) for name, matrix in weights.all_held.items()}
-        except ValueError:  # the prime divides a denominator
-            continue
-    return None

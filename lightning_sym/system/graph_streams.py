@@ -25,7 +25,7 @@ from lightning_sym.exact.reconstruction import LinearMap, guessed_map
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.limits import Progress, unheard
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.dyadic import Plain, is_plain
+from lightning_sym.rings.arrays import Plain, is_plain
 from lightning_sym.rings.limbs import Limbs
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import MORE_PRIMES, PrimeFieldMatrix, random_residues, reduce_mod

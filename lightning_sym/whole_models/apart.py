@@ -23,8 +23,8 @@ from lightning_sym.checkpoints.transformer import unembedding
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, knows_all
 from lightning_sym.exact.modular import pivots_mod_p, row_basis_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, unheard
+from lightning_sym.rings.arrays import rational_root
 from lightning_sym.rings.prime_field import random_residues, reduce_mod
-from lightning_sym.rings.rationals import rational_root
 from lightning_sym.whole_models.components import Components, Read, components
 from lightning_sym.whole_models.conditions import at_weights, ends_condition
 from lightning_sym.whole_models.covered import BEHIND, PROVED, not_covered, seen_width, theorem_of

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.rings.dyadic import residues
+from lightning_sym.rings.arrays import residues
 from lightning_sym.rings.prime_field import PRIMES, matmul_mod, random_residues, reduce_mod
 
 P = PRIMES[0]

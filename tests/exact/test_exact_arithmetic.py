@@ -15,15 +15,10 @@ from hypothesis import strategies as st
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.rings.arrays import clear_denominators
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, matmul_mod
-from lightning_sym.rings.rationals import (
-    RationalMatrix,
-    clear_denominators,
-    map_entries,
-    rational_matrix,
-    to_fractions,
-)
+from lightning_sym.rings.rationals import RationalMatrix, map_entries, rational_matrix, to_fractions
 
 
 def plain_rank(rows: list[list[int]], p: int | None) -> int:

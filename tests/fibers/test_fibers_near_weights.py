@@ -18,11 +18,13 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers import frames
 from lightning_sym.fibers import kept_layers as kept
+from lightning_sym.fibers import local_dimension as bounds
 from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
 from lightning_sym.limits import Work
 from lightning_sym.network.jacobian_rank import jacobian_at
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.symmetries.families import directions_mod_p
 from lightning_sym.symmetries.point import Point
 
 P = PRIMES[0]
@@ -60,6 +62,23 @@ def test_balls_see_the_rank_of_softmax_networks(seed: int) -> None:
         inputs = 2 + 3 * parameters // (architecture.output_width * architecture.tokens)
         assert has_rank(weights, architecture.tokens, parameters - found.upper, inputs)
         assert not has_rank(weights, architecture.tokens, parameters - found.lower + 1, inputs)
+
+
+@pytest.mark.parametrize(("tokens", "asked"), [(2, [True]), (1, [True, False])])
+def test_directions_beside_the_group_are_asked_where_its_orbit_does_not_fill_the_fiber(
+    tokens: int, asked: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One token sees the symmetric part of `A` alone."""
+    weights, made = Weights.random(Architecture((2, 2), (2,), tokens), seed=1), list[bool]()
+
+    def listed(*point: Any, symmetry: bool) -> Iterator[PrimeFieldMatrix]:
+        made.append(symmetry)
+        return directions_mod_p(*point, symmetry=symmetry)
+
+    monkeypatch.setattr(bounds, "directions_mod_p", listed)
+    found = near(weights, tokens)
+    assert (made, found.is_orbit) == (asked, tokens == 2)
+    assert found.value == found.orbit + len(asked) - 1
 
 
 def test_other_normalizations_have_their_series() -> None:

@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from lightning_cli.pictures.fiber import picture
 from lightning_sym import Architecture, NetworkForm, Weights, fiber, polynomial_map
 from lightning_sym.exact.rational import rank
-from lightning_sym.fibers import factorizations, real_components
-from lightning_sym.fibers.factorizations import Reader, Space, tight_widths
+from lightning_sym.fibers import real_components
+from lightning_sym.fibers.factorizations import Reader, Space
 from lightning_sym.fibers.points import Component
+from lightning_sym.fibers.real_components import tight_widths
 from lightning_sym.rings.normalization import SOFTMAX
 
 
@@ -144,7 +145,6 @@ def test_the_count_is_wrong_without_what_is_tight(name: str, monkeypatch: pytest
     monkeypatch.setattr(real_components, "tight_widths", lambda _: [])
     monkeypatch.setattr(real_components, "_squares", lambda _: (0, 0))
     assert fiber(weights, tokens).real_components != count
-    assert factorizations.tight_widths is tight_widths
 
 
 def test_moves_lead_to_other_components_with_the_same_function() -> None:

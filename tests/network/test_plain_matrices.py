@@ -14,7 +14,7 @@ from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.named_matrices import PlainMatrices
 from lightning_sym.rings import arrays
-from lightning_sym.rings.dyadic import dyadic, dyadic_bits, residues_of
+from lightning_sym.rings.arrays import dyadic, dyadic_bits, residues_of
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 

@@ -21,6 +21,7 @@ with lazy_imports(__name__) as PLACES:
 def test_modules_are_loaded_when_something_of_them_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert PLACES == {"fiber": "lightning_sym.fibers"}
     assert fiber.fiber.__module__ == "lightning_sym.fibers.fiber"
+    assert fiber is sys.modules["lightning_sym.fibers.fiber"], "nobody goes round by what stood for it"
     monkeypatch.setattr("lightning_sym.fibers.fiber.fiber", abs)
     assert vars(sys.modules["lightning_sym.fibers.fiber"])["fiber"] == fiber.fiber, "what a test replaces is seen"
     missing = LazyModule("there_is_none")

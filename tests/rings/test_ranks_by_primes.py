@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from flint import fmpq, fmpq_mat
 
-from lightning_sym.rings import rational_ranks
+from lightning_sym.rings import rationals
 from lightning_sym.rings.rationals import RationalMatrix
 
 
@@ -28,9 +28,9 @@ def test_ranks_agree_with_elimination(seed: int) -> None:
 
 def test_a_prime_that_divides_every_minor_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten times the unit matrix times the first three primes: their ranks are zero, and prove nothing."""
-    primes = [rational_ranks._large_prime(i) for i in range(3)]
+    primes = [rationals._large_prime(i) for i in range(3)]
     product = primes[0] * primes[1] * primes[2]
     matrix = RationalMatrix.of([[Fraction(product * (i == j)) for j in range(10)] for i in range(10)])
     assert matrix.rank() == 10
-    monkeypatch.setattr(rational_ranks, "_PRIME_BITS", 10**6)  # one prime would be enough
+    monkeypatch.setattr(rationals, "_PRIME_BITS", 10**6)  # one prime would be enough
     assert matrix.rank() == 0

@@ -14,12 +14,12 @@ from lightning_sym import SOFTMAX, Architecture, Weights, transform
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.limbs import Limbs
-from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.rings.prime_field import PRIMES, modulo_a_prime
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system import reach
 from lightning_sym.system.circuits import NetworkCircuits, residue_network
 from lightning_sym.system.common_streams import common_streams, streams
-from lightning_sym.system.fields import Q, prime_field, weights_modulo_a_prime
+from lightning_sym.system.fields import Q, prime_field
 from lightning_sym.system.graph_streams import DyadicBound
 
 P = PRIMES[0]
@@ -53,14 +53,14 @@ def test_both_fields_see_the_same_spaces(seed: int) -> None:
 def test_spaces_are_within_their_largest_dimensions_and_reach_them() -> None:
     generic = 0
     for shape, weights in networks(3):
-        p, residues = weights_modulo_a_prime(weights) or (0, {})
+        p, residues = modulo_a_prime(weights.all_held) or (0, {})
         point = Point(shape, list(residues.values()), p)
         found = [list(map(len, spaces)) for spaces in (point.written, point.read)]
         most = [reach.most_reached(shape), reach.most_observed(shape)]
         assert all(a <= b for pair in zip(found, most, strict=True) for a, b in zip(*pair, strict=True))
         assert point.is_generic == (found == most)
         random = Weights.random(shape, seed=1, bound=50)
-        p, residues = weights_modulo_a_prime(random) or (0, {})
+        p, residues = modulo_a_prime(random.all_held) or (0, {})
         generic += Point(shape, list(residues.values()), p).is_generic
     assert generic == 16
 
@@ -122,7 +122,7 @@ def test_each_network_reads_its_own_part_of_the_stream() -> None:
 
 def test_motions_on_pivots_of_the_stream_do_what_they_do_in_its_bases() -> None:
     shape = Architecture((4, 4, 4), (2, 2), 2, SOFTMAX, heads=2, skip=True, embed=2, unembed=2, value_ranks=(1, 1))
-    _, residues = weights_modulo_a_prime(Weights.random(shape, seed=1)) or (P, {})
+    _, residues = modulo_a_prime(Weights.random(shape, seed=1).all_held) or (P, {})
     point, source = Point(shape, list(residues.values()), P), np.random.default_rng(0)
     assert point.places["E"] == (0, None)
     assert point.places["U"] == (None, 2)

@@ -10,7 +10,7 @@ import numpy as np
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import LONGEST_FORM, Contents, require_form, require_names, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
-from lightning_sym.rings.dyadic import Plain
+from lightning_sym.rings.arrays import Plain
 
 BYTES = {
     "BOOL": 1, "U8": 1, "I8": 1, "F8_E5M2": 1, "F8_E4M3": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2,

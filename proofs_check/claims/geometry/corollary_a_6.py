@@ -32,8 +32,7 @@ from lightning_sym import Architecture, Layer, Weights, certified_dimension, cla
 from lightning_sym.exact.rational import rank
 from lightning_sym.geometry.layer_function import tangent_directions
 from lightning_sym.network.one_layer import products_of_linear_forms
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import clear_denominators
+from lightning_sym.rings.arrays import ObjectArray, clear_denominators
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough, expect, spell
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.theorem_3_4_boundary import (

@@ -28,8 +28,8 @@ from lightning_sym.exact.rational import rank, rank_one_factors
 from lightning_sym.geometry.classify import LayerRanks
 from lightning_sym.geometry.layer_function import Integers, differential, layer_function, tangent_directions
 from lightning_sym.network.virtual_weights import exact_virtual_weights
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import RationalMatrix, clear_denominators
+from lightning_sym.rings.arrays import ObjectArray, clear_denominators
+from lightning_sym.rings.rationals import RationalMatrix
 
 dimension_of = cache(certified_dimension)
 

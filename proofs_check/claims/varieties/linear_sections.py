@@ -25,8 +25,7 @@ import numpy as np
 
 from lightning_sym import Architecture, BadInput, Layer, ProgramError, forward
 from lightning_sym.exact.rational import null_space, rank
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import clear_denominators
+from lightning_sym.rings.arrays import ObjectArray, clear_denominators
 from proofs_check.claim import ProvedBounds
 
 TRIES = 20

@@ -38,7 +38,6 @@ from lightning_sym import Label, ProgramError, Weights
 from lightning_sym.geometry.layer_orbits import NormalForm, normal_forms
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.rationals import rational_product
 from proofs_check.blackboard import own_weights
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, WalkThrough, expect_equal, spell
 from proofs_check.claims.geometry.measured import MeasuredPoint, measure
@@ -98,8 +97,7 @@ def moved(weights: Weights, seed: int) -> Weights:
     (layer,), (d, d_out) = weights.layers, weights.architecture(2).widths
     random = RandomMatrices(seed=seed, bound=3)
     g, h, k = (random.of_rank(n, n, n) for n in (d, d, d_out))
-    of = rational_product
-    return Weights.of({"Q1": of(layer.query, h), "K1": of(layer.key, g.T), "V1": of(k, layer.value, g.T)})
+    return Weights.of({"Q1": layer.query @ h, "K1": layer.key @ g.T, "V1": k @ layer.value @ g.T})
 
 
 def shapes(*, quick: bool) -> Iterator[LayerShape]:
