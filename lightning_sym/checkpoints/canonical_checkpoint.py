@@ -37,7 +37,7 @@ from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
 from lightning_sym.checkpoints.folding import SIGNED_BY
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
-from lightning_sym.checkpoints.pieces import LAYER, halves_of
+from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.stream_fit import scale_to_one
@@ -219,7 +219,7 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Par
     parts, left = dict[str, Part](), list[str]()
     if way is EXACT and form.norm == "layer":
         return parts, left
-    for half in halves_of(block):
+    for half in table(form).halves.values():
         number, (gain, bias) = half.number, half.norm_of(block)
         if gain is None:
             continue

@@ -7,7 +7,7 @@ have moved along the vector of ones. Both are read off the differences, and what
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -64,7 +64,7 @@ class EndsPair:
     second: Ends
     form: CheckpointForm
     stream: Stream
-    stored: Callable[[str], str]
+    stored: Mapping[str, str]
     limit: float
 
     @property
@@ -115,7 +115,7 @@ class EndsFound:
 
 def compare_ends(
     first: Ends, second: Ends, forms: tuple[CheckpointForm, CheckpointForm], stream: Stream,
-    stored: Callable[[str], str], limit: float,
+    stored: Mapping[str, str], limit: float,
 ) -> EndsFound:  # fmt: skip
     """Compare under a stream map, the final norm carried along or with the gain of the second, what explains more."""
     tied = forms[0].tied and forms[1].tied
@@ -124,7 +124,7 @@ def compare_ends(
         for ends in (first, second)
     )
     pair = EndsPair(old, new, replace(forms[1], tied=tied), stream, stored, limit)
-    mine, theirs = (measured(ends.final_gain, stored("final_gain")) for ends in (old, new))
+    mine, theirs = (measured(ends.final_gain, stored["final_gain"]) for ends in (old, new))
     ways, why_not = gain_ways(stream.measured, mine, theirs, limit, "the final norm")
     tried = []
     for had in (True in ways and False not in ways,) if tied else ways:
@@ -183,7 +183,7 @@ class _Walk:
         left = self._settled(*both, form, Measuring(), self.pair.stream.measured, start)
         exactly = None
         if self.exactly:
-            differs = differing(left.left["embedding"], self.pair.stored("embedding"))
+            differs = differing(left.left["embedding"], self.pair.stored["embedding"])
             if start == 0 and differs.mean() > 0.5:
                 raise _Dense
             ring = BRIEF if differs.any() else EXACT

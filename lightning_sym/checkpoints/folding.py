@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.model import Block
-from lightning_sym.checkpoints.pieces import HALVES, halves_of
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.pieces import HALVES, table
 
 
 class Folded(SimpleNamespace):
@@ -22,10 +22,10 @@ SIGNED_BY = {
 """By the gain of a norm, the map in front of it."""
 
 
-def fold(block: Block) -> Folded:
-    """Return the folded layer of a `whole` block."""
+def fold(block: Block, form: CheckpointForm) -> Folded:
+    """Return the folded layer of a `whole` block, or of some of its pieces."""
     made: dict[str, Any] = dict.fromkeys(name for half in HALVES.values() for name in half.maps)
-    for half in halves_of(block):
+    for half in table(form).halves.values():
         gain, bias = (None if norm is None else _floats(norm) for norm in half.norm_of(block))
         for piece, added in half.affine():
             if (stored := getattr(block, piece.name)) is None:

@@ -6,7 +6,7 @@ bias too, and a bias of values may have moved into that of the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -60,7 +60,7 @@ class LayerPair:
     second: Block
     form: CheckpointForm
     stream: Stream
-    stored: Callable[[str], str]
+    stored: Mapping[str, str]
     limit: float
     rounds: int = ROUNDS
 
@@ -184,7 +184,7 @@ class LayerFound:
 
 
 def compare_layer(
-    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
+    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Mapping[str, str], limit: float
 ) -> LayerFound:
     """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
     account, why_not = _best_account(LayerPair(first, second, form, stream, stored, limit))
@@ -192,7 +192,7 @@ def compare_layer(
 
 
 def off_at_best(
-    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
+    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Mapping[str, str], limit: float
 ) -> frozenset[str]:
     """Return the pieces that the best account leaves unexplained, in units alone: for the many that are tried."""
     return _best_account(LayerPair(first, second, form, stream, stored, limit, rounds=0))[0].off
@@ -207,7 +207,7 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
         if (gain := getattr(pair.second, name)) is None or number not in STREAM_NORMS:
             options[number] = (gain is not None and bool((gain != 0).all()),)
             continue
-        mine, theirs = (measured(getattr(block, name), pair.stored(name)) for block in (pair.first, pair.second))
+        mine, theirs = (measured(getattr(block, name), pair.stored[name]) for block in (pair.first, pair.second))
         options[number], said = gain_ways(pair.stream.measured, mine, theirs, pair.limit, f"norm {number}")
         why_not = why_not or said
     account = _best(pair, (Guess(), Guess()), options)

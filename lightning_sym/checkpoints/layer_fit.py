@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -105,7 +105,7 @@ class Guess:
 
 
 def fitted(
-    first: Block, second: Block, form: CheckpointForm, stream: StreamMap, stored: Callable[[str], str],
+    first: Block, second: Block, form: CheckpointForm, stream: StreamMap, stored: Mapping[str, str],
     rounds: int = fits.ROUNDS, about: int = fits.ABOUT, by: Sides = BOTH,
 ) -> Guess:  # fmt: skip
     """Return the guess that fits best, of a layer of both with equally many groups and neurons; see `fit_gauge`."""
@@ -153,7 +153,7 @@ def bare(block: Block) -> Block:
 
 
 def fit_gauge(
-    first: FoldedParts, second: FoldedParts, form: CheckpointForm, stored: Callable[[str], str],
+    first: FoldedParts, second: FoldedParts, form: CheckpointForm, stored: Mapping[str, str],
     rounds: int = fits.ROUNDS, about: int = fits.ABOUT, by: Sides = BOTH,
 ) -> dict[str, Gauge]:  # fmt: skip
     """Return the gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
@@ -178,7 +178,7 @@ def fit_gauge(
 
 
 def _fitted_part(
-    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, stored: Callable[[str], str], rounds: int, about: int,
+    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, stored: Mapping[str, str], rounds: int, about: int,
     by: Sides,
 ) -> dict[str, Floats | Ratio]:  # fmt: skip
     """Return the numbers of the gauge of a part of a layer, heads and neurons of both in one order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class LayerTold:
         limit: units.
     """
 
-    def __init__(self, stored: Callable[[str], str], limit: float) -> None:
+    def __init__(self, stored: Mapping[str, str], limit: float) -> None:
         self._stored, self._limit = stored, limit
         self.tensors: dict[str, Worst] = {}
         self.unread = ""
@@ -74,7 +74,7 @@ class LayerTold:
 
     def _count(self, name: str, left: Measured) -> None:
         """Count entries that differ by far more than floats lose."""
-        far = differing(left, self._stored(name))
+        far = differing(left, self._stored[name])
         before = self._differing.get(name, (0, 0))
         self._differing[name] = before[0] + int(np.count_nonzero(far)), before[1] + far.size
 

@@ -89,7 +89,7 @@ def alike_maps(first: Block, second: Block, form: CheckpointForm, stream: Stream
 @np.errstate(all="ignore")
 def _traits(there: Arrays, name: str, form: CheckpointForm, stream: StreamMap | None) -> Floats:
     """Return a few numbers of each part of a map, `(parts, VECTORS)`."""
-    made = getattr(fold(Block.of({key: np.asarray(array) for key, array in there.items()})), name)
+    made = getattr(fold(Block.of({key: np.asarray(array) for key, array in there.items()}), form), name)
     folded = seen(Folded(**{name: made}), form)
     array = getattr(folded if stream is None else carried(folded, form, stream), name)
     rows = array if LAYER[name].place("stream") == array.ndim - 1 else array.swapaxes(-1, -2)

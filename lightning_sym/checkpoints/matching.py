@@ -78,7 +78,7 @@ class FoldedParts:
 
     def part(self, cut: Cut, orders: dict[str, Places] | None = None) -> Folded:
         """Return a part, heads and neurons in another order."""
-        found = seen(fold(cut.of(self.block, self.form, orders)), self.form)
+        found = seen(fold(cut.of(self.block, self.form, orders), self.form), self.form)
         return found if self.stream is None else carried(found, self.form, self.stream, self.inside)
 
     def heads(self) -> Iterator[Folded]:

@@ -12,13 +12,13 @@ from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.comparison import FoundSymmetry
 from lightning_sym.checkpoints.ends_accounts import EndsFound, compare_ends
 from lightning_sym.checkpoints.found_symmetry import Gathered, stream_of, stream_words
-from lightning_sym.checkpoints.identity import Identity, beyond, called_by, stored_type
+from lightning_sym.checkpoints.identity import Identity, beyond, residuals_of, stored_types
 from lightning_sym.checkpoints.layer_looked import LayerLooked, LayerWork
 from lightning_sym.checkpoints.model import Checkpoint
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
-from lightning_sym.checkpoints.units import NUMBERS, Residual, Worst, form_residual, number_type, off
+from lightning_sym.checkpoints.units import NUMBERS, Residual, form_residual, number_type, off
 from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.limits import Progress, unheard
 
@@ -76,7 +76,8 @@ class Searched:
         """Return what stands before and behind the layers, compared."""
         self.tell("embedding and unembedding", 1, self.second.form.layers + 2)
         pair = ends_of(self.first, Walker.COMPARISON, coded=True), ends_of(self.second, Walker.COMPARISON, coded=True)
-        return compare_ends(*pair, (self.first.form, self.second.form), stream, self.stored, self.units)
+        stored = stored_types(self.first, self.second, None)
+        return compare_ends(*pair, (self.first.form, self.second.form), stream, stored, self.units)
 
     def under(self, stream: Stream, ends: EndsFound, *, exactly: bool = False, layers: int | None = None) -> None:
         """Compare the ends, then layer by layer, even where an end is off, with what was done to the stream.
@@ -93,8 +94,7 @@ class Searched:
         self.fitted |= not stream.exact
         self.exact &= ends.exact
         self.equal &= ends.equal
-        for piece, worst in ends.tensors.items():
-            self._add(piece, worst, exact=ends.exact)
+        self.residuals += residuals_of(self.first, self.second, None, ends.tensors, exact=ends.exact)
         self.gathered = Gathered(stream, self.first, self.second)
         self.gathered.add_ends(ends)
         if exactly and not (self.exact and self.equal):
@@ -144,16 +144,6 @@ class Searched:
     def why_not(self) -> str:
         """Why the symmetry cannot be written down, in one line."""
         return "" if self.gathered is None else self.gathered.why_not
-
-    def stored(self, piece: str) -> str:
-        """Return the coarser of the types that a tensor is stored in."""
-        return stored_type(self.first, self.second, piece)
-
-    def _add(self, piece: str, worst: Worst, *, exact: bool) -> None:
-        """Tell of a piece that differs."""
-        if worst.units > 0 or worst.differing:
-            called, stored = called_by(self.first, self.second, piece), self.stored(piece)
-            self.residuals.append(worst.residual(piece, called, stored, self.second.form, exact=exact))
 
     def _take_layer(self, looked: LayerLooked) -> None:
         """Keep what was found in a layer of both."""

@@ -22,7 +22,7 @@ from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
 from lightning_sym.checkpoints.measured import Fitted, Measured, less, value_of
 from lightning_sym.checkpoints.measuring import Measuring, TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint, Pieces
-from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, halves_of
+from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, table
 from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stream import StreamAction, applied
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
@@ -157,7 +157,8 @@ class LayerWalk:
     ) -> None:  # fmt: skip
         self.ring, self.second, self.form = ring, second, form
         self.readers = {
-            half.number: tuple(name for name, piece in half.maps.items() if piece.norm) for half in halves_of(second)
+            half.number: tuple(name for name, piece in half.maps.items() if piece.norm)
+            for half in table(form).halves.values()
         }
         had: dict[str, object] = {}
         for number in gains:
@@ -168,7 +169,7 @@ class LayerWalk:
             had["key_bias"] = second.key_bias[..., form.turned :]
         part = MadeCheckpoint(replace(form, layers=1), None, (first,))  # type: ignore[arg-type]
         made = rewritten(part, stream, ring, Symmetry((symmetry.having(had),)))
-        self.made = block_of(made, 0, Walker.COMPARISON)
+        self.made = block_of(made, 0, Walker.COMPARISON, coded=True)
         self.found = Settled(differences(ring, self.made, second), had)
 
     def settle(self, choices: frozenset[str]) -> Settled:
