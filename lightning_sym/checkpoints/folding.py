@@ -27,7 +27,7 @@ def fold(block: Block, form: CheckpointForm) -> Folded:
     made: dict[str, Any] = dict.fromkeys(name for half in HALVES.values() for name in half.maps)
     for half in table(form).halves.values():
         gain, bias = (None if norm is None else _floats(norm) for norm in half.norm_of(block))
-        for piece, added in half.affine():
+        for piece, added in half.affine:
             if (stored := getattr(block, piece.name)) is None:
                 continue
             weight = _floats(stored)

@@ -21,8 +21,7 @@ from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part
 from lightning_sym.checkpoints.pieces import NUMBERS
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.stream_fit import centred
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_files import symmetry_memory
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, symmetry_memory
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.errors import BadInput, TooLarge

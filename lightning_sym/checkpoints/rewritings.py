@@ -260,7 +260,7 @@ class LayerChange:
             had = self.part(f"gain{number}"), self.part(f"bias{number}")
             norm = Reading(stream, *half.norm_of(block), *had, what=f"{where}norm {number}")
             yield from zip(half.norms, (norm.gain, norm.bias), strict=False)
-        for piece, added_piece in half.affine():
+        for piece, added_piece in half.affine:
             name, bases = piece.name, behind if piece.norm else everywhere
             weight: Any = getattr(block, name)
             added: Any = getattr(block, f"{name}_bias", None)

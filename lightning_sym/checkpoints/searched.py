@@ -29,6 +29,7 @@ class Searched:
     def __init__(self, first: Checkpoint, second: Checkpoint, units: float, tell: Progress) -> None:
         self.first, self.second, self.units, self.tell = first, second, units, tell
         self.spread: Spread = map
+        self.unlike: list[str] = []
         self.residuals: list[Residual] = []
         self.words: list[tuple[str, ...]] = []
         self.tried: list[str] = []

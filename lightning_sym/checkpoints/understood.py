@@ -190,14 +190,14 @@ def unchecked_pieces(checkpoint: Checkpoint, layer: int | None, *, coded: bool) 
 def knows_all(form: CheckpointForm, walker: Walker) -> bool:
     """Return whether a walker knows every part of a form, and every piece that such models have."""
     parts = (FEATURES.get(name, ("", ()))[1] for name, _ in form.features())
-    pieces = (NAMED.get(name, ()) for name in table(form).names())
+    pieces = (NAMED.get(name, ()) for name in table(form).names)
     return walker in FOLLOWS or all(walker in walkers for walkers in (*parts, *pieces))
 
 
 def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
     present, known = dict(pieces.present()), table(form)
     named = {name for name, walkers in NAMED.items() if walker in walkers or walker in FOLLOWS}
-    if unknown := sorted(present.keys() - named - (known.names() if walker in FOLLOWS else set())):
+    if unknown := sorted(present.keys() - named - (known.names if walker in FOLLOWS else set())):
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
     if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
