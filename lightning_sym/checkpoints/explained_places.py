@@ -20,8 +20,8 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.not_moved import ends_behind, ends_not_moved, layers_behind, not_moved
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.searched import Searched, stream_as_it_is
+from lightning_sym.checkpoints.stream import Stream
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
-from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
 
 ENTRY, PIECE, FIT = 4e-8, 1e-4, 8e-3

@@ -17,10 +17,10 @@ from lightning_sym.checkpoints.identity import residuals_of, stored_types
 from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, off_at_best
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.stream import Stream
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Part
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import Residual
-from lightning_sym.checkpoints.walk import Stream
 
 
 @dataclass(frozen=True, eq=False)

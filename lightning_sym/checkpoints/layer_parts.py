@@ -28,22 +28,14 @@ PART = 2**22
 LETTERS = {"H": "heads", "G": "groups", "m": "neurons", "E": "experts"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
 
-
-def letter_space(name: str) -> str | None:
-    """Return the space of the first size of a part of a symmetry, if that is cut."""
-    return LETTERS.get((*KINDS[name].shape, "")[0])
-
-
-def cut_along(name: str) -> tuple[str, int] | None:
-    """Return the space along which a piece is cut, and its axis; `None` for what all parts share, and what is no piece.
-
-    Example:
-        >>> cut_along("down"), cut_along("norm1_gain")
-        (('neurons', 1), None)
-    """
-    piece = LAYER.get(name)
-    there = () if piece is None else ((kind, piece.place(kind)) for kind in LETTERS.values())
-    return next(((kind, axis) for kind, axis in there if axis is not None), None)
+CUT_ALONG = {name: (LETTERS[kind.shape[0]], 0) for name, kind in KINDS.items() if {*kind.shape[:1]} & LETTERS.keys()}
+CUT_ALONG |= {
+    name: (kind, axis)
+    for name, piece in LAYER.items()
+    for kind in LETTERS.values()
+    if (axis := piece.place(kind)) is not None
+}
+"""By piece, or part of a symmetry, the space along which it is cut, and its axis; what all parts share is not there."""
 
 
 @dataclass(frozen=True)
@@ -78,46 +70,47 @@ class Cut:
 
     def has(self, name: str) -> bool:
         """Return whether a piece, or what is told of it, belongs to this part."""
-        kind = cut_along(name)
-        return self.has_kind(None if kind is None or kind[0] == "experts" else kind[0])
-
-    def has_kind(self, kind: str | None) -> bool:
-        """Return whether it has some of a space, or, for `None`, what all parts share."""
-        return self.first if kind is None else (self.neurons if kind == "neurons" else self.groups) is not None
+        kind, _ = CUT_ALONG.get(name, ("", 0))
+        if kind in ("", "experts"):
+            return self.first
+        return (self.neurons if kind == "neurons" else self.groups) is not None
 
     def start(self, name: str, form: CheckpointForm) -> tuple[int, int]:
         """Return the axis along which a piece is cut, and where this part of it begins."""
-        kind = cut_along(name)
-        return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
+        kind, axis = CUT_ALONG.get(name, ("", 0))
+        return axis, self.places(form)[kind].start if kind else 0
+
+    def where(self, names: Iterable[str], form: CheckpointForm) -> dict[str, tuple[int, int]]:
+        """Return of those pieces, and parts of a symmetry, that belong to this part, what `start` says of them."""
+        return {name: self.start(name, form) for name in names if self.has(name)}
 
     def of(self, block: P, form: CheckpointForm, orders: dict[str, Places] | None = None) -> P:
         """Return the part of a layer whose heads and neurons stand in another order."""
         there, found = self.places(form), dict[str, Array]()
         for name, array in block.present():
-            kind = cut_along(name)
-            if kind is not None and kind[0] not in there:
+            kind, axis = CUT_ALONG.get(name, ("", 0))
+            if kind and kind not in there:
                 continue
-            if kind is None:  # a bias of what is written is nowhere without its map
+            if not kind:  # a bias of what is written is nowhere without its map
                 lonely = name in LAYER and LAYER[name].added_to in LAYER and not self.has(LAYER[name].added_to)
                 if not lonely and (name in LAYER or self.first):
                     found[name] = array
                 continue
-            some: slice | Places = there[kind[0]]
-            if orders and kind[0] in orders:
-                some = orders[kind[0]][some]
-            elif some == slice(0, array.shape[kind[1]]):
+            some: slice | Places = there[kind]
+            if orders and kind in orders:
+                some = orders[kind][some]
+            elif some == slice(0, array.shape[axis]):
                 found[name] = array
                 continue
-            found[name] = array[along(kind[1], some)]
+            found[name] = array[along(axis, some)]
         return block.of(found)
 
     def inner(self, symmetry: LayerSymmetry, form: CheckpointForm) -> LayerSymmetry:
         """Return what is done to the part behind all orders."""
         there, parts = self.places(form), dict[str, object](heads=None, neurons=None)
         for name, array in symmetry.named():
-            kind = letter_space(name)
-            if name not in parts and kind is not None and not isinstance(array, Fraction | float):
-                some = there.get(kind)
+            if name not in parts and name in CUT_ALONG and not isinstance(array, Fraction | float):
+                some = there.get(CUT_ALONG[name][0])
                 whole = some == slice(0, len(array))
                 parts[name] = None if some is None else array if whole else np.asarray(array)[some]
         return symmetry.having(parts)
@@ -197,10 +190,7 @@ def _slices(count: int, size: int) -> list[slice]:
 
 def joined(name: str, parts: list[Any]) -> Any:
     """Return a piece, or what is left of it, of its parts."""
-    kind = cut_along(name)
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts, axis=0 if kind is None else kind[1])
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=CUT_ALONG.get(name, ("", 0))[1])
 
 
 def joined_numbers(parts: Iterable[Floats | Ratio]) -> Floats | Ratio:

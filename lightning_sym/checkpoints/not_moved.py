@@ -20,10 +20,11 @@ from lightning_sym.checkpoints.model import Array, Block, Checkpoint, Ends
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.searched import Searched
+from lightning_sym.checkpoints.stream import Stream
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import unit_at
-from lightning_sym.checkpoints.walk import Differences, Stream
+from lightning_sym.checkpoints.walk import Differences
 from lightning_sym.errors import BadInput, TooLarge
 
 PARTS = {"stream": "layer-not-turned", "scale": "scale-one-side", "heads": "heads-one-side"} | {

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.bases import Bases, StreamMap
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers
+from lightning_sym.checkpoints.measured import Fitted
+from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry import Part, Symmetry
 from lightning_sym.errors import BadInput
@@ -80,6 +85,46 @@ class StreamAction:
         mixed = self.map.matrix != 0
         first = gain[mixed.argmax(axis=1)]
         return first if bool(((first[:, None] == gain[None, :]) | ~mixed).all()) else None
+
+
+EXACT, BRIEF = Exact(), Exact(2 * 10**4)
+"""Over the rationals: where all may be equal, and where something differs, so that there is only to be counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What is done to the residual stream, as a symmetry, and in the two rings.
+
+    Attributes:
+        symmetry: its parts for the stream.
+        form: of the second checkpoint.
+        map: the same as it was guessed.
+        fits: its rotation, if that was fitted, and how well rows of the embedding tell it.
+    """
+
+    symmetry: Symmetry
+    form: CheckpointForm
+    map: StreamMap
+    fits: tuple[tuple[object, Fitted], ...] = ()
+
+    def __reduce__(self) -> tuple[type[Stream], tuple[object, ...]]:
+        """Return what another process needs of it; what it does in the rings of this one is made anew there."""
+        return type(self), (self.symmetry, self.form, self.map, self.fits)
+
+    @cached_property
+    def measured(self) -> StreamAction:
+        """In floats."""
+        return StreamAction(self.symmetry, self.form, Measuring(self.fits))
+
+    @cached_property
+    def exactly(self) -> dict[Exact, StreamAction]:
+        """Over the rationals, in the two rings of it.
+
+        Raises:
+            BadInput: it is not orthogonal.
+            TooLarge: that was not seen.
+        """
+        return {ring: StreamAction(self.symmetry, self.form, ring) for ring in (EXACT, BRIEF)}
 
 
 class Reading:

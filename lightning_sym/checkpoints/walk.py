@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
-from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
-from lightning_sym.checkpoints.measured import Fitted, Measured, less, value_of
-from lightning_sym.checkpoints.measuring import Measuring, TurnedRows
+from lightning_sym.checkpoints.exact_arrays import Arithmetic
+from lightning_sym.checkpoints.measured import Measured, less, value_of
+from lightning_sym.checkpoints.measuring import Measuring, Ring, TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint, Pieces
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, table
 from lightning_sym.checkpoints.rewritings import Rewritten
@@ -29,12 +27,8 @@ from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import Worst, digits_of
 
-Ring = Measuring | Exact
 Differences = dict[str, Any]
 """By piece, what the second has more than what was made, in the numbers of a ring."""
-
-EXACT, BRIEF = Exact(), Exact(2 * 10**4)
-"""Over the rationals: where all may be equal, and where something differs, so that there is only to be counted."""
 
 CHOICES = {
     "bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"},
@@ -49,47 +43,6 @@ WRITERS = {
     if not piece.norm and (place := piece.place("stream")) is not None
 }
 """What is written to the stream, and on which axis."""
-
-
-@dataclass(frozen=True, eq=False)
-class Stream:
-    """What is done to the residual stream, as a symmetry, and in the two rings.
-
-    Attributes:
-        symmetry: its parts for the stream.
-        form: of the second checkpoint.
-        map: the same as it was guessed.
-        fits: its rotation, if that was fitted, and how well rows of the embedding tell it.
-    """
-
-    symmetry: Symmetry
-    form: CheckpointForm
-    map: StreamMap
-    fits: tuple[tuple[object, Fitted], ...] = ()
-
-    def __reduce__(self) -> tuple[type[Stream], tuple[object, ...]]:
-        """Return what another process needs of it; what it does in the rings of this one is made anew there."""
-        return type(self), (self.symmetry, self.form, self.map, self.fits)
-
-    @property
-    def exact(self) -> bool:
-        """All its numbers are exact ones."""
-        return self.map.exact
-
-    @cached_property
-    def measured(self) -> StreamAction:
-        """In floats."""
-        return StreamAction(self.symmetry, self.form, Measuring(self.fits))
-
-    @cached_property
-    def exactly(self) -> dict[Exact, StreamAction]:
-        """Over the rationals, in the two rings of it.
-
-        Raises:
-            BadInput: it is not orthogonal.
-            TooLarge: that was not seen.
-        """
-        return {ring: StreamAction(self.symmetry, self.form, ring) for ring in (EXACT, BRIEF)}
 
 
 @dataclass(eq=False)
