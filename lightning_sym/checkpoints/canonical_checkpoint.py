@@ -32,7 +32,7 @@ from lightning_sym.checkpoints.canonical_ways import (
     signs_are_told,
 )
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.configurations import has_equal_experts
+from lightning_sym.checkpoints.configurations import Configurations, has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
 from lightning_sym.checkpoints.folding import SIGNED_BY
 from lightning_sym.checkpoints.measured import value_of
@@ -43,7 +43,6 @@ from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.stream_fit import scale_to_one
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Part, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form, require_whole
-from lightning_sym.checkpoints.walk import rewritten
 from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, unheard
@@ -298,8 +297,8 @@ def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, parts: Ma
     """Return a layer under parts of a symmetry of it, the stream as it is."""
     alone = replace(form, layers=1)
     part = MadeCheckpoint(alone, None, (block,))  # type: ignore[arg-type]
-    made = rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry().having(parts),)))
-    return block_of(made, 0, Walker.REWRITING)
+    symmetry, stream = Symmetry((LayerSymmetry().having(parts),)), StreamAction(Symmetry(()), form, ring)
+    return Rewritten(part, alone, symmetry, ring, stream, Configurations(alone, alone, alone)).block(0)
 
 
 def _nearest(lengths: Rows) -> float:

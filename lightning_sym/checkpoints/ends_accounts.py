@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.changes import EndsChange
 from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.left_over import LeftOver
 from lightning_sym.checkpoints.measured import Measured, measured, measured_pieces, value_of
 from lightning_sym.checkpoints.measuring import Measuring, Ring
-from lightning_sym.checkpoints.model import CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.model import CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import SHAPELESS
 from lightning_sym.checkpoints.stream import BRIEF, EXACT, Stream, StreamAction
 from lightning_sym.checkpoints.symmetry import Symmetry
-from lightning_sym.checkpoints.understood import Walker, ends_of
+from lightning_sym.checkpoints.understood import Walker, require_pieces
 from lightning_sym.checkpoints.units import Worst, exact_is_told, off
 from lightning_sym.checkpoints.walk import (
     Differences,
@@ -33,7 +34,6 @@ from lightning_sym.checkpoints.walk import (
     drop_unread,
     gain_to_be_had,
     gain_ways,
-    rewritten,
     shift_reader,
     shift_writer,
     sum_of_quotients,
@@ -192,7 +192,8 @@ class _Walk:
     ) -> Settled:
         """Return some rows, rewritten, less those of the second, and less what additive symmetries take up."""
         asked = Symmetry((), final_gain=gain_to_be_had(second.final_gain) if self.had else None)
-        made = ends_of(rewritten(MadeCheckpoint(form, first, ()), stream, ring, asked), Walker.COMPARISON)
+        made = EndsChange(ring, stream, form, asked, first).made()
+        require_pieces(made, form, "the ends", Walker.COMPARISON)
         found = Settled(differences(ring, made, second))
         exactly = isinstance(ring, Exact)
         if second.positions is not None and not form.tied:

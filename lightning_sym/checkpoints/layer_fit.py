@@ -11,6 +11,7 @@ import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.changes import LATENT_PARTS
 from lightning_sym.checkpoints.configurations import whole
 from lightning_sym.checkpoints.fits import RealOrComplex
 from lightning_sym.checkpoints.folding import Folded
@@ -23,7 +24,6 @@ from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
 from lightning_sym.checkpoints.piece_table import ATTENTION, LATENTS, MLP
 from lightning_sym.checkpoints.pieces import HALVES
-from lightning_sym.checkpoints.rewritings import LATENT_PARTS
 from lightning_sym.checkpoints.stream_fit import as_map
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 

@@ -175,7 +175,7 @@ def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, code
         BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
     """
     found = unchecked_pieces(checkpoint, layer, coded=coded)
-    _require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
+    require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
     return found
 
 
@@ -194,7 +194,12 @@ def knows_all(form: CheckpointForm, walker: Walker) -> bool:
     return walker in FOLLOWS or all(walker in walkers for walkers in (*parts, *pieces))
 
 
-def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
+def require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
+    """Refuse pieces of a layer, or of the ends, that a walker does not know, that are missing, or of another shape.
+
+    Raises:
+        BadInput: with the first one.
+    """
     present, known = dict(pieces.present()), table(form)
     named = {name for name, walkers in NAMED.items() if walker in walkers or walker in FOLLOWS}
     if unknown := sorted(present.keys() - named - (known.names if walker in FOLLOWS else set())):

@@ -9,22 +9,20 @@ one function (docs/checkpoints.md, Propositions 1 to 12).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.configurations import Configurations
-from lightning_sym.checkpoints.exact_arrays import Arithmetic
+from lightning_sym.checkpoints.changes import LayerChange, applied
 from lightning_sym.checkpoints.measured import Measured, less, value_of
 from lightning_sym.checkpoints.measuring import Measuring, Ring, TurnedRows
-from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint, Pieces
+from lightning_sym.checkpoints.model import Block, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, table
-from lightning_sym.checkpoints.rewritings import Rewritten
-from lightning_sym.checkpoints.stream import StreamAction, applied
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.checkpoints.stream import StreamAction
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
+from lightning_sym.checkpoints.understood import Walker, require_pieces
 from lightning_sym.checkpoints.units import Worst, digits_of
 
 Differences = dict[str, Any]
@@ -60,12 +58,6 @@ class Settled:
     parts: dict[str, Any] = field(default_factory=dict)
     unread: str = ""
     why_not: str = ""
-
-
-def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Arithmetic, symmetry: Symmetry) -> Rewritten:
-    """Return a layer, or ends, rewritten in a ring; nothing is asked of the numbers of the symmetry."""
-    forms = Configurations(part.form, part.form, part.form)
-    return Rewritten(part, part.form, symmetry, ring, stream, forms)
 
 
 def differences(ring: Ring, made: Pieces, second: Pieces) -> Differences:
@@ -120,9 +112,8 @@ class LayerWalk:
                 had[f"bias{number}"] = getattr(second, f"norm{number}_bias")
         if second.key_bias is not None and all(need.holds(form) for need in KINDS["key_bias"].needs):
             had["key_bias"] = second.key_bias[..., form.turned :]
-        part = MadeCheckpoint(replace(form, layers=1), None, (first,))  # type: ignore[arg-type]
-        made = rewritten(part, stream, ring, Symmetry((symmetry.having(had),)))
-        self.made = block_of(made, 0, Walker.COMPARISON, coded=True)
+        self.made = LayerChange(ring, stream, 0, form, symmetry.having(had)).block(first)
+        require_pieces(self.made, form, "the layer", Walker.COMPARISON)
         self.found = Settled(differences(ring, self.made, second), had)
 
     def settle(self, choices: frozenset[str]) -> Settled:
