@@ -34,7 +34,7 @@ from lightning_sym.checkpoints.canonical_ways import (
 from lightning_sym.checkpoints.coded import slices
 from lightning_sym.checkpoints.configurations import Configurations, has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
-from lightning_sym.checkpoints.folding import SIGNED_BY
+from lightning_sym.checkpoints.layer_parts import SIGNED_BY
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
 from lightning_sym.checkpoints.pieces import LAYER, table
@@ -298,7 +298,8 @@ def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, parts: Ma
     alone = replace(form, layers=1)
     part = MadeCheckpoint(alone, None, (block,))  # type: ignore[arg-type]
     symmetry, stream = Symmetry((LayerSymmetry().having(parts),)), StreamAction(Symmetry(()), form, ring)
-    return Rewritten(part, alone, symmetry, ring, stream, Configurations(alone, alone, alone)).block(0)
+    made = Rewritten(part, alone, symmetry, ring, stream, Configurations(alone, alone, alone))
+    return block_of(made, 0, Walker.REWRITING)
 
 
 def _nearest(lengths: Rows) -> float:

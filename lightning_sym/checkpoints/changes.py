@@ -139,7 +139,7 @@ class LayerChange:
     symmetry: LayerSymmetry
     places: Places | EllipsisType = ...
 
-    def block(self, found: Block) -> Block:
+    def made(self, found: Block) -> Block:
         """Return the part under the symmetry; nothing is asked of numbers that `apply` refuses."""
         inside = self.bases(found)
         for half in table(self.form).halves.values():

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.checkpoints import fits
-from lightning_sym.checkpoints.folding import Folded
+from lightning_sym.checkpoints.layer_parts import Folded
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.symmetry import Part

@@ -14,11 +14,10 @@ from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.changes import LATENT_PARTS
 from lightning_sym.checkpoints.configurations import whole
 from lightning_sym.checkpoints.fits import RealOrComplex
-from lightning_sym.checkpoints.folding import Folded
 from lightning_sym.checkpoints.found_symmetry import ORDERS, Gauge, gauge_words
 from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
-from lightning_sym.checkpoints.layer_parts import SHARED, Cut, cuts_of, joined_numbers, orders_of
-from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_heads, match_neurons
+from lightning_sym.checkpoints.layer_parts import SHARED, Cut, Folded, FoldedParts, cuts_of, joined_numbers, orders_of
+from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.measured import TINY, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
@@ -166,7 +165,7 @@ def fit_gauge(
         about: how many times as far off as fitted numbers short ones may be that are preferred to them.
         by: which of the two maps that share a space are asked for its basis: both, or one, as the other may be wrong.
     """
-    _, heads = match_heads(first.heads, second.heads, form, form.groups)
+    heads = match_heads(first.heads, second.heads, form)
     neurons = match_neurons(first, second, scaled=form.scales_neurons, experts=form.experts or 1)
     places = orders_of(LayerSymmetry(heads=heads, neurons=neurons), form)
     found: dict[str, list[Floats | Ratio]] = {}

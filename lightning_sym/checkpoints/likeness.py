@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.folding import Folded, fold
-from lightning_sym.checkpoints.matching import as_complex, carried, seen
+from lightning_sym.checkpoints.layer_parts import Folded, carried, fold, seen
+from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER

@@ -14,7 +14,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.configurations import whole
 from lightning_sym.checkpoints.edited import Edited, does_nothing
-from lightning_sym.checkpoints.folding import fold
+from lightning_sym.checkpoints.layer_parts import fold
 from lightning_sym.checkpoints.mistaken_scenes import Change
 from lightning_sym.checkpoints.mistakes import of_forms, written
 from lightning_sym.checkpoints.model import Checkpoint

@@ -119,7 +119,7 @@ class Rewritten(View):
             found, form = cut.of(old, forms.between, orders), cut.form(forms.between)
             inner = cut.inner(symmetry, forms.between)
             change = LayerChange(self.ring, self.stream, layer, form, inner, places if idle else ...)
-            found = change.block(found)
+            found = change.made(found)
             if cut.first and cut.groups is not None and (had := symmetry.attention_bias) is not None:
                 found = biases_moved(found, self.ring, had, where)
             merged = forms.merged(found, exact=isinstance(self.ring, Exact), where=where)

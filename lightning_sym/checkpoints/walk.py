@@ -112,7 +112,7 @@ class LayerWalk:
                 had[f"bias{number}"] = getattr(second, f"norm{number}_bias")
         if second.key_bias is not None and all(need.holds(form) for need in KINDS["key_bias"].needs):
             had["key_bias"] = second.key_bias[..., form.turned :]
-        self.made = LayerChange(ring, stream, 0, form, symmetry.having(had)).block(first)
+        self.made = LayerChange(ring, stream, 0, form, symmetry.having(had)).made(first)
         require_pieces(self.made, form, "the layer", Walker.COMPARISON)
         self.found = Settled(differences(ring, self.made, second), had)
 
