@@ -17,7 +17,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.coded import are_equal, slices
 from lightning_sym.checkpoints.measured import less, measured
-from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, entry_of, form_residual, number_type, unit_at
@@ -231,10 +231,17 @@ def stored_type(first: Checkpoint, second: Checkpoint, piece: str) -> str:
     return coarsest(*kinds) if kinds else "F32"
 
 
-def stored_types(first: Checkpoint, second: Checkpoint, layer: int | None) -> dict[str, str]:
-    """Return the coarser of the types that each piece of a layer, or of the ends, is stored in."""
+def stored_types(first: Checkpoint, second: Checkpoint, layer: int | None, *pieces: Pieces) -> dict[str, str]:
+    """Return the coarser of the types that each piece of a layer, or of the ends, is stored in.
+
+    Args:
+        first, second: the checkpoints.
+        layer: from 0; `None`: the ends.
+        pieces: of both, whose types are asked for; without them of all that there may be.
+    """
     kind, before = (Ends, "") if layer is None else (Block, f"{layer}.")
-    return {each.name: stored_type(first, second, before + each.name) for each in fields(kind)}
+    names = {name for each in pieces for name, _ in each.present()} or {each.name for each in fields(kind)}
+    return {name: stored_type(first, second, before + name) for name in names}
 
 
 def residuals_of(

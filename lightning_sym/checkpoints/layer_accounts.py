@@ -188,23 +188,11 @@ class LayerFound:
         return _left_of_parts((cut, _walk(pair, cut, guess, gains).settle(choices)) for cut in pair.cuts)
 
 
-def compare_layer(
-    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Mapping[str, str], limit: float
-) -> LayerFound:
-    """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
-    account, why_not = _best_account(LayerPair(first, second, form, stream, stored, limit))
-    return _compared_exactly(account, why_not)
+def best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
+    """Return the account that explains most, in units alone, and why the symmetry cannot be written down.
 
-
-def off_at_best(
-    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Mapping[str, str], limit: float
-) -> frozenset[str]:
-    """Return the pieces that the best account leaves unexplained, in units alone: for the many that are tried."""
-    return _best_account(LayerPair(first, second, form, stream, stored, limit, rounds=0))[0].off
-
-
-def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
-    """Return the account that explains most, and why the symmetry cannot be written down."""
+    First under the gauge that does nothing, and where that is off by more than the limit, under those that are guessed.
+    """
     options: dict[int, tuple[bool, ...]] = {}
     why_not = ""
     for number in NUMBERS:
@@ -309,9 +297,10 @@ def _left_of_parts(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
     return {name: joined(name, parts) for name, parts in found.items()}
 
 
-def _compared_exactly(account: LayerAccount, why_not: str) -> LayerFound:
-    """Return an account, compared exactly where that is possible."""
-    pair, told, exactly = account.pair, account.told, None
+def compare_layer(pair: LayerPair) -> LayerFound:
+    """Return the best account of a layer, compared exactly where that is possible."""
+    account, why_not = best_account(pair)
+    told, exactly = account.told, None
     if not account.guess.fitted and pair.stream.map.exact and not told.is_mostly_off():
         try:
             brief = told.differs() or len(pair.cuts) > EXACT_PARTS

@@ -14,7 +14,7 @@ import numpy as np
 from lightning_sym.checkpoints.configurations import IDLE, Flags, alive, whole
 from lightning_sym.checkpoints.found_symmetry import UNREAD, layer_words
 from lightning_sym.checkpoints.identity import residuals_of, stored_types
-from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, off_at_best
+from lightning_sym.checkpoints.layer_accounts import LayerFound, LayerPair, best_account, compare_layer
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.stream import Stream
@@ -70,7 +70,7 @@ class LayerWork:
     def __call__(self, layer: int) -> LayerLooked:
         forms = self.first.form.at(layer), self.second.form.at(layer)
         old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
-        stored = stored_types(self.first, self.second, layer)
+        stored = stored_types(self.first, self.second, layer, old, new)
         found, kept, counts = layer_found((old, new), forms, self.stream, stored, self.units)
         lost = counts[0] != counts[1]
         for name in ("down", "up", "gate") if lost else ():
@@ -142,8 +142,8 @@ def layer_found(
     Returns:
         What was found, of both which neurons were compared, and how many do something.
     """
-    first, second, form, kept, counts = _alike(blocks, forms)
-    return compare_layer(first, second, form, stream, stored, units), kept, counts
+    pair, kept, counts = _alike(blocks, forms, stream, stored, units)
+    return compare_layer(pair), kept, counts
 
 
 def layer_off(
@@ -154,15 +154,19 @@ def layer_off(
     units: float,
 ) -> frozenset[str]:
     """Return the pieces that no symmetry of `layer_found` explains, in units alone, for the many that are tried."""
-    first, second, form, _, counts = _alike(blocks, forms)
-    found = off_at_best(first, second, form, stream, stored, units)
-    return found | ({"down"} if counts[0] != counts[1] else set())
+    pair, _, counts = _alike(blocks, forms, stream, stored, units)
+    found, _ = best_account(replace(pair, rounds=0))
+    return found.off | ({"down"} if counts[0] != counts[1] else set())
 
 
 def _alike(
-    blocks: tuple[Block, Block], forms: tuple[CheckpointForm, CheckpointForm]
-) -> tuple[Block, Block, CheckpointForm, list[Flags], list[int]]:
-    """Return the layer of both with equally many groups and neurons, its form, and what is said of neurons."""
+    blocks: tuple[Block, Block],
+    forms: tuple[CheckpointForm, CheckpointForm],
+    stream: Stream,
+    stored: Mapping[str, str],
+    units: float,
+) -> tuple[LayerPair, list[Flags], list[int]]:
+    """Return the layer of both with equally many groups and neurons, and what is said of neurons."""
     kept = [alive(block) for block in blocks]
     counts = [int(each.sum()) for each in kept]
     for each in kept:
@@ -175,7 +179,8 @@ def _alike(
         block.having({name: array for name, array in raw.present() if getattr(block, name) is None})
         for block, raw in zip(lacks, blocks, strict=True)
     )
-    return first, second, replace(forms[1], inner=len(second.up), groups=groups), kept, counts
+    form = replace(forms[1], inner=len(second.up), groups=groups)
+    return LayerPair(first, second, form, stream, stored, units), kept, counts
 
 
 BIASES = tuple(each.name for each in fields(Block) if each.name.endswith("_bias"))

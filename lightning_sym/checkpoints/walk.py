@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.measuring import Measuring, Ring, TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, table
 from lightning_sym.checkpoints.stream import StreamAction
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, require_pieces
 from lightning_sym.checkpoints.units import Worst, digits_of
 
@@ -110,7 +110,7 @@ class LayerWalk:
             had[f"gain{number}"] = gain_to_be_had(getattr(second, f"norm{number}_gain"))
             if number in STREAM_NORMS and (value_of(getattr(first, f"norm{number}_gain")) == 0).any():
                 had[f"bias{number}"] = getattr(second, f"norm{number}_bias")
-        if second.key_bias is not None and all(need.holds(form) for need in KINDS["key_bias"].needs):
+        if second.key_bias is not None and allowed("key_bias", form):
             had["key_bias"] = second.key_bias[..., form.turned :]
         self.made = LayerChange(ring, stream, 0, form, symmetry.having(had)).made(first)
         require_pieces(self.made, form, "the layer", Walker.COMPARISON)
