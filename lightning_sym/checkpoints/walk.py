@@ -167,17 +167,12 @@ class LayerWalk:
             more = with_zeros(more, np.arange(more.shape[-1]) >= self.form.turned)
         found.left[bias] = self.ring.plus(found.left[bias], more) if bias in found.left else more
 
-    def _norm(self, found: Settled, number: int) -> tuple[Any, Any]:
-        """Return gain and bias of a norm as it is made, whether these are told as differences or not."""
-        bias = f"bias{number}"
-        made = getattr(self.made, f"norm{number}_bias", None)
-        return getattr(self.made, f"norm{number}_gain"), found.parts.get(bias, made)
-
     def _settle_readers(self, found: Settled, number: int, readers: list[str], *, by_biases: bool) -> None:
         """Settle what reads a norm, without columns behind gains of 0, and without what a LayerNorm does not see."""
-        gain, bias = self._norm(found, number)
+        gain, bias = (getattr(self.made, f"norm{number}_{part}", None) for part in ("gain", "bias"))
         if gain is None:
             return
+        bias = found.parts.get(f"bias{number}", bias)  # told as a difference, or had
         theirs = (getattr(self.second, f"norm{number}_{part}", None) for part in ("gain", "bias"))
         drop_unread(found, readers, gain, bias, *theirs)
         if self.form.norm == "rms" or (gain == 0).any():
