@@ -74,7 +74,7 @@ def mends(one: MadeCheckpoint, two: MadeCheckpoint, right: MadeCheckpoint, blame
     second = replace(two, form=replace(two.form, epsilon=right.form.epsilon))
     search = Searched(first, second, 4.0, unheard)
     search.compare()
-    symmetry = None if search.gathered is None else search.numbers(exact=False)
+    symmetry = None if search.stream is None else search.numbers(exact=False)
     if symmetry is None:
         return False
     made = pieces(rounded(apply(symmetry, search.first, exact=False), "F64"))

@@ -168,8 +168,8 @@ class Spread(Protocol):
 
 
 @contextmanager
-def spread_over(address: str | None) -> Iterator[Spread]:
-    """Yield what does things side by side by the workers of a Dask scheduler; without an address one by one, here.
+def spread_over(address: str) -> Iterator[Spread]:
+    """Yield what does things side by side by the workers of a Dask scheduler.
 
     What is done to all things is sent once, and held where it is asked for. If a worker dies, what it was doing is done
     again by another one.
@@ -178,9 +178,6 @@ def spread_over(address: str | None) -> Iterator[Spread]:
         MissingExtra: Dask is not installed.
         BadInput: no scheduler answers at the address, it has no workers, or they were ended.
     """
-    if address is None:
-        yield map
-        return
     with _connected(address) as (client, _, look):
 
         def spread(work: Callable[[T], R], things: Iterable[T], /) -> Iterable[R]:

@@ -17,14 +17,14 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.found_symmetry import ORDERS, stream_of
-from lightning_sym.checkpoints.identity import stored_type, unlike
+from lightning_sym.checkpoints.found_symmetry import ORDERS
+from lightning_sym.checkpoints.identity import stored_types, unlike
 from lightning_sym.checkpoints.layer_fit import fitted
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS, OF_HALF
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
-from lightning_sym.checkpoints.stream_fit import streams
+from lightning_sym.checkpoints.stream_fit import stream_of, streams
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, pieces_of, require_form, require_whole
 from lightning_sym.checkpoints.walk import gain_to_be_had
@@ -117,8 +117,8 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bo
     form, theirs = second.form.at(layer), block_of(second, layer, Walker.REWRITING)
     mine = block_of(found.prepared.original, layer, Walker.REWRITING)
     try:
-        pair = found.prepared.original, second
-        guess = fitted(mine, theirs, form, found.map, lambda name: stored_type(*pair, f"{layer}.{name}")).symmetry
+        stored = stored_types(found.prepared.original, second, layer)
+        guess = fitted(mine, theirs, form, found.map, stored).symmetry
     except np.linalg.LinAlgError:  # weights are too large, or too far apart
         guess = LayerSymmetry()
     if orders:

@@ -32,18 +32,17 @@ from lightning_sym.checkpoints.canonical_ways import (
     signs_are_told,
 )
 from lightning_sym.checkpoints.coded import slices
-from lightning_sym.checkpoints.configurations import has_equal_experts
+from lightning_sym.checkpoints.configurations import Configurations, has_equal_experts
 from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
-from lightning_sym.checkpoints.folding import SIGNED_BY
+from lightning_sym.checkpoints.layer_parts import SIGNED_BY
 from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint, require_checkpoint
-from lightning_sym.checkpoints.pieces import LAYER, halves_of
+from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.checkpoints.rewritings import Rewritten, apply, layer_under
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.stream_fit import scale_to_one
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Part, Symmetry, allowed
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form, require_whole
-from lightning_sym.checkpoints.walk import rewritten
 from lightning_sym.display import Result, latex_words
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, unheard
@@ -219,7 +218,7 @@ def _norms(block: Block, form: CheckpointForm, way: _Way) -> tuple[dict[str, Par
     parts, left = dict[str, Part](), list[str]()
     if way is EXACT and form.norm == "layer":
         return parts, left
-    for half in halves_of(block):
+    for half in table(form).halves.values():
         number, (gain, bias) = half.number, half.norm_of(block)
         if gain is None:
             continue
@@ -298,7 +297,8 @@ def changed(block: Block, form: CheckpointForm, ring: Exact | Rounded, parts: Ma
     """Return a layer under parts of a symmetry of it, the stream as it is."""
     alone = replace(form, layers=1)
     part = MadeCheckpoint(alone, None, (block,))  # type: ignore[arg-type]
-    made = rewritten(part, StreamAction(Symmetry(()), form, ring), ring, Symmetry((LayerSymmetry().having(parts),)))
+    symmetry, stream = Symmetry((LayerSymmetry().having(parts),)), StreamAction(Symmetry(()), form, ring)
+    made = Rewritten(part, alone, symmetry, ring, stream, Configurations(alone, alone, alone))
     return block_of(made, 0, Walker.REWRITING)
 
 

@@ -21,10 +21,10 @@ from lightning_sym.checkpoints.canonical_ways import (
     one_a_row,
     quarter_turns,
 )
+from lightning_sym.checkpoints.changes import LATENT_PARTS
 from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Block
 from lightning_sym.checkpoints.nice_numbers import Floats
-from lightning_sym.checkpoints.rewritings import LATENT_PARTS
 from lightning_sym.checkpoints.symmetry import Part
 
 

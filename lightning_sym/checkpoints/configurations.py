@@ -16,8 +16,8 @@ from lightning_sym.checkpoints.coded import along, are_equal, slices
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.piece_table import MLP
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, table
-from lightning_sym.checkpoints.stream import require
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry_sizes import require
 from lightning_sym.limits import require_integer
 
 Flags = npt.NDArray[np.bool_]

@@ -14,7 +14,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bases import GAUGES
 from lightning_sym.checkpoints.explanation import tensors_called
-from lightning_sym.checkpoints.identity import called_by, stored_type
+from lightning_sym.checkpoints.identity import called_by, stored_type, stored_types
 from lightning_sym.checkpoints.layer_looked import layer_found
 from lightning_sym.checkpoints.measured import Measured, less, measured
 from lightning_sym.checkpoints.mistaken_numbers import QUARTER
@@ -183,7 +183,7 @@ def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[L
     """Return what is left behind the symmetry that is found, and what that is."""
     search = Searched(first, second, units, unheard)
     stream, _, ends = search.best_stream()
-    scene = ends_behind(first, second, stream, ends, frozenset(), units, lambda name: stored_type(first, second, name))
+    scene = ends_behind(first, second, stream, ends, frozenset(), units, stored_types(first, second, None))
     if scene is None:
         raise BadInput("the symmetry must be one that can be applied to the ends")
     found: list[Left] = []
@@ -192,13 +192,7 @@ def _behind(first: Checkpoint, second: Checkpoint, units: float) -> tuple[list[L
     for layer in range(second.form.layers):
         blocks = block_of(first, layer, Walker.COMPARISON), block_of(second, layer, Walker.COMPARISON)
         forms = first.form.at(layer), second.form.at(layer)
-        compared, _, _ = layer_found(
-            blocks,
-            forms,
-            stream,
-            lambda name, at=layer: search.stored(f"{at}.{name}"),  # type: ignore[misc]
-            units,
-        )
+        compared, _, _ = layer_found(blocks, forms, stream, stored_types(first, second, layer), units)
         there = dict(compared.pair.second.present())
         ways = [compared.account.left]
         if gauges := [part for _, part, _ in GAUGES if getattr(compared.account.guess.symmetry, part) is not None]:

@@ -7,37 +7,33 @@ have moved along the vector of ones. Both are read off the differences, and what
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.changes import EndsChange
 from lightning_sym.checkpoints.coded import rows_at_once
 from lightning_sym.checkpoints.exact_arrays import Exact
+from lightning_sym.checkpoints.left_over import LeftOver
 from lightning_sym.checkpoints.measured import Measured, measured, measured_pieces, value_of
-from lightning_sym.checkpoints.measuring import Measuring
-from lightning_sym.checkpoints.model import CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.measuring import Measuring, Ring
+from lightning_sym.checkpoints.model import CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import SHAPELESS
-from lightning_sym.checkpoints.stream import StreamAction
+from lightning_sym.checkpoints.stream import BRIEF, EXACT, Stream, StreamAction
 from lightning_sym.checkpoints.symmetry import Symmetry
-from lightning_sym.checkpoints.understood import Walker, ends_of
+from lightning_sym.checkpoints.understood import Walker, require_pieces
 from lightning_sym.checkpoints.units import Worst, exact_is_told, off
 from lightning_sym.checkpoints.walk import (
-    BRIEF,
-    EXACT,
     Differences,
-    Ring,
     Settled,
-    Stream,
     common,
     differences,
     differing,
     drop_unread,
     gain_to_be_had,
     gain_ways,
-    look_at,
-    rewritten,
     shift_reader,
     shift_writer,
     sum_of_quotients,
@@ -64,7 +60,7 @@ class EndsPair:
     second: Ends
     form: CheckpointForm
     stream: Stream
-    stored: Callable[[str], str]
+    stored: Mapping[str, str]
     limit: float
 
     @property
@@ -115,7 +111,7 @@ class EndsFound:
 
 def compare_ends(
     first: Ends, second: Ends, forms: tuple[CheckpointForm, CheckpointForm], stream: Stream,
-    stored: Callable[[str], str], limit: float,
+    stored: Mapping[str, str], limit: float,
 ) -> EndsFound:  # fmt: skip
     """Compare under a stream map, the final norm carried along or with the gain of the second, what explains more."""
     tied = forms[0].tied and forms[1].tied
@@ -124,7 +120,7 @@ def compare_ends(
         for ends in (first, second)
     )
     pair = EndsPair(old, new, replace(forms[1], tied=tied), stream, stored, limit)
-    mine, theirs = (measured(ends.final_gain, stored("final_gain")) for ends in (old, new))
+    mine, theirs = (measured(ends.final_gain, stored["final_gain"]) for ends in (old, new))
     ways, why_not = gain_ways(stream.measured, mine, theirs, limit, "the final norm")
     tried = []
     for had in (True in ways and False not in ways,) if tied else ways:
@@ -138,7 +134,7 @@ def compare_ends(
 
 def _compared(pair: EndsPair, *, had: bool) -> EndsFound:
     """Return all rows, exactly where that is possible."""
-    if pair.stream.exact:
+    if pair.stream.map.exact:
         try:
             return _Walk(pair, had=had, exactly=True).found()
         except (BadInput, TooLarge, _Dense):
@@ -156,9 +152,7 @@ class _Walk:
     def __init__(self, pair: EndsPair, *, had: bool, exactly: bool) -> None:
         self.pair, self.had, self.exactly = pair, had, exactly
         self.shift: dict[bool, Any] = {}
-        self.tensors: dict[bool, dict[str, Worst]] = {False: {}, True: {}}
-        self.parts: dict[bool, dict[str, list[Any]]] = {False: {}, True: {}}
-        self.why_not = self.unread = ""
+        self.told = {exactly: LeftOver(pair.stored, pair.limit) for exactly in (False, True)}
 
     def found(self) -> EndsFound:
         """Return what they have in common, and what is left of each piece."""
@@ -167,44 +161,39 @@ class _Walk:
         )
         for start in range(0, longest, self.pair.step):
             self._some(start)
-        exact = self.exactly and exact_is_told(self.tensors[True], self.tensors[False], self.pair.limit)
-        parts: dict[str, Any] = {name: np.concatenate(numbers) for name, numbers in self.parts[exact].items()}
+        told, exactly = self.told[False], self.told[True]
+        exact = self.exactly and exact_is_told(exactly.tensors, told.tensors, self.pair.limit)
+        parts: dict[str, Any] = dict(self.told[exact].numbers())
         if (moved := self.shift.get(exact)) is not None:
             parts["moved"] = moved
         parts = {name: value_of(x) if isinstance(x, Measured) else x for name, x in parts.items()}
         parts = {name: part for name, part in parts.items() if np.asarray(part != 0).any()}
         if self.had and not self.pair.form.tied:
             parts["final_gain"] = np.asarray(self.pair.second.final_gain)
-        return EndsFound(self.tensors[exact], exact, parts, self.unread, "" if exact else self.why_not)
+        unread, why_not = told.unread or exactly.unread, "" if exact else told.why_not
+        return EndsFound(self.told[exact].tensors, exact, parts, unread, why_not)
 
     def _some(self, start: int) -> None:
         first, second, form, there = self.pair.rows(start)
         both = measured_pieces(first, self.pair.stored), measured_pieces(second, self.pair.stored)
         left = self._settled(*both, form, Measuring(), self.pair.stream.measured, start)
-        exactly = None
+        where = dict.fromkeys((*there, *(f"{name}_shift" for name in there)), (0, start))
+        self.told[False].add(left, where, vars(second))
         if self.exactly:
-            differs = differing(left.left["embedding"], self.pair.stored("embedding"))
+            differs = differing(left.left["embedding"], self.pair.stored["embedding"])
             if start == 0 and differs.mean() > 0.5:
                 raise _Dense
             ring = BRIEF if differs.any() else EXACT
             exactly = self._settled(first, second, form, ring, self.pair.stream.exactly[ring], start)
-        for settled in (left,) if exactly is None else (left, exactly):
-            self.why_not = self.why_not or settled.why_not
-            self.unread = self.unread or settled.unread
-            for name, part in settled.parts.items():
-                if name.removesuffix("_shift") in there:
-                    self.parts[settled is exactly].setdefault(name, []).append(part)
-            for name in left.left.keys() & there:
-                worst = self.tensors[settled is exactly].setdefault(name, Worst())
-                told = settled.left[name] if settled is exactly else None
-                look_at(worst, left.left[name], told, getattr(second, name), 0, start)
+            self.told[True].add(exactly, where, vars(second), lambda: left)
 
     def _settled(
         self, first: Ends, second: Ends, form: CheckpointForm, ring: Ring, stream: StreamAction, start: int
     ) -> Settled:
         """Return some rows, rewritten, less those of the second, and less what additive symmetries take up."""
         asked = Symmetry((), final_gain=gain_to_be_had(second.final_gain) if self.had else None)
-        made = ends_of(rewritten(MadeCheckpoint(form, first, ()), stream, ring, asked), Walker.COMPARISON)
+        made = EndsChange(ring, stream, form, asked, first).made()
+        require_pieces(made, form, "the ends", Walker.COMPARISON)
         found = Settled(differences(ring, made, second))
         exactly = isinstance(ring, Exact)
         if second.positions is not None and not form.tied:

@@ -131,7 +131,7 @@ class Exact:
     def inverse(self, matrices: Numbers) -> Numbers:
         if not _rational(matrices):
             return _by_elimination(matrices)
-        found = [RationalMatrix.of(to_objects(matrix)).inverse() for matrix in matrices]
+        found = [RationalMatrix.of(matrix).inverse() for matrix in matrices]
         if any(matrix is None for matrix in found):
             raise BadInput("every matrix of a gauge must be invertible, got a singular one")
         inverses = [matrix.fractions() for matrix in found if matrix is not None]

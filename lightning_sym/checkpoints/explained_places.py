@@ -11,7 +11,7 @@ from lightning_sym.checkpoints.coded import are_equal
 from lightning_sym.checkpoints.edited import Edited
 from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.explaining import MOST, Composition, at_odds, explain, explain_by_fits, off_by_number
-from lightning_sym.checkpoints.identity import stored_type
+from lightning_sym.checkpoints.identity import stored_types
 from lightning_sym.checkpoints.layer_accounts import LayerFound
 from lightning_sym.checkpoints.layer_looked import layer_found, layer_off
 from lightning_sym.checkpoints.likeness import MAPS, Likeness
@@ -20,8 +20,8 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.not_moved import ends_behind, ends_not_moved, layers_behind, not_moved
 from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.searched import Searched, stream_as_it_is
+from lightning_sym.checkpoints.stream import Stream
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, pieces_of
-from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.limits import DEFAULT_WORK, Work, unheard
 
 ENTRY, PIECE, FIT = 4e-8, 1e-4, 8e-3
@@ -114,10 +114,6 @@ class Places:
         layer = self.from_layers.get(layer, layer)
         return self.first.form.at(layer), self.second.form.at(layer)
 
-    def _stored(self, place: int | None) -> Callable[[str], str]:
-        where = "" if place is None else f"{place}."
-        return lambda name: stored_type(self.first, self.second, f"{where}{name}")
-
     # ---- number by number
 
     def by_number(self, place: int | None, known: frozenset[str]) -> Explanation | None:
@@ -126,7 +122,9 @@ class Places:
         first, second = (dict(each.present()) for each in pair)
         if any(name in first and first[name].shape != array.shape for name, array in second.items()):
             return None
-        scene = Scene(self.first.form, first, second, frozenset(first), self.units, self._stored(place))
+        scene = Scene(
+            self.first.form, first, second, frozenset(first), self.units, stored_types(self.first, self.second, place)
+        )
         new = {name for name, array in second.items() if name not in first and np.any(array)}
         scene = replace(scene, off=self._left(scene, frozenset(first)) | new)
         if (found := explain(scene, self._left, known)) is None:
@@ -147,7 +145,9 @@ class Places:
         if not wrong:
             yield stream, Explanation((), found.equal)
             return
-        scene = ends_behind(self.first, self.second, stream, found, wrong, self.units, self._stored(None))
+        scene = ends_behind(
+            self.first, self.second, stream, found, wrong, self.units, stored_types(self.first, self.second, None)
+        )
         if scene is not None:
             more = ends_not_moved(searched, self._still, wrong, self.units)
             if (by := explain(scene, self._left, more=more)) is not None:
@@ -171,7 +171,7 @@ class Places:
         first, second = (
             dict(ends_of(each, Walker.COMPARISON, coded=True).present()) for each in (self.first, self.second)
         )
-        scene = Scene(self.first.form, first, second, wrong, self.units, self._stored(None))
+        scene = Scene(self.first.form, first, second, wrong, self.units, stored_types(self.first, self.second, None))
         for by in explain_by_fits(scene, left, self.trials):
             if not by.scene.off:
                 yield last[0][0], Explanation.of(None, last[0][1].equal, by)
@@ -277,7 +277,9 @@ class Places:
         """Return mistakes that explain a layer, behind each of which a symmetry is fitted; `None` if none do."""
         off = found.off() | ({"down"} if len(found.pair.second.up) != len(blocks[1].up) else frozenset())
         first, second = (dict(block.present()) for block in blocks)
-        scene = Scene(self._forms(layer)[0], first, second, off, self.units, self._stored(layer))
+        scene = Scene(
+            self._forms(layer)[0], first, second, off, self.units, stored_types(self.first, self.second, layer)
+        )
 
         def behind(scene: Scene) -> tuple[Block, Block]:
             sides = zip(blocks, (scene.first, scene.second), strict=True)
@@ -286,7 +288,7 @@ class Places:
 
         def left(scene: Scene, pieces: frozenset[str]) -> frozenset[str]:
             self.spend(self._cost / 2)
-            return layer_off(behind(scene), self._forms(layer), stream, self._stored(layer), self.units)
+            return layer_off(behind(scene), self._forms(layer), stream, scene.stored, self.units)
 
         def hopeful(before: Scene, after: Scene) -> bool:
             self.spend(PIECE + ENTRY * self.second.form.numbers_of_a_layer / len(MAPS))
@@ -309,5 +311,7 @@ class Places:
     def _fit(self, blocks: tuple[Block, Block], stream: Stream, layer: int) -> tuple[LayerFound, bool]:
         """Return a layer compared, and whether more neurons do something in one of both."""
         self.spend(self._cost)
-        found, _, counts = layer_found(blocks, self._forms(layer), stream, self._stored(layer), self.units)
+        found, _, counts = layer_found(
+            blocks, self._forms(layer), stream, stored_types(self.first, self.second, layer), self.units
+        )
         return found, counts[0] != counts[1]

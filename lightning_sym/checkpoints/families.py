@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 from lightning_sym.checkpoints.config_features import gguf_score_width
 from lightning_sym.checkpoints.layer_norm_families import AFFINE, LAYER_NORM, NORMS, gguf_share
@@ -234,7 +235,7 @@ def relative(
     """
     row = RELATIVES[model_type]
     return ModelFamily(
-        model_type, lambda config: row.read(config, model_type), row.write, layout, row.biases, ignored=_FREQUENCIES,
+        model_type, partial(row.read, family=model_type), row.write, layout, row.biases, ignored=_FREQUENCIES,
         gguf_keys={} if gguf is None else gguf_keys, gguf_implied=gguf_implied or {}, gguf_layout=gguf,
         gguf_name=gguf_name, also=also,
     )  # fmt: skip

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import numpy as np
 
 from lightning_sym.checkpoints import fits
-from lightning_sym.checkpoints.folding import Folded
+from lightning_sym.checkpoints.layer_parts import Folded
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.symmetry import Part
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, unit_at
 
 
-def gain_factors(old: Folded, new: Folded, stored: Callable[[str], str]) -> dict[str, Ratio]:
+def gain_factors(old: Folded, new: Folded, stored: Mapping[str, str]) -> dict[str, Ratio]:
     """Return what gains of queries and keys were multiplied with, as the one that tells it best says it.
 
     Args:
@@ -23,7 +23,7 @@ def gain_factors(old: Folded, new: Folded, stored: Callable[[str], str]) -> dict
         stored: by piece, the coarser of the types that it is stored in.
     """
     pairs = [(getattr(old, name), getattr(new, name)) for name in HEADS]
-    found = _factors(pairs, [stored(name) for name in HEADS])
+    found = _factors(pairs, [stored[name] for name in HEADS])
     return {} if found is None else {"gain_factors": found}
 
 
@@ -31,10 +31,10 @@ HEADS = ("query_norm_gain", "key_norm_gain")
 """Gains of heads."""
 
 
-def row_factors(old: Folded, new: Folded, ratio: int, stored: Callable[[str], str]) -> dict[str, Ratio]:
+def row_factors(old: Folded, new: Folded, ratio: int, stored: Mapping[str, str]) -> dict[str, Ratio]:
     """Return the same of gains for each row, group by group."""
     made = []
-    kinds = [stored("query_row_gain")] * ratio + [stored("key_row_gain")]
+    kinds = [stored["query_row_gain"]] * ratio + [stored["key_row_gain"]]
     for group in range(len(new.key_row_gain)):
         mine = range(group * ratio, (group + 1) * ratio)
         queries = [(old.query_row_gain[head], new.query_row_gain[head]) for head in mine]

@@ -10,14 +10,14 @@ the others are not as they were: something was done to them that was not done to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from lightning_sym.checkpoints.coded import are_equal, slices
 from lightning_sym.checkpoints.measured import less, measured
-from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, entry_of, form_residual, number_type, unit_at
@@ -229,6 +229,31 @@ def stored_type(first: Checkpoint, second: Checkpoint, piece: str) -> str:
         except BadInput:  # this one has no such tensor
             continue
     return coarsest(*kinds) if kinds else "F32"
+
+
+def stored_types(first: Checkpoint, second: Checkpoint, layer: int | None, *pieces: Pieces) -> dict[str, str]:
+    """Return the coarser of the types that each piece of a layer, or of the ends, is stored in.
+
+    Args:
+        first, second: the checkpoints.
+        layer: from 0; `None`: the ends.
+        pieces: of both, whose types are asked for; without them of all that there may be.
+    """
+    kind, before = (Ends, "") if layer is None else (Block, f"{layer}.")
+    names = {name for each in pieces for name, _ in each.present()} or {each.name for each in fields(kind)}
+    return {name: stored_type(first, second, before + name) for name in names}
+
+
+def residuals_of(
+    first: Checkpoint, second: Checkpoint, layer: int | None, tensors: Mapping[str, Worst], *, exact: bool
+) -> list[Residual]:
+    """Return what is told of the pieces of a layer, or of the ends, that differ."""
+    told, before = [], "" if layer is None else f"{layer}."
+    for name, worst in tensors.items():
+        if worst.units > 0 or worst.differing:
+            called, stored = called_by(first, second, before + name), stored_type(first, second, before + name)
+            told.append(worst.residual(before + name, called, stored, second.form, exact=exact))
+    return told
 
 
 def called_by(first: Checkpoint, second: Checkpoint, piece: str) -> str:

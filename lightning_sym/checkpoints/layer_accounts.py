@@ -6,9 +6,9 @@ bias too, and a bias of values may have moved into that of the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,26 +18,27 @@ from lightning_sym.checkpoints.fits import ABOUT, ROUNDS, gauge_fits
 from lightning_sym.checkpoints.found_symmetry import ORDERS
 from lightning_sym.checkpoints.layer_fit import BOTH, ONE_SIDE, Guess, Sides, bare, fitted
 from lightning_sym.checkpoints.layer_parts import Cut, cuts_of, joined, orders_of
-from lightning_sym.checkpoints.layer_told import NORMS, LayerTold
+from lightning_sym.checkpoints.left_over import LeftOver
 from lightning_sym.checkpoints.likeness import alike_maps
 from lightning_sym.checkpoints.measured import measured, measured_pieces
-from lightning_sym.checkpoints.measuring import Measuring
+from lightning_sym.checkpoints.measuring import Measuring, Ring
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS, OF_HALF, STREAM_NORMS
+from lightning_sym.checkpoints.stream import BRIEF, EXACT, Stream
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst, exact_is_told
-from lightning_sym.checkpoints.walk import (
-    BRIEF,
+from lightning_sym.checkpoints.walk import (  # fmt: skip
     CHOICES,
-    EXACT,
     Differences,
     LayerWalk,
-    Ring,
     Settled,
-    Stream,
     gain_ways,
-)  # fmt: skip
+)
 from lightning_sym.errors import BadInput, TooLarge
+
+NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in NUMBERS for part in ("gain", "bias")}
+NORMS |= {"attention_bias": "output_bias"}
+"""By part of a symmetry, the piece of the second that it is."""
 
 EXACT_PARTS = 16
 """Parts of a layer up to which numbers may be fractions that no float holds."""
@@ -60,7 +61,7 @@ class LayerPair:
     second: Block
     form: CheckpointForm
     stream: Stream
-    stored: Callable[[str], str]
+    stored: Mapping[str, str]
     limit: float
     rounds: int = ROUNDS
 
@@ -89,6 +90,10 @@ class LayerPair:
         pair = cut.of(first, self.form, orders_of(symmetry, self.form)), cut.of(second, self.form)
         return self._with_units(pair) if measured and kept is None else pair
 
+    def entries(self, cut: Cut, settled: Settled) -> tuple[dict[str, tuple[int, int]], dict[str, Any]]:
+        """Return where in the layer stands what is settled of a part, and the pieces of the second in that part."""
+        return cut.where((*settled.left, *settled.parts), self.form), vars(cut.of(self.second, self.form))
+
 
 @dataclass(frozen=True, eq=False)
 class LayerAccount:
@@ -109,7 +114,7 @@ class LayerAccount:
     gains: frozenset[int]
     choices: frozenset[str]
     off: frozenset[str]
-    told: LayerTold
+    told: LeftOver
     kept: Settled | None
 
     def settled(self, cut: Cut) -> Settled:
@@ -183,23 +188,11 @@ class LayerFound:
         return _left_of_parts((cut, _walk(pair, cut, guess, gains).settle(choices)) for cut in pair.cuts)
 
 
-def compare_layer(
-    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
-) -> LayerFound:
-    """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
-    account, why_not = _best_account(LayerPair(first, second, form, stream, stored, limit))
-    return _compared_exactly(account, why_not)
+def best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
+    """Return the account that explains most, in units alone, and why the symmetry cannot be written down.
 
-
-def off_at_best(
-    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
-) -> frozenset[str]:
-    """Return the pieces that the best account leaves unexplained, in units alone: for the many that are tried."""
-    return _best_account(LayerPair(first, second, form, stream, stored, limit, rounds=0))[0].off
-
-
-def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
-    """Return the account that explains most, and why the symmetry cannot be written down."""
+    First under the gauge that does nothing, and where that is off by more than the limit, under those that are guessed.
+    """
     options: dict[int, tuple[bool, ...]] = {}
     why_not = ""
     for number in NUMBERS:
@@ -207,7 +200,7 @@ def _best_account(pair: LayerPair) -> tuple[LayerAccount, str]:
         if (gain := getattr(pair.second, name)) is None or number not in STREAM_NORMS:
             options[number] = (gain is not None and bool((gain != 0).all()),)
             continue
-        mine, theirs = (measured(getattr(block, name), pair.stored(name)) for block in (pair.first, pair.second))
+        mine, theirs = (measured(getattr(block, name), pair.stored[name]) for block in (pair.first, pair.second))
         options[number], said = gain_ways(pair.stream.measured, mine, theirs, pair.limit, f"norm {number}")
         why_not = why_not or said
     account = _best(pair, (Guess(), Guess()), options)
@@ -286,11 +279,11 @@ def _chosen(
     pair: LayerPair, guess: Guess, gains: frozenset[int], choices: frozenset[str], walk: Callable[[Cut], LayerWalk]
 ) -> LayerAccount:
     """Return what is left with these gains and choices, part by part."""
-    told, kept = LayerTold(pair.stored, pair.limit), None
+    told, kept = LeftOver(pair.stored, pair.limit), None
     for cut in pair.cuts:
         settled = walk(cut).settle(choices)
         kept = settled if len(pair.cuts) == 1 else None
-        told.add(cut, settled, None, pair.second, pair.form)
+        told.add(settled, *pair.entries(cut, settled))
     return LayerAccount(pair, guess, gains, choices, told.off, told, kept)
 
 
@@ -304,10 +297,11 @@ def _left_of_parts(parts: Iterable[tuple[Cut, Settled]]) -> Differences:
     return {name: joined(name, parts) for name, parts in found.items()}
 
 
-def _compared_exactly(account: LayerAccount, why_not: str) -> LayerFound:
-    """Return an account, compared exactly where that is possible."""
-    pair, told, exactly = account.pair, account.told, None
-    if not account.guess.fitted and pair.stream.exact and not told.is_mostly_off():
+def compare_layer(pair: LayerPair) -> LayerFound:
+    """Return the best account of a layer, compared exactly where that is possible."""
+    account, why_not = best_account(pair)
+    told, exactly = account.told, None
+    if not account.guess.fitted and pair.stream.map.exact and not told.is_mostly_off():
         try:
             brief = told.differs() or len(pair.cuts) > EXACT_PARTS
             exactly = _exactly(account, BRIEF if brief else EXACT)
@@ -320,20 +314,20 @@ def _compared_exactly(account: LayerAccount, why_not: str) -> LayerFound:
     return LayerFound(symmetry, account.guess, found.tensors, exact, equal, found.unread, why_not, pair, account)
 
 
-def _exactly(account: LayerAccount, ring: Exact) -> LayerTold:
+def _exactly(account: LayerAccount, ring: Exact) -> LeftOver:
     """Return what an account leaves over the rationals.
 
     Raises:
         BadInput, TooLarge: that is not known.
     """
-    pair, found = account.pair, LayerTold(account.pair.stored, account.pair.limit)
+    pair, found = account.pair, LeftOver(account.pair.stored, account.pair.limit)
     for cut in pair.cuts:
         left = _walk(pair, cut, account.guess, account.gains, ring).settle(account.choices)
-        found.add(cut, left, lambda cut=cut: account.settled(cut), pair.second, pair.form)  # type: ignore[misc]
+        found.add(left, *pair.entries(cut, left), partial(account.settled, cut))
     return found
 
 
-def _parts(pair: LayerPair, told: LayerTold) -> Iterator[tuple[str, Any]]:
+def _parts(pair: LayerPair, told: LeftOver) -> Iterator[tuple[str, Any]]:
     """Yield the parts of the symmetry that were read off, without those that do nothing."""
     for name, numbers in told.numbers():
         if name == "key_bias":

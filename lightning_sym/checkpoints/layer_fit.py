@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -11,19 +11,18 @@ import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.changes import LATENT_PARTS
 from lightning_sym.checkpoints.configurations import whole
 from lightning_sym.checkpoints.fits import RealOrComplex
-from lightning_sym.checkpoints.folding import Folded
 from lightning_sym.checkpoints.found_symmetry import ORDERS, Gauge, gauge_words
 from lightning_sym.checkpoints.gain_fits import gain_factors, row_factors
-from lightning_sym.checkpoints.layer_parts import SHARED, Cut, cuts_of, joined_numbers, orders_of
-from lightning_sym.checkpoints.matching import FoldedParts, as_complex, match_heads, match_neurons
+from lightning_sym.checkpoints.layer_parts import SHARED, Cut, Folded, FoldedParts, cuts_of, joined_numbers, orders_of
+from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.measured import TINY, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, stored_ratios
 from lightning_sym.checkpoints.piece_table import ATTENTION, LATENTS, MLP
 from lightning_sym.checkpoints.pieces import HALVES
-from lightning_sym.checkpoints.rewritings import LATENT_PARTS
 from lightning_sym.checkpoints.stream_fit import as_map
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
@@ -105,7 +104,7 @@ class Guess:
 
 
 def fitted(
-    first: Block, second: Block, form: CheckpointForm, stream: StreamMap, stored: Callable[[str], str],
+    first: Block, second: Block, form: CheckpointForm, stream: StreamMap, stored: Mapping[str, str],
     rounds: int = fits.ROUNDS, about: int = fits.ABOUT, by: Sides = BOTH,
 ) -> Guess:  # fmt: skip
     """Return the guess that fits best, of a layer of both with equally many groups and neurons; see `fit_gauge`."""
@@ -153,7 +152,7 @@ def bare(block: Block) -> Block:
 
 
 def fit_gauge(
-    first: FoldedParts, second: FoldedParts, form: CheckpointForm, stored: Callable[[str], str],
+    first: FoldedParts, second: FoldedParts, form: CheckpointForm, stored: Mapping[str, str],
     rounds: int = fits.ROUNDS, about: int = fits.ABOUT, by: Sides = BOTH,
 ) -> dict[str, Gauge]:  # fmt: skip
     """Return the gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
@@ -166,7 +165,7 @@ def fit_gauge(
         about: how many times as far off as fitted numbers short ones may be that are preferred to them.
         by: which of the two maps that share a space are asked for its basis: both, or one, as the other may be wrong.
     """
-    _, heads = match_heads(first.heads, second.heads, form, form.groups)
+    heads = match_heads(first.heads, second.heads, form)
     neurons = match_neurons(first, second, scaled=form.scales_neurons, experts=form.experts or 1)
     places = orders_of(LayerSymmetry(heads=heads, neurons=neurons), form)
     found: dict[str, list[Floats | Ratio]] = {}
@@ -178,7 +177,7 @@ def fit_gauge(
 
 
 def _fitted_part(
-    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, stored: Callable[[str], str], rounds: int, about: int,
+    old: Folded, new: Folded, cut: Cut, form: CheckpointForm, stored: Mapping[str, str], rounds: int, about: int,
     by: Sides,
 ) -> dict[str, Floats | Ratio]:  # fmt: skip
     """Return the numbers of the gauge of a part of a layer, heads and neurons of both in one order."""

@@ -6,21 +6,21 @@ residuals, the numbers of the symmetry.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from lightning_sym.checkpoints.configurations import IDLE, Flags, alive, whole
 from lightning_sym.checkpoints.found_symmetry import UNREAD, layer_words
-from lightning_sym.checkpoints.identity import called_by, stored_type
-from lightning_sym.checkpoints.layer_accounts import LayerFound, compare_layer, off_at_best
+from lightning_sym.checkpoints.identity import residuals_of, stored_types
+from lightning_sym.checkpoints.layer_accounts import LayerFound, LayerPair, best_account, compare_layer
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.stream import Stream
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Part
 from lightning_sym.checkpoints.understood import Walker, block_of
 from lightning_sym.checkpoints.units import Residual
-from lightning_sym.checkpoints.walk import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +70,8 @@ class LayerWork:
     def __call__(self, layer: int) -> LayerLooked:
         forms = self.first.form.at(layer), self.second.form.at(layer)
         old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
-        found, kept, counts = layer_found(
-            (old, new), forms, self.stream, lambda name: self._stored(f"{layer}.{name}"), self.units
-        )
+        stored = stored_types(self.first, self.second, layer, old, new)
+        found, kept, counts = layer_found((old, new), forms, self.stream, stored, self.units)
         lost = counts[0] != counts[1]
         for name in ("down", "up", "gate") if lost else ():
             if name in found.tensors:
@@ -85,25 +84,11 @@ class LayerWork:
             found.exact and not lost,
             found.equal,
             bool(found.guess.fitted),
-            tuple(self._residuals(layer, found)),
+            tuple(residuals_of(self.first, self.second, layer, found.tensors, exact=found.exact)),
             symmetry,
             idle,
             _why_not(layer, found, (old, new)),
         )
-
-    def _stored(self, piece: str) -> str:
-        """Return the coarser of the types that a tensor is stored in."""
-        return stored_type(self.first, self.second, piece)
-
-    def _residuals(self, layer: int, found: LayerFound) -> list[Residual]:
-        """Return what is told of pieces that differ."""
-        told = []
-        for name, worst in found.tensors.items():
-            if worst.units > 0 or worst.differing:
-                piece = f"{layer}.{name}"
-                called, stored = called_by(self.first, self.second, piece), self._stored(piece)
-                told.append(worst.residual(piece, called, stored, self.second.form, exact=found.exact))
-        return told
 
 
 def _with_idle(given: LayerSymmetry, raw: tuple[Block, Block], kept: list[Flags]) -> tuple[LayerSymmetry, int]:
@@ -140,7 +125,7 @@ def layer_found(
     blocks: tuple[Block, Block],
     forms: tuple[CheckpointForm, CheckpointForm],
     stream: Stream,
-    stored: Callable[[str], str],
+    stored: Mapping[str, str],
     units: float,
 ) -> tuple[LayerFound, list[Flags], list[int]]:
     """Return a layer of both compared, keys and values written out, neurons that do nothing left out.
@@ -157,27 +142,31 @@ def layer_found(
     Returns:
         What was found, of both which neurons were compared, and how many do something.
     """
-    first, second, form, kept, counts = _alike(blocks, forms)
-    return compare_layer(first, second, form, stream, stored, units), kept, counts
+    pair, kept, counts = _alike(blocks, forms, stream, stored, units)
+    return compare_layer(pair), kept, counts
 
 
 def layer_off(
     blocks: tuple[Block, Block],
     forms: tuple[CheckpointForm, CheckpointForm],
     stream: Stream,
-    stored: Callable[[str], str],
+    stored: Mapping[str, str],
     units: float,
 ) -> frozenset[str]:
     """Return the pieces that no symmetry of `layer_found` explains, in units alone, for the many that are tried."""
-    first, second, form, _, counts = _alike(blocks, forms)
-    found = off_at_best(first, second, form, stream, stored, units)
-    return found | ({"down"} if counts[0] != counts[1] else set())
+    pair, _, counts = _alike(blocks, forms, stream, stored, units)
+    found, _ = best_account(replace(pair, rounds=0))
+    return found.off | ({"down"} if counts[0] != counts[1] else set())
 
 
 def _alike(
-    blocks: tuple[Block, Block], forms: tuple[CheckpointForm, CheckpointForm]
-) -> tuple[Block, Block, CheckpointForm, list[Flags], list[int]]:
-    """Return the layer of both with equally many groups and neurons, its form, and what is said of neurons."""
+    blocks: tuple[Block, Block],
+    forms: tuple[CheckpointForm, CheckpointForm],
+    stream: Stream,
+    stored: Mapping[str, str],
+    units: float,
+) -> tuple[LayerPair, list[Flags], list[int]]:
+    """Return the layer of both with equally many groups and neurons, and what is said of neurons."""
     kept = [alive(block) for block in blocks]
     counts = [int(each.sum()) for each in kept]
     for each in kept:
@@ -190,7 +179,8 @@ def _alike(
         block.having({name: array for name, array in raw.present() if getattr(block, name) is None})
         for block, raw in zip(lacks, blocks, strict=True)
     )
-    return first, second, replace(forms[1], inner=len(second.up), groups=groups), kept, counts
+    form = replace(forms[1], inner=len(second.up), groups=groups)
+    return LayerPair(first, second, form, stream, stored, units), kept, counts
 
 
 BIASES = tuple(each.name for each in fields(Block) if each.name.endswith("_bias"))

@@ -6,19 +6,23 @@ is known which of them belong together. What all share, norms and biases of what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import Places, sets_in_order
+from lightning_sym.checkpoints.bases import Places, StreamMap, moved, sets_in_order
 from lightning_sym.checkpoints.coded import along
+from lightning_sym.checkpoints.exact_arrays import Rounded
+from lightning_sym.checkpoints.measured import value_of
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, P
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
-from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.piece_table import CheckpointPiece
+from lightning_sym.checkpoints.pieces import HALVES, LAYER, table
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry
 from lightning_sym.checkpoints.understood import Walker, block_of
 
@@ -29,21 +33,20 @@ LETTERS = {"H": "heads", "G": "groups", "m": "neurons", "E": "experts"}
 """By the letter of the first size of a part of a symmetry, the space that is cut."""
 
 
-def letter_space(name: str) -> str | None:
-    """Return the space of the first size of a part of a symmetry, if that is cut."""
-    return LETTERS.get((*KINDS[name].shape, "")[0])
-
-
-def cut_along(name: str) -> tuple[str, int] | None:
-    """Return the space along which a piece is cut, and its axis; `None` for what all parts share, and what is no piece.
+def cuts_along(layer: Mapping[str, CheckpointPiece]) -> dict[str, tuple[str, int]]:
+    """Return by piece, or part of a symmetry, the space along which it is cut, and its axis; not what all parts share.
 
     Example:
-        >>> cut_along("down"), cut_along("norm1_gain")
-        (('neurons', 1), None)
+        >>> cuts_along(LAYER)["down"], cuts_along(LAYER)["turns"], "norm1_gain" in CUT_ALONG
+        (('neurons', 1), ('groups', 0), False)
     """
-    piece = LAYER.get(name)
-    there = () if piece is None else ((kind, piece.place(kind)) for kind in LETTERS.values())
-    return next(((kind, axis) for kind, axis in there if axis is not None), None)
+    first = {name: kind.shape[0] for name, kind in KINDS.items() if kind.shape}
+    found = {name: (LETTERS[letter], 0) for name, letter in first.items() if letter in LETTERS}
+    there = ((name, kind, piece.place(kind)) for name, piece in layer.items() for kind in LETTERS.values())
+    return found | {name: (kind, axis) for name, kind, axis in there if axis is not None}
+
+
+CUT_ALONG = cuts_along(LAYER)
 
 
 @dataclass(frozen=True)
@@ -78,46 +81,47 @@ class Cut:
 
     def has(self, name: str) -> bool:
         """Return whether a piece, or what is told of it, belongs to this part."""
-        kind = cut_along(name)
-        return self.has_kind(None if kind is None or kind[0] == "experts" else kind[0])
-
-    def has_kind(self, kind: str | None) -> bool:
-        """Return whether it has some of a space, or, for `None`, what all parts share."""
-        return self.first if kind is None else (self.neurons if kind == "neurons" else self.groups) is not None
+        kind, _ = CUT_ALONG.get(name, ("", 0))
+        if kind in ("", "experts"):
+            return self.first
+        return (self.neurons if kind == "neurons" else self.groups) is not None
 
     def start(self, name: str, form: CheckpointForm) -> tuple[int, int]:
         """Return the axis along which a piece is cut, and where this part of it begins."""
-        kind = cut_along(name)
-        return (0, 0) if kind is None else (kind[1], self.places(form)[kind[0]].start)
+        kind, axis = CUT_ALONG.get(name, ("", 0))
+        return axis, self.places(form)[kind].start if kind else 0
+
+    def where(self, names: Iterable[str], form: CheckpointForm) -> dict[str, tuple[int, int]]:
+        """Return of those pieces, and parts of a symmetry, that belong to this part, what `start` says of them."""
+        return {name: self.start(name, form) for name in names if self.has(name)}
 
     def of(self, block: P, form: CheckpointForm, orders: dict[str, Places] | None = None) -> P:
         """Return the part of a layer whose heads and neurons stand in another order."""
         there, found = self.places(form), dict[str, Array]()
         for name, array in block.present():
-            kind = cut_along(name)
-            if kind is not None and kind[0] not in there:
+            kind, axis = CUT_ALONG.get(name, ("", 0))
+            if kind and kind not in there:
                 continue
-            if kind is None:  # a bias of what is written is nowhere without its map
+            if not kind:  # a bias of what is written is nowhere without its map
                 lonely = name in LAYER and LAYER[name].added_to in LAYER and not self.has(LAYER[name].added_to)
                 if not lonely and (name in LAYER or self.first):
                     found[name] = array
                 continue
-            some: slice | Places = there[kind[0]]
-            if orders and kind[0] in orders:
-                some = orders[kind[0]][some]
-            elif some == slice(0, array.shape[kind[1]]):
+            some: slice | Places = there[kind]
+            if orders and kind in orders:
+                some = orders[kind][some]
+            elif some == slice(0, array.shape[axis]):
                 found[name] = array
                 continue
-            found[name] = array[along(kind[1], some)]
+            found[name] = array[along(axis, some)]
         return block.of(found)
 
     def inner(self, symmetry: LayerSymmetry, form: CheckpointForm) -> LayerSymmetry:
         """Return what is done to the part behind all orders."""
         there, parts = self.places(form), dict[str, object](heads=None, neurons=None)
         for name, array in symmetry.named():
-            kind = letter_space(name)
-            if name not in parts and kind is not None and not isinstance(array, Fraction | float):
-                some = there.get(kind)
+            if name not in parts and name in CUT_ALONG and not isinstance(array, Fraction | float):
+                some = there.get(CUT_ALONG[name][0])
                 whole = some == slice(0, len(array))
                 parts[name] = None if some is None else array if whole else np.asarray(array)[some]
         return symmetry.having(parts)
@@ -197,10 +201,7 @@ def _slices(count: int, size: int) -> list[slice]:
 
 def joined(name: str, parts: list[Any]) -> Any:
     """Return a piece, or what is left of it, of its parts."""
-    kind = cut_along(name)
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts, axis=0 if kind is None else kind[1])
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=CUT_ALONG.get(name, ("", 0))[1])
 
 
 def joined_numbers(parts: Iterable[Floats | Ratio]) -> Floats | Ratio:
@@ -218,3 +219,120 @@ def joined_numbers(parts: Iterable[Floats | Ratio]) -> Floats | Ratio:
             return Ratio(np.concatenate(wide), common)
     low = [np.broadcast_to(each.denominator, np.shape(each.numerators)) for each in nice]
     return Ratio(np.concatenate([each.numerators for each in nice]), np.concatenate(low))
+
+
+# ---- folded in floats: gains and biases of norms in the maps that read them
+
+
+class Folded(SimpleNamespace):
+    """A layer in floats: its maps and their biases, by name and shaped as in `Block`; `None` where there is none."""
+
+
+SIGNED_BY = {
+    "behind1_gain": "output", "behind2_gain": "down", "query_norm_gain": "query", "key_norm_gain": "key",
+    "query_row_gain": "query", "key_row_gain": "key",
+}  # fmt: skip
+"""By the gain of a norm, the map in front of it."""
+
+
+def fold(block: Block, form: CheckpointForm) -> Folded:
+    """Return the folded layer of a `whole` block, or of some of its pieces."""
+    made: dict[str, Any] = dict.fromkeys(name for half in HALVES.values() for name in half.maps)
+    for half in table(form).halves.values():
+        gain, bias = (None if norm is None else _floats(norm) for norm in half.norm_of(block))
+        for piece, added in half.affine:
+            if (stored := getattr(block, piece.name)) is None:
+                continue
+            weight = _floats(stored)
+            own = None if added is None else _floats(getattr(block, added.name))
+            if piece.norm and bias is not None and bias.any():
+                own = own + weight @ bias
+            made |= {
+                piece.name: weight * gain if piece.norm and gain is not None else weight,
+                f"{piece.name}_bias": own,
+            }
+    for by, name in SIGNED_BY.items():  # rows change signs with their gain
+        if (gain := made.get(by)) is not None and made[name] is not None:
+            signs = np.where(gain < 0, -1.0, 1.0)
+            made[name] = made[name] * signs[..., None]
+            if (own := made[f"{name}_bias"]) is not None:
+                made[f"{name}_bias"] = own * signs
+    return Folded(**made)
+
+
+def _floats(array: Any) -> Any:
+    return np.asarray(array, dtype=np.float64)
+
+
+NO_TURNS: Mapping[str, StreamMap] = {}
+
+
+def seen(folded: Folded, form: CheckpointForm) -> Folded:
+    """Return a folded layer as a norm sees the stream: with LayerNorm, maps without their part along ones."""
+    if form.norm == "rms":
+        return folded
+    changed = {}
+    for name, array in vars(folded).items():
+        if array is not None and (axis := LAYER[name].place("stream")) is not None:
+            changed[name] = array - array.mean(axis=axis, keepdims=True)
+    return Folded(**vars(folded) | changed)
+
+
+def carried(
+    folded: Folded, form: CheckpointForm, stream: StreamMap, inside: Mapping[str, StreamMap] = NO_TURNS
+) -> Folded:
+    """Return a folded layer in the new coordinates of the stream, and of latents."""
+    pieces = table(form).layer
+    ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
+    maps = {"stream": stream, **inside}
+    plain = {kind: x if x.matrix is None else replace(x, matrix=value_of(x.matrix)) for kind, x in maps.items()}
+    bases = {**plain.pop("stream").bases(ring), **plain}
+    changed = {name: moved(pieces[name], array, bases, ring) for name, array in there.items()}
+    return Folded(**vars(folded) | changed)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedParts:
+    """A layer that is folded in floats where it is asked for, some of its heads or neurons at a time.
+
+    Attributes:
+        block: a `whole` one.
+        form: of it.
+        cuts: its parts.
+        stream: into whose coordinates it is brought, if into others than its own.
+        inside: how latents are turned then, by their spaces.
+    """
+
+    block: Block
+    form: CheckpointForm
+    cuts: list[Cut]
+    stream: StreamMap | None = None
+    inside: Mapping[str, StreamMap] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many neurons it has."""
+        return len(self.block.up)
+
+    def part(self, cut: Cut, orders: dict[str, Places] | None = None) -> Folded:
+        """Return a part, heads and neurons in another order."""
+        found = seen(fold(cut.of(self.block, self.form, orders), self.form), self.form)
+        return found if self.stream is None else carried(found, self.form, self.stream, self.inside)
+
+    def heads(self) -> Iterator[Folded]:
+        """Yield all heads, some groups at a time."""
+        yield from (self.part(replace(cut, neurons=None)) for cut in self.cuts if cut.groups is not None)
+
+    def neurons(self) -> Iterator[Folded]:
+        """Yield all neurons, some at a time."""
+        yield from (self.part(replace(cut, groups=None)) for cut in self.cuts if cut.neurons is not None)
+
+    def router(self) -> Floats:
+        """Return the router of experts, whatever vector was added to all of its rows."""
+        found = value_of(self.part(Cut(None, slice(0, 1), first=True)).router)
+        return np.asarray(found - found.mean(axis=0))
+
+    def some_neurons(self, places: Places) -> Folded:
+        """Return some neurons, by their places."""
+        some = Cut(None, slice(0, len(places)), first=False)
+        return self.part(some, {"neurons": places})

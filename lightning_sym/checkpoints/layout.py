@@ -125,6 +125,12 @@ class ModelFamily:
     gguf_name: str = ""
     also: frozenset[str] = frozenset()
 
+    def own_layouts(self) -> tuple[Layout, ...]:
+        """Return the names in folders, and without the prefix that may be left out."""
+        if not self.prefix:
+            return (self.layout,)
+        return self.layout, self.layout.changed(lambda _, at: replace(at, tensor=at.tensor.removeprefix(self.prefix)))
+
     def parts(self, form: CheckpointForm, biases: Biases) -> frozenset[str]:
         """Return the pieces of a layer: all but biases that are not there, and gates where there are none."""
         pieces = table(form).layer.values()

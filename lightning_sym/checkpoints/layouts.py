@@ -57,14 +57,6 @@ class LayoutRow:
         return found
 
 
-def _own(family: ModelFamily) -> tuple[Layout, ...]:
-    """Return the names in folders, and without the prefix that may be left out."""
-    if not family.prefix:
-        return (family.layout,)
-    bare = family.layout.changed(lambda _, at: replace(at, tensor=at.tensor.removeprefix(family.prefix)))
-    return family.layout, bare
-
-
 STACKED = {"q_proj": "qkv_proj", "k_proj": "qkv_proj", "v_proj": "qkv_proj"}
 """What the fused names have in place of the separate ones."""
 GATED = {"gate_proj": "gate_up_proj", "up_proj": "gate_up_proj"}
@@ -183,7 +175,7 @@ def _mlx(family: ModelFamily) -> tuple[Layout, ...]:
 
 
 _ROWS = (
-    LayoutRow("hf", Files.FOLDER, _own, "the names of the `transformers` library"),
+    LayoutRow("hf", Files.FOLDER, ModelFamily.own_layouts, "the names of the `transformers` library"),
     LayoutRow(
         "fused",
         Files.FOLDER,

@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.folding import Folded, fold
-from lightning_sym.checkpoints.matching import as_complex, carried, seen
+from lightning_sym.checkpoints.layer_parts import Folded, carried, fold, seen
+from lightning_sym.checkpoints.matching import as_complex
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.pieces import LAYER
@@ -89,7 +89,7 @@ def alike_maps(first: Block, second: Block, form: CheckpointForm, stream: Stream
 @np.errstate(all="ignore")
 def _traits(there: Arrays, name: str, form: CheckpointForm, stream: StreamMap | None) -> Floats:
     """Return a few numbers of each part of a map, `(parts, VECTORS)`."""
-    made = getattr(fold(Block.of({key: np.asarray(array) for key, array in there.items()})), name)
+    made = getattr(fold(Block.of({key: np.asarray(array) for key, array in there.items()}), form), name)
     folded = seen(Folded(**{name: made}), form)
     array = getattr(folded if stream is None else carried(folded, form, stream), name)
     rows = array if LAYER[name].place("stream") == array.ndim - 1 else array.swapaxes(-1, -2)

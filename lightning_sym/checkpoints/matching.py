@@ -7,98 +7,19 @@ they may be scaled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.bases import Places, StreamMap, moved
+from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.configurations import has_equal_experts
-from lightning_sym.checkpoints.exact_arrays import Rounded
 from lightning_sym.checkpoints.fits import by_paths
-from lightning_sym.checkpoints.folding import Folded, fold
-from lightning_sym.checkpoints.layer_parts import Cut
-from lightning_sym.checkpoints.measured import value_of
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.layer_parts import Folded, FoldedParts
+from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import Floats
-from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.lazy import import_extra
-
-NO_TURNS: Mapping[str, StreamMap] = {}
-
-
-def seen(folded: Folded, form: CheckpointForm) -> Folded:
-    """Return a folded layer as a norm sees the stream: with LayerNorm, maps without their part along ones."""
-    if form.norm == "rms":
-        return folded
-    changed = {}
-    for name, array in vars(folded).items():
-        if array is not None and (axis := LAYER[name].place("stream")) is not None:
-            changed[name] = array - array.mean(axis=axis, keepdims=True)
-    return Folded(**vars(folded) | changed)
-
-
-def carried(
-    folded: Folded, form: CheckpointForm, stream: StreamMap, inside: Mapping[str, StreamMap] = NO_TURNS
-) -> Folded:
-    """Return a folded layer in the new coordinates of the stream, and of latents."""
-    pieces = table(form).layer
-    ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
-    maps = {"stream": stream, **inside}
-    plain = {kind: x if x.matrix is None else replace(x, matrix=value_of(x.matrix)) for kind, x in maps.items()}
-    bases = {**plain.pop("stream").bases(ring), **plain}
-    changed = {name: moved(pieces[name], array, bases, ring) for name, array in there.items()}
-    return Folded(**vars(folded) | changed)
-
-
-@dataclass(frozen=True, eq=False)
-class FoldedParts:
-    """A layer that is folded in floats where it is asked for, some of its heads or neurons at a time.
-
-    Attributes:
-        block: a `whole` one.
-        form: of it.
-        cuts: its parts.
-        stream: into whose coordinates it is brought, if into others than its own.
-        inside: how latents are turned then, by their spaces.
-    """
-
-    block: Block
-    form: CheckpointForm
-    cuts: list[Cut]
-    stream: StreamMap | None = None
-    inside: Mapping[str, StreamMap] = field(default_factory=dict)
-
-    @property
-    def count(self) -> int:
-        """How many neurons it has."""
-        return len(self.block.up)
-
-    def part(self, cut: Cut, orders: dict[str, Places] | None = None) -> Folded:
-        """Return a part, heads and neurons in another order."""
-        found = seen(fold(cut.of(self.block, self.form, orders)), self.form)
-        return found if self.stream is None else carried(found, self.form, self.stream, self.inside)
-
-    def heads(self) -> Iterator[Folded]:
-        """Yield all heads, some groups at a time."""
-        yield from (self.part(replace(cut, neurons=None)) for cut in self.cuts if cut.groups is not None)
-
-    def neurons(self) -> Iterator[Folded]:
-        """Yield all neurons, some at a time."""
-        yield from (self.part(replace(cut, groups=None)) for cut in self.cuts if cut.neurons is not None)
-
-    def router(self) -> Floats:
-        """Return the router of experts, whatever vector was added to all of its rows."""
-        found = value_of(self.part(Cut(None, slice(0, 1), first=True)).router)
-        return np.asarray(found - found.mean(axis=0))
-
-    def some_neurons(self, places: Places) -> Folded:
-        """Return some neurons, by their places."""
-        some = Cut(None, slice(0, len(places)), first=False)
-        return self.part(some, {"neurons": places})
-
 
 FEW = 64
 """Heads, or neurons, up to which they are assigned here, and not by a package."""
@@ -126,9 +47,9 @@ HeadParts = Callable[[], Iterable[Folded]]
 """All heads of a layer, some groups at a time."""
 
 
-def match_heads(first: HeadParts, second: HeadParts, form: CheckpointForm, groups: int) -> tuple[Places, Places]:
-    """Return the old groups and the old heads at the new places."""
-    ratio = form.heads // groups
+def match_heads(first: HeadParts, second: HeadParts, form: CheckpointForm) -> Places:
+    """Return the old heads at the new places, those of a group together."""
+    groups, ratio = form.groups, form.heads // form.groups
     cost = _distance(first, second, ratio, form.turned)
     inside = np.empty((groups, groups, ratio), dtype=np.int64)
     whole = np.empty((groups, groups))
@@ -138,33 +59,36 @@ def match_heads(first: HeadParts, second: HeadParts, form: CheckpointForm, group
             order = assigned(part)
             inside[old, new] = order
             whole[old, new] = part[order, np.arange(ratio)].sum()
-    chosen = assigned(whole)
-    heads = np.concatenate([chosen[new] * ratio + inside[chosen[new], new] for new in range(groups)])
-    return chosen, heads
+    return np.concatenate([old * ratio + inside[old, new] for new, old in enumerate(assigned(whole))])
 
 
 def _distance(first: HeadParts, second: HeadParts, ratio: int, turned: int) -> Floats:
     """Return squares of distances between heads of one and of the other, over the sum of squares; of both kinds."""
-    inner: list[Callable[[Folded, Folded], Floats]] = [
-        lambda x, y: _value_products(x, y, ratio), lambda x, y: _score_products(x, y, ratio, turned)
-    ]  # fmt: skip
-    squares = [(_squares(of, first, ratio), _squares(of, second, ratio)) for of in inner]
-    products = [np.concatenate([np.concatenate([of(x, y) for y in second()], axis=1) for x in first()]) for of in inner]
-    return np.asarray(sum(_relative(one, two, each) for (one, two), each in zip(squares, products, strict=True)))
+    squares, products = [], []
+    for x in first():
+        squares.append(_squares(x, ratio, turned))
+        products.append(np.concatenate([_products(x, y, ratio, turned) for y in second()], axis=2))
+    others = np.concatenate([_squares(y, ratio, turned) for y in second()], axis=1)
+    kinds = zip(np.concatenate(squares, axis=1), others, np.concatenate(products, axis=1), strict=True)
+    return np.asarray(sum(_relative(*kind) for kind in kinds))
 
 
-def _squares(inner: Callable[[Folded, Folded], Floats], parts: HeadParts, ratio: int) -> Floats:
-    """Return the inner product of each head with itself, those of one group at a time."""
+def _products(first: Folded, second: Folded, ratio: int, turned: int) -> Floats:
+    """Return for all pairs of heads the inner products of `W_O W_V`, and those of `W_Q^T W_K`."""
+    return np.stack([_value_products(first, second, ratio), _score_products(first, second, ratio, turned)])
+
+
+def _squares(part: Folded, ratio: int, turned: int) -> Floats:
+    """Return the same of each head with itself, those of one group at a time."""
     found = []
-    for part in parts():
-        for group in range(len(part.key)):
-            heads = slice(group * ratio, (group + 1) * ratio)
-            one = Folded(
-                query=part.query[heads], output=part.output[heads],
-                key=part.key[group : group + 1], value=part.value[group : group + 1],
-            )  # fmt: skip
-            found.append(np.diagonal(inner(one, one)))
-    return np.concatenate(found)
+    for group in range(len(part.key)):
+        heads = slice(group * ratio, (group + 1) * ratio)
+        one = Folded(
+            query=part.query[heads], output=part.output[heads],
+            key=part.key[group : group + 1], value=part.value[group : group + 1],
+        )  # fmt: skip
+        found.append(np.diagonal(_products(one, one, ratio, turned), axis1=1, axis2=2))
+    return np.concatenate(found, axis=1)
 
 
 def _relative(first: Floats, second: Floats, products: Floats) -> Floats:

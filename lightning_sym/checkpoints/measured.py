@@ -250,9 +250,9 @@ def measured(array: object, stored: str) -> Measured:
     return Measured(value, np.square(unit_at(value, stored)))
 
 
-def measured_pieces(pieces: P, stored: Callable[[str], str]) -> P:
+def measured_pieces(pieces: P, stored: Mapping[str, str]) -> P:
     """Return every piece of a layer or of the ends, each of its own type."""
-    return replace(pieces, **{name: measured(array, stored(name)) for name, array in pieces.present()})
+    return replace(pieces, **{name: measured(array, stored[name]) for name, array in pieces.present()})
 
 
 def value_of(array: object) -> Floats:

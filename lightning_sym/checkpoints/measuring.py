@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.exact_arrays import Numbers, Rounded
+from lightning_sym.checkpoints.exact_arrays import Exact, Numbers, Rounded
 from lightning_sym.checkpoints.measured import ALIKE, Fitted, Measured, less, square_of, value_of
 from lightning_sym.checkpoints.nice_numbers import Floats
 from lightning_sym.checkpoints.units import Worst
@@ -200,6 +200,10 @@ class Measuring(Rounded):
             np.where(count > 0, value * share, middle),
             np.where(count > 0, square * share**2, array.square.max(axis=axis, keepdims=True)),
         )
+
+
+Ring = Measuring | Exact
+"""In which two checkpoints are compared."""
 
 
 def _together(first: object, second: object, product: Callable[[Floats, Floats], Floats]) -> Measured | Floats:

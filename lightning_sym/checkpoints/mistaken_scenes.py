@@ -104,7 +104,7 @@ class Scene:
     second: Arrays
     off: frozenset[str]
     limit: float
-    stored: Callable[[str], str]
+    stored: Mapping[str, str]
     squares: Mapping[str, Floats] = field(default_factory=dict)
 
     @cached_property
@@ -115,7 +115,7 @@ class Scene:
 
     def left(self, name: str, made: Array, some: slice = slice(None)) -> Measured:
         """Return what a piece of the second, or some rows of it, has more than what was made for it, in units."""
-        stored = self.stored(name)
+        stored = self.stored[name]
         left = less(measured(self.second[name][some], stored), measured(made[some], stored))
         more = np.broadcast_to(self.squares.get(name, 0.0), np.shape(made))[some]
         return Measured(left.value, np.maximum(left.square, more))

@@ -5,13 +5,14 @@ A layer, or the ends, of the first behind the symmetry that was found is the sce
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields, replace
 
 import numpy as np
 
 from lightning_sym.checkpoints.bases import GAUGES
 from lightning_sym.checkpoints.ends_accounts import TALL, EndsFound, compare_ends
+from lightning_sym.checkpoints.identity import stored_types
 from lightning_sym.checkpoints.layer_accounts import LayerFound
 from lightning_sym.checkpoints.measured import Measured
 from lightning_sym.checkpoints.mistaken_scenes import Arrays, Change, Scene, wide
@@ -19,10 +20,11 @@ from lightning_sym.checkpoints.model import Array, Block, Checkpoint, Ends
 from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.searched import Searched
+from lightning_sym.checkpoints.stream import Stream
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import unit_at
-from lightning_sym.checkpoints.walk import Differences, Stream
+from lightning_sym.checkpoints.walk import Differences
 from lightning_sym.errors import BadInput, TooLarge
 
 PARTS = {"stream": "layer-not-turned", "scale": "scale-one-side", "heads": "heads-one-side"} | {
@@ -141,7 +143,7 @@ def _as_it_is(mistake: str, names: tuple[str, ...], second: Block | Ends, detail
 
 def ends_behind(
     first: Checkpoint, second: Checkpoint, stream: Stream, found: EndsFound, off: frozenset[str], limit: float,
-    stored: Callable[[str], str],
+    stored: Mapping[str, str],
 ) -> Scene | None:  # fmt: skip
     """Return the ends of the first behind the symmetry, and the second's; a number counts in the units of its row.
 
@@ -156,7 +158,7 @@ def ends_behind(
         return None
     old, new = (dict(each.present()) for each in (made, ends_of(second, Walker.COMPARISON)))
     squares = {  # the means of rows; a scene gives each entry its own
-        name: np.square(unit_at(wide(array), stored(name))).mean(axis=-1, keepdims=True) for name, array in old.items()
+        name: np.square(unit_at(wide(array), stored[name])).mean(axis=-1, keepdims=True) for name, array in old.items()
     }
     return Scene(form, old, new, off, limit, stored, squares)
 
@@ -165,6 +167,6 @@ def ends_not_moved(searched: Searched, still: Stream, off: frozenset[str], limit
     """Return the pieces of the ends that are right if the stream is as it is: they were not turned with the others."""
     pair = ends_of(searched.first, Walker.COMPARISON), ends_of(searched.second, Walker.COMPARISON)
     forms = searched.first.form, searched.second.form
-    found = compare_ends(*pair, forms, still, searched.stored, limit)
+    found = compare_ends(*pair, forms, still, stored_types(searched.first, searched.second, None), limit)
     right = [name for name in sorted(off & {*TALL}) if found.tensors[name].units <= limit]
     return tuple(_as_it_is("head-not-turned", (name,), pair[1], {}) for name in right)

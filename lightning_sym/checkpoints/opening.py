@@ -103,7 +103,7 @@ class HeldFiles:
 def rows_of(wanted: LayoutRow | None, files: Files, family: ModelFamily) -> tuple[LayoutRow, ...]:
     """Return the layouts that may be those of a checkpoint in such files, the likeliest first."""
     if wanted is None:
-        return tuple(row for row in LAYOUTS.values() if row.files is files and row.spellings(family))
+        return tuple(row for row in LAYOUTS.values() if row.files is files)
     if wanted.files is not files:
         raise FileFormatError(f"the layout {wanted.name} is one of {wanted.files.value}, and these are {files.value}")
     wanted.spellings_for(family)
@@ -129,8 +129,7 @@ def opened(
     if len(shards[0]) < form.layers:  # before a list as long as that is made
         raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(shards[0]):,} tensors")
     parts = held.family.parts(form, biases)
-    row, layout = _layout_of(form, parts, shards[0].keys(), held)
-    places = layout.places(form, parts)
+    row, layout, places = _layout_of(form, parts, shards[0].keys(), held)
     tensors = shards[0] if len(shards) == 1 else _joined(form, places, shards)
     compared = _compared(form, places, _gathered(form, places, tensors), held.family, layout)
     memory, folder = held.wanted.memory, held.wanted.adapter
@@ -142,21 +141,21 @@ def opened(
 
 def _layout_of(
     form: CheckpointForm, parts: frozenset[str], names: Collection[str], held: HeldFiles
-) -> tuple[LayoutRow, Layout]:
-    """Return the first layout whose tensors are all there, or else the first one of all."""
+) -> tuple[LayoutRow, Layout, dict[str, Place]]:
+    """Return the first layout whose tensors are all there, or else the first one of all; and the places in it."""
     first = None
     for row in held.rows:
-        for layout in row.spellings_for(held.family):
+        for layout in row.spellings(held.family):
             first = first or (row, layout)
             try:
                 places = layout.places(form, parts)
             except BadInput:  # it has no name for a piece
                 continue
             if all(name in names for place in places.values() for name in place.names(form)):
-                return row, layout
+                return row, layout, places
     if first is None:
         raise FileFormatError(f"there is no layout of {held.family.model_type} in such files")
-    return first
+    return *first, first[1].places(form, parts)
 
 
 def _gathered(form: CheckpointForm, places: dict[str, Place], tensors: Tensors) -> Tensors:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.configurations import whole
 from lightning_sym.checkpoints.edited import Edited, does_nothing
-from lightning_sym.checkpoints.folding import fold
+from lightning_sym.checkpoints.layer_parts import fold
 from lightning_sym.checkpoints.mistaken_scenes import Change
 from lightning_sym.checkpoints.mistakes import of_forms, written
 from lightning_sym.checkpoints.model import Checkpoint
@@ -136,7 +136,7 @@ def _described(checkpoint: Checkpoint, layer: int) -> Floats:
     """Return those of one layer, as logarithms."""
     form = checkpoint.form
     block = block_of(checkpoint, layer, Walker.COMPARISON)
-    made = fold(whole(block, form, form.heads))
+    made = fold(whole(block, form, form.heads), form)
     rows = np.square(made.up if made.gate is None else made.gate).sum(axis=1)
     values, outputs = made.value @ made.value.swapaxes(1, 2), made.output.swapaxes(1, 2) @ made.output
     heads = np.sort((values * outputs).sum(axis=(1, 2)))

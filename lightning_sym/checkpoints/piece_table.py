@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -43,17 +43,17 @@ class CheckpointPiece:
         if not {axis.space for axis in self.axes} >= {under for space, _ in self.scales for under in space.over}:
             raise ProgramError(f"{self.name} must have an axis for each space that one of its scales lies over")
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of its array."""
         return tuple(axis.space.size for axis in self.axes)
 
-    @property
+    @cached_property
     def rows(self) -> tuple[int, ...]:
         """The places of the axes that are rows of its matrix."""
         return tuple(place for place in range(len(self.axes)) if place not in self.columns)
 
-    @property
+    @cached_property
     def matrix_shape(self) -> tuple[int, ...]:
         """The shape of its matrix `(out, in)`, or of its vector where it has no columns."""
         sides = (self.rows, self.columns) if self.columns else (self.rows,)
@@ -64,12 +64,12 @@ class CheckpointPiece:
         """Every space that it moves with or against."""
         return (*(axis.space for axis in self.axes), *(space for space, _ in self.scales))
 
-    @property
+    @cached_property
     def norm(self) -> str:
         """The norm whose gain it takes up: the one whose outputs it reads; empty where it reads none."""
         return next((space.kind for space, exponent in self.scales if space.over and exponent < 0 and self.reads), "")
 
-    @property
+    @cached_property
     def reads(self) -> bool:
         """Whether it reads the stream, or latents."""
         return any(axis.space.kind in NORMED and not axis.up for axis in self.axes)
@@ -127,7 +127,7 @@ class Half:
     norms: dict[str, CheckpointPiece]
     maps: dict[str, CheckpointPiece]
 
-    @property
+    @cached_property
     def number(self) -> int:
         """The number of its norm."""
         return int(self.norm[-1])
@@ -136,11 +136,11 @@ class Half:
         """Return gain and bias of the norm in a layer, `None` where there is none."""
         return getattr(block, f"{self.norm}_gain"), getattr(block, f"{self.norm}_bias", None)
 
-    def affine(self) -> Iterator[tuple[CheckpointPiece, CheckpointPiece | None]]:
-        """Yield each map with its bias, if it may have one."""
-        for name, piece in self.maps.items():
-            if not piece.added_to:
-                yield piece, self.maps.get(f"{name}_bias")
+    @cached_property
+    def affine(self) -> tuple[tuple[CheckpointPiece, CheckpointPiece | None], ...]:
+        """Each map with its bias, if it may have one."""
+        there = ((piece, self.maps.get(f"{name}_bias")) for name, piece in self.maps.items())
+        return tuple(each for each in there if not each[0].added_to)
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,10 @@ class CheckpointTable:
             found = {**found, **half.norms, **half.maps, **found}
         return found
 
-    def names(self) -> set[str]:
-        """Return the names of all of them."""
-        return {*self.ends, *self.layer}
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all of them."""
+        return frozenset((*self.ends, *self.layer))
 
     def __getitem__(self, name: str) -> CheckpointPiece:
         """Return the piece of a name such as `embedding`, `query` or `3.query`.

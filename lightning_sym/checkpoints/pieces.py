@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.piece_table import ATTENTION, LATENTS, MLP, CheckpointPiece, CheckpointTable, Half
 from lightning_sym.network.pieces import Axis, WeightSpace
 
@@ -217,13 +217,6 @@ OF_HALF = {1: frozenset(LAYER) - OF_MLP, 2: OF_MLP}
 """By the number of the norm in front, the pieces of a half of a layer."""
 
 
-def read_by(block: Block, name: str) -> Half:
+def read_by(form: CheckpointForm, name: str) -> Half:
     """Return the half of a layer that a map is in: what reads the same norm."""
-    return next(half for half in halves_of(block) if name in half.maps)
-
-
-def halves_of(block: Block) -> Iterable[Half]:
-    """Return what reads each norm of a layer, for what does not depend on sizes."""
-    if block.norm3_gain is None:
-        return HALVES[ATTENTION], HALVES[MLP]
-    return table(replace(LATENT_FORM, query_latent=None if block.norm4_gain is None else 1)).halves.values()
+    return next(half for half in table(form).halves.values() if name in half.maps)

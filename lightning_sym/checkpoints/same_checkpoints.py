@@ -6,6 +6,7 @@ Logits are compared for the token ids that are asked for, a few of the vocabular
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -97,16 +98,13 @@ def same_checkpoints(
         return _of_fewer_ids(first, second, **asked)
     prompt = prompt_of(ids, forms)
     tell: Progress = progress or unheard
-    reasons = unlike(*forms, units, number_type(first, second))
-    found = Searched(first, second, units, tell)
-    if not reasons:
-        found = _searched(first, second, units, tell, scheduler)
+    found = _searched(first, second, units, tell, scheduler)
     left = None if _explained_by_symmetry(found) else reduced_pair(first, second)
     if left is not None:
         met = _searched(left[0], left[1], units, tell, scheduler)
         if _explained_by_symmetry(met):
-            return replace(_answered(met, prompt, (), work, ids=ids), reduced=left[2])
-    return _answered(found, prompt, tuple(reasons), work, ids=ids)
+            return replace(_answered(met, prompt, work, ids=ids), reduced=left[2])
+    return _answered(found, prompt, work, ids=ids)
 
 
 def _searched(
@@ -114,14 +112,15 @@ def _searched(
 ) -> Searched:
     """Return what is found of two checkpoints of one form: the identity first, then every symmetry."""
     found = Searched(first, second, units, tell)
-    if unlike(first.form, second.form, units, number_type(first, second)):
+    found.unlike = unlike(first.form, second.form, units, number_type(first, second))
+    if found.unlike:
         return found
     tell("the identity", 0, 1)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # then nothing fits
         nothing = under_identity(first, second, units)
         if nothing.within(units):
             return rounded_at_most(found, nothing)
-        with spread_over(scheduler) as found.spread:
+        with nullcontext(map) if scheduler is None else spread_over(scheduler) as found.spread:
             found.compare()
     return found
 
@@ -186,13 +185,13 @@ def numbers_of(form: CheckpointForm) -> int:
 
 
 def _answered(
-    found: Searched, prompt: tuple[int, ...], reasons: tuple[str, ...], work: float, *, ids: Sequence[int] = ()
+    found: Searched, prompt: tuple[int, ...], work: float, *, ids: Sequence[int] = ()
 ) -> CheckpointComparison:
     """Return the answer that follows from what was found; `ids` are those that were asked for."""
     residuals, description = found.residuals_in_order(), found.description()
     complete = _complete(found)
     largest = max((each.units for each in residuals), default=0.0)
-    tried: tuple[str, ...] = (*reasons, *found.tried)
+    tried: tuple[str, ...] = (*found.unlike, *found.tried)
     logits: LogitComparison | None = None
     symmetry = None
     if complete and found.exact and found.equal and not residuals:
@@ -204,19 +203,20 @@ def _answered(
         answer = CheckpointAnswer.UNDECIDED
     why_not, met, within = found.why_not, Overlap(found.first, found.second), found
     named = [beyond(residuals, found.units)]
-    cut = overlap(found.first, found.second, found.units) if reasons else None
-    numbers, others = forms_apart(found.first, found.second)
+    cut = overlap(found.first, found.second, found.units) if found.unlike else None
     if cut is not None:
         met, within = cut, _searched(cut.first, cut.second, found.units, found.tell)
         residuals, description = _accounted(within)
         renamed = (replace(each, piece=met.piece(each.piece)) for each in residuals)
+        numbers, _ = forms_apart(found.first, found.second)
         residuals = (*(each for each in numbers if each.piece != "epsilon"), *renamed)  # that follows the stream
         tried = (*tried, *within.tried, *met.said)
-    elif answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and not others)):
+    elif answer is CheckpointAnswer.UNDECIDED and (
+        residuals or (not complete and not forms_apart(found.first, found.second)[1])
+    ):
         residuals, description = _accounted(found)
     named.append(beyond(residuals, found.units))
-    asked = len(ids) > 0 or numbers_of(found.second.form) <= LOGITS
-    if answer is CheckpointAnswer.ROUNDING and not asked:
+    if answer is CheckpointAnswer.ROUNDING and not len(ids) and numbers_of(found.second.form) > LOGITS:
         tried = (*tried, f"logits: of more than {LOGITS:,} numbers they are bounded where token ids are given")
     elif answer is not CheckpointAnswer.SAME:
         context = min(found.first.form.context, found.second.form.context)
@@ -235,7 +235,7 @@ def _answered(
         tried = (*tried, f"the symmetry as numbers: {why_not}")
     made |= {"symmetry": symmetry, "description": description, "residuals": residuals, "limit": found.units}
     made |= {"logits": logits, "tried": tried}
-    if answer in UNEXPLAINED and (cut is not None or (residuals and not reasons)):
+    if answer in UNEXPLAINED and (cut is not None or (residuals and not found.unlike)):
         diagnosis = diagnose(met, within, found.units, Work(work))
         made |= {"explained": diagnosis.explained, "tried": (*tried, *diagnosis.tried)}
         kept = tuple(each for each in residuals if each.units <= found.units or each.piece in NUMBERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -11,16 +12,18 @@ from lightning_sym.atlas.workers import Spread
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.comparison import FoundSymmetry
 from lightning_sym.checkpoints.ends_accounts import EndsFound, compare_ends
-from lightning_sym.checkpoints.found_symmetry import Gathered, stream_of, stream_words
-from lightning_sym.checkpoints.identity import Identity, beyond, called_by, stored_type
+from lightning_sym.checkpoints.found_symmetry import UNREAD, stream_words
+from lightning_sym.checkpoints.identity import Identity, beyond, residuals_of, stored_types
 from lightning_sym.checkpoints.layer_looked import LayerLooked, LayerWork
 from lightning_sym.checkpoints.model import Checkpoint
-from lightning_sym.checkpoints.stream_fit import streams
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.rewritings import apply
+from lightning_sym.checkpoints.stream import Stream
+from lightning_sym.checkpoints.stream_fit import stream_of, streams
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, symmetry_memory
 from lightning_sym.checkpoints.understood import Walker, ends_of
-from lightning_sym.checkpoints.units import NUMBERS, Residual, Worst, form_residual, number_type, off
-from lightning_sym.checkpoints.walk import Stream
-from lightning_sym.limits import Progress, unheard
+from lightning_sym.checkpoints.units import NUMBERS, Residual, form_residual, number_type, off
+from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory, unheard
 
 
 class Searched:
@@ -29,12 +32,15 @@ class Searched:
     def __init__(self, first: Checkpoint, second: Checkpoint, units: float, tell: Progress) -> None:
         self.first, self.second, self.units, self.tell = first, second, units, tell
         self.spread: Spread = map
+        self.unlike: list[str] = []
         self.residuals: list[Residual] = []
         self.words: list[tuple[str, ...]] = []
         self.tried: list[str] = []
         self.exact, self.equal, self.fitted = True, True, False
         self.stream: Stream | None = None
-        self.gathered: Gathered | None = None
+        self.parts: dict[str, Any] = {}
+        self.layers: list[LayerSymmetry] = []
+        self.why_not, self._bytes = "", 0
         self.searched: tuple[Stream, EndsFound] | None = None
 
     def compare(self) -> None:
@@ -76,7 +82,8 @@ class Searched:
         """Return what stands before and behind the layers, compared."""
         self.tell("embedding and unembedding", 1, self.second.form.layers + 2)
         pair = ends_of(self.first, Walker.COMPARISON, coded=True), ends_of(self.second, Walker.COMPARISON, coded=True)
-        return compare_ends(*pair, (self.first.form, self.second.form), stream, self.stored, self.units)
+        stored = stored_types(self.first, self.second, None, *pair)
+        return compare_ends(*pair, (self.first.form, self.second.form), stream, stored, self.units)
 
     def under(self, stream: Stream, ends: EndsFound, *, exactly: bool = False, layers: int | None = None) -> None:
         """Compare the ends, then layer by layer, even where an end is off, with what was done to the stream.
@@ -88,15 +95,14 @@ class Searched:
             layers: so many of them, if not all.
         """
         form = self.second.form
-        self.stream = stream
+        self._begin(stream)
         self._numbers(stream.map)
-        self.fitted |= not stream.exact
+        self.fitted |= not stream.map.exact
         self.exact &= ends.exact
         self.equal &= ends.equal
-        for piece, worst in ends.tensors.items():
-            self._add(piece, worst, exact=ends.exact)
-        self.gathered = Gathered(stream, self.first, self.second)
-        self.gathered.add_ends(ends)
+        self.residuals += residuals_of(self.first, self.second, None, ends.tensors, exact=ends.exact)
+        self.parts |= ends.parts
+        self.why_not = self.why_not or (ends.unread and f"{ends.unread} {UNREAD}") or ends.why_not
         if exactly and not (self.exact and self.equal):
             return
         work = LayerWork(self.first, self.second, stream, self.units)
@@ -119,10 +125,27 @@ class Searched:
     def take(self, nothing: Identity) -> None:
         """Take it that nothing was done to the first checkpoint but to round it, if that."""
         form = self.second.form
-        self.stream = stream_as_it_is(self.first, self.second)
+        self._begin(stream_as_it_is(self.first, self.second))
         self.words, self.residuals = [()] * form.layers, list(nothing.residuals)
         self.equal, self.fitted = nothing.same, False
-        self.gathered = Gathered(self.stream, self.first, self.second, layers=[LayerSymmetry()] * form.layers)
+        self.layers = [LayerSymmetry()] * form.layers
+
+    def _begin(self, stream: Stream) -> None:
+        """Take it that this was done to the stream, and nothing else yet."""
+        old, new = self.first.form, self.second.form
+        self.stream, self.layers, self.why_not, self._bytes = stream, [], "", 0
+        self.parts = {
+            name: getattr(new, name) for name in ("groups", "tied") if getattr(old, name) != getattr(new, name)
+        }
+        self._count(symmetry_memory(new))
+
+    def _count(self, size: int) -> None:
+        """Count bytes of the symmetry's numbers; too many are not written down."""
+        self._bytes += size
+        try:
+            require_memory(self._bytes, DEFAULT_MEMORY, "all of it")
+        except TooLarge as error:
+            self.why_not = self.why_not or str(error)
 
     def _numbers(self, stream: StreamMap) -> None:
         """Note numbers that are off: the epsilon of the norms has to follow the scale of the stream, others stay."""
@@ -134,26 +157,23 @@ class Searched:
                 self.residuals += [residual] if residual is not None and residual.units else []
 
     def numbers(self, *, exact: bool) -> Symmetry | None:
-        """Return what was found as numbers; exactly, only if it was applied to the first and gave the second."""
-        if self.gathered is None:
+        """Return what was found as numbers; exactly, only if it was applied to the first and gave the second.
+
+        `None` where it cannot be written down: `why_not` says why.
+        """
+        if self.stream is None:
             raise TypeError("nothing is asked as numbers that was not compared")
-        self.tell("the symmetry as numbers", len(self.gathered.layers), len(self.gathered.layers) + 1)
-        return self.gathered.as_symmetry(exact=exact)
-
-    @property
-    def why_not(self) -> str:
-        """Why the symmetry cannot be written down, in one line."""
-        return "" if self.gathered is None else self.gathered.why_not
-
-    def stored(self, piece: str) -> str:
-        """Return the coarser of the types that a tensor is stored in."""
-        return stored_type(self.first, self.second, piece)
-
-    def _add(self, piece: str, worst: Worst, *, exact: bool) -> None:
-        """Tell of a piece that differs."""
-        if worst.units > 0 or worst.differing:
-            called, stored = called_by(self.first, self.second, piece), self.stored(piece)
-            self.residuals.append(worst.residual(piece, called, stored, self.second.form, exact=exact))
+        self.tell("the symmetry as numbers", len(self.layers), len(self.layers) + 1)
+        try:
+            symmetry = replace(self.stream.symmetry, layers=tuple(self.layers), **self.parts)
+            form = apply(symmetry, self.first, exact=exact).form
+        except (BadInput, TooLarge) as error:
+            self.why_not = self.why_not or str(error)
+            return None
+        wanted = self.second.form  # whether its frequencies are the same is told by a residual
+        if exact and replace(form, context=wanted.context, family=wanted.family, scaling=wanted.scaling) != wanted:
+            self.why_not = self.why_not or "it makes another form of network"
+        return None if self.why_not else symmetry
 
     def _take_layer(self, looked: LayerLooked) -> None:
         """Keep what was found in a layer of both."""
@@ -165,8 +185,9 @@ class Searched:
         self.equal &= looked.equal
         self.fitted |= looked.fitted
         self.residuals += looked.residuals
-        if self.gathered is not None:
-            self.gathered.add_layer(looked.symmetry, looked.idle, looked.why_not)
+        self._count(looked.idle)
+        self.why_not = self.why_not or looked.why_not
+        self.layers.append(looked.symmetry)
 
 
 def stream_as_it_is(first: Checkpoint, second: Checkpoint) -> Stream:

@@ -106,7 +106,7 @@ def seen_heads(block: Block, form: CheckpointForm, length: float = 1.0) -> SeenH
     share = form.heads // form.groups
 
     def read(name: str) -> tuple[Near, Near | None]:
-        half = read_by(block, name)
+        half = read_by(form, name)
         arrays = getattr(block, name), getattr(block, f"{name}_bias", None)
         found, bias = _read(*arrays, *half.norm_of(block), form, length)
         return (found @ read(latent)[0], bias) if (latent := LATENT_MAPS.get(half.norm)) else (found, bias)
@@ -271,7 +271,7 @@ def _seen_map(
     maps = of(getattr(block, name))
     if name == "output":
         return centred(maps.swapaxes(-1, -2))
-    half = read_by(block, name)
+    half = read_by(form, name)
     (gain, norm_bias), bias = half.norm_of(block), getattr(block, f"{name}_bias", None)
     if (rows := _row_gains(block, name)) is not None:
         maps, bias = reduced(maps * of(rows)[..., None]), None if bias is None else reduced(of(bias) * of(rows))

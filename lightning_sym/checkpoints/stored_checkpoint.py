@@ -55,14 +55,9 @@ class StoredCheckpoint:
         layout: str = "hf",
         adapter: Adapter | None = None,
     ) -> None:
-        self._path, self._form, self._places, self._tensors = path, form, places, tensors
+        self._path, self.form, self._places, self._tensors = path, form, places, tensors
         self._memory, self._again, self._numbers = memory, again, numbers
         self._held, self.layout, self.adapter = by_tensor(places), layout, adapter
-
-    @property
-    def form(self) -> CheckpointForm:
-        """Everything about it that is not a weight."""
-        return self._form
 
     @property
     def name(self) -> str:

@@ -15,11 +15,16 @@ from math import isqrt
 import numpy as np
 
 from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.coded import slices
+from lightning_sym.checkpoints.coded import rows_at_once, slices
+from lightning_sym.checkpoints.identity import stored_type
+from lightning_sym.checkpoints.measured import Fitted, Measured, fitted, measured
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Ends
-from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, nice, round_number
+from lightning_sym.checkpoints.nice_numbers import Floats, Ratio, as_part, nice, round_number
+from lightning_sym.checkpoints.stream import Stream
+from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import number_residual, number_type
+from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.rings.arrays import rational_root
 
 Pairs = Iterator[tuple[Floats, Floats, bool]]
@@ -214,3 +219,26 @@ def as_map(rotation: Floats, scale: Fraction, *, exact: bool, form: CheckpointFo
     if short is not None and np.array_equal(short.T @ short, np.eye(width)):
         matrix = nice(short)
     return StreamMap(scale, matrix=rotation if matrix is None else matrix, exact=exact and matrix is not None)
+
+
+def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream:
+    """Return what was done to the stream, and how well it is known where it was fitted."""
+    symmetry = Symmetry((), found.scale, rotation=None if found.matrix is None else as_part(found.matrix))
+    if found.matrix is None and not found.is_identity and found.order is not None:
+        moves = (found.order != np.arange(len(found.order))).any()
+        signs = None if found.signs is None else as_part(found.signs).astype(np.int64)
+        symmetry = replace(symmetry, order=found.order if moves else None, signs=signs)
+    fits: tuple[tuple[object, Fitted], ...] = ()
+    if found.matrix is not None and not isinstance(found.matrix, Ratio):
+        rows = ends_of(first, Walker.COMPARISON, coded=True).embedding
+        some = measured(rows[: rows_at_once(rows)], stored_type(first, second, "embedding"))
+        some = Measured(centred(some.value, second.form), some.square)  # what it makes of ones was not fitted
+        fits = ((symmetry.rotation, fitted(symmetry.rotation, some.swapaxes(0, 1), rows=len(rows))),)
+    stream = Stream(symmetry, second.form, found, fits)
+    if isinstance(found.matrix, Ratio):
+        try:
+            stream.exactly  # noqa: B018 - whether nice numbers are orthogonal is asked here
+        except (BadInput, TooLarge):
+            left, _, right = np.linalg.svd(found.matrix.floats)
+            return stream_of(replace(found, matrix=left @ right, exact=False), first, second)
+    return stream

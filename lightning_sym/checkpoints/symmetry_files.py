@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import fields
 from fractions import Fraction
-from math import prod
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -16,7 +15,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.exact_arrays import narrow
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Part, Symmetry, kinds, sizes_of
+from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Part, Symmetry, symmetry_memory
 from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.display import spelled
 from lightning_sym.errors import BadInput, FileFormatError
@@ -31,22 +30,6 @@ NUMBERS = {"groups", "tied"} | {name for name, kind in KINDS.items() if not kind
 LARGEST_FILE = 2**30
 BYTES_A_NUMBER = 160
 """Of an entry while it is read: its text, the fraction, its place in a list."""
-
-
-def symmetry_memory(form: CheckpointForm) -> int:
-    """Return bytes of all numbers that a symmetry of a network can have, each as a float, without idle neurons.
-
-    Example:
-        >>> from lightning_sym.testing import small_checkpoint
-        >>> symmetry_memory(small_checkpoint("gpt2").form)
-        11624
-    """
-
-    def numbers(parts: type[LayerSymmetry | Symmetry], form: CheckpointForm) -> int:
-        sizes, shapes = sizes_of(form), [kind.shape for kind in kinds(parts).values()]
-        return sum(prod(sizes[letter] for letter in shape) for shape in shapes if "k" not in shape)
-
-    return 8 * (numbers(Symmetry, form) + sum(numbers(LayerSymmetry, form.at(layer)) for layer in range(form.layers)))
 
 
 def require_output(path: str | os.PathLike[str], form: CheckpointForm, memory: int = DEFAULT_MEMORY) -> None:

@@ -9,9 +9,38 @@ import numpy.typing as npt
 
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.stream import require, require_order
 from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Part, Symmetry, sizes_of
 from lightning_sym.errors import BadInput
+
+
+def require(holds: object, what: str) -> None:
+    """Refuse what is no symmetry.
+
+    Raises:
+        BadInput: with what must be true.
+    """
+    if not holds:
+        raise BadInput(what)
+
+
+def require_symmetry(symmetry: Symmetry, form: CheckpointForm) -> None:
+    """Refuse what is no symmetry of a network, or not of its sizes.
+
+    Args:
+        symmetry: with as many layers as the network.
+        form: in which everything is rewritten.
+
+    Raises:
+        BadInput: with the first part that is none, and what must be true.
+    """
+    for part in symmetry.parts():
+        layer, _, name = part.rpartition(".")
+        there = form.at(int(layer)) if layer else form
+        for need in () if name in ("groups", "tied") else KINDS[name].needs:
+            require(need.holds(there), f"{part}: {need.otherwise}")
+    require_sizes(symmetry, form)
+    for number, one in enumerate(symmetry.layers):
+        require_numbers(one, form, f"layer {number}: ")
 
 
 def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> None:
@@ -38,7 +67,11 @@ def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> Non
     for number, layer in enumerate(symmetry.layers):
         sizes.pop("k", None)  # each layer has its own
         sizes |= {} if form is None else {letter: (size, "") for letter, size in sizes_of(form.at(number)).items()}
-        _layer(layer, f"layer {number}: ", sizes)
+        where = f"layer {number}: "
+        for name, part in layer.named():
+            _fit(where + name, part, KINDS[name].shape, sizes)
+            if name == "neurons":
+                sizes["k"] = (int((np.asarray(part) == -1).sum()), f"{where}neurons")
 
 
 def _numbers(name: str, part: object) -> npt.NDArray[np.generic]:
@@ -57,13 +90,6 @@ def _numbers(name: str, part: object) -> npt.NDArray[np.generic]:
     if not fine:
         raise BadInput(f"{name} must be made of finite numbers: integers, fractions or floats")
     return array
-
-
-def _layer(layer: LayerSymmetry, where: str, sizes: dict[str, tuple[int, str]]) -> None:
-    for name, part in layer.named():
-        _fit(where + name, part, KINDS[name].shape, sizes)
-        if name == "neurons":
-            sizes["k"] = (int((np.asarray(part) == -1).sum()), f"{where}neurons")
 
 
 def _bound_turned(letter: str, size: int, sizes: dict[str, tuple[int, str]]) -> None:
@@ -144,3 +170,25 @@ def _require_factors(factors: Part, what: str) -> None:
     half = queries.shape[-1] // 2
     right = (abs(Exact().times(queries, keys)) == 1).all() and (abs(queries[:, :half]) == abs(queries[:, half:])).all()
     require(right, f"{what} must be c and 1/c up to signs, c the same for both rows of a frequency")
+
+
+def require_shape(what: str, array: npt.ArrayLike, shape: tuple[int, ...]) -> None:
+    """Refuse another shape.
+
+    Raises:
+        BadInput: with both.
+    """
+    found = np.shape(array)
+    require(found == shape, f"{what} must have shape {shape}, got {found}")
+
+
+def require_order(what: str, order: npt.ArrayLike, size: int) -> None:
+    """Refuse what is no permutation.
+
+    Raises:
+        BadInput: it is none of `0..size-1`.
+    """
+    require_shape(what, order, (size,))
+    numbers = np.asarray(order)
+    fits = numbers.dtype.kind in "iu" and np.array_equal(np.sort(numbers), np.arange(size))
+    require(fits, f"{what} must be a permutation of 0..{size - 1}")

@@ -175,7 +175,7 @@ def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker, *, code
         BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
     """
     found = unchecked_pieces(checkpoint, layer, coded=coded)
-    _require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
+    require_pieces(found, checkpoint.form, "the ends" if layer is None else f"layer {layer}", walker)
     return found
 
 
@@ -190,14 +190,19 @@ def unchecked_pieces(checkpoint: Checkpoint, layer: int | None, *, coded: bool) 
 def knows_all(form: CheckpointForm, walker: Walker) -> bool:
     """Return whether a walker knows every part of a form, and every piece that such models have."""
     parts = (FEATURES.get(name, ("", ()))[1] for name, _ in form.features())
-    pieces = (NAMED.get(name, ()) for name in table(form).names())
+    pieces = (NAMED.get(name, ()) for name in table(form).names)
     return walker in FOLLOWS or all(walker in walkers for walkers in (*parts, *pieces))
 
 
-def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
+def require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
+    """Refuse pieces of a layer, or of the ends, that a walker does not know, that are missing, or of another shape.
+
+    Raises:
+        BadInput: with the first one.
+    """
     present, known = dict(pieces.present()), table(form)
     named = {name for name, walkers in NAMED.items() if walker in walkers or walker in FOLLOWS}
-    if unknown := sorted(present.keys() - named - (known.names() if walker in FOLLOWS else set())):
+    if unknown := sorted(present.keys() - named - (known.names if walker in FOLLOWS else set())):
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
     if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")

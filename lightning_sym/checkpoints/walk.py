@@ -9,32 +9,24 @@ one function (docs/checkpoints.md, Propositions 1 to 12).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.bases import StreamMap
-from lightning_sym.checkpoints.configurations import Configurations
-from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact
-from lightning_sym.checkpoints.measured import Fitted, Measured, less, value_of
-from lightning_sym.checkpoints.measuring import Measuring, TurnedRows
-from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint, Pieces
-from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, halves_of
-from lightning_sym.checkpoints.rewritings import Rewritten
-from lightning_sym.checkpoints.stream import StreamAction, applied
-from lightning_sym.checkpoints.symmetry import KINDS, LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.checkpoints.changes import LayerChange, applied
+from lightning_sym.checkpoints.measured import Measured, less, value_of
+from lightning_sym.checkpoints.measuring import Measuring, Ring, TurnedRows
+from lightning_sym.checkpoints.model import Block, CheckpointForm, Pieces
+from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, table
+from lightning_sym.checkpoints.stream import StreamAction
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, allowed
+from lightning_sym.checkpoints.understood import Walker, require_pieces
 from lightning_sym.checkpoints.units import Worst, digits_of
 
-Ring = Measuring | Exact
 Differences = dict[str, Any]
 """By piece, what the second has more than what was made, in the numbers of a ring."""
-
-EXACT, BRIEF = Exact(), Exact(2 * 10**4)
-"""Over the rationals: where all may be equal, and where something differs, so that there is only to be counted."""
 
 CHOICES = {
     "bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"},
@@ -49,47 +41,6 @@ WRITERS = {
     if not piece.norm and (place := piece.place("stream")) is not None
 }
 """What is written to the stream, and on which axis."""
-
-
-@dataclass(frozen=True, eq=False)
-class Stream:
-    """What is done to the residual stream, as a symmetry, and in the two rings.
-
-    Attributes:
-        symmetry: its parts for the stream.
-        form: of the second checkpoint.
-        map: the same as it was guessed.
-        fits: its rotation, if that was fitted, and how well rows of the embedding tell it.
-    """
-
-    symmetry: Symmetry
-    form: CheckpointForm
-    map: StreamMap
-    fits: tuple[tuple[object, Fitted], ...] = ()
-
-    def __reduce__(self) -> tuple[type[Stream], tuple[object, ...]]:
-        """Return what another process needs of it; what it does in the rings of this one is made anew there."""
-        return type(self), (self.symmetry, self.form, self.map, self.fits)
-
-    @property
-    def exact(self) -> bool:
-        """All its numbers are exact ones."""
-        return self.map.exact
-
-    @cached_property
-    def measured(self) -> StreamAction:
-        """In floats."""
-        return StreamAction(self.symmetry, self.form, Measuring(self.fits))
-
-    @cached_property
-    def exactly(self) -> dict[Exact, StreamAction]:
-        """Over the rationals, in the two rings of it.
-
-        Raises:
-            BadInput: it is not orthogonal.
-            TooLarge: that was not seen.
-        """
-        return {ring: StreamAction(self.symmetry, self.form, ring) for ring in (EXACT, BRIEF)}
 
 
 @dataclass(eq=False)
@@ -107,12 +58,6 @@ class Settled:
     parts: dict[str, Any] = field(default_factory=dict)
     unread: str = ""
     why_not: str = ""
-
-
-def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Arithmetic, symmetry: Symmetry) -> Rewritten:
-    """Return a layer, or ends, rewritten in a ring; nothing is asked of the numbers of the symmetry."""
-    forms = Configurations(part.form, part.form, part.form)
-    return Rewritten(part, part.form, symmetry, ring, stream, forms)
 
 
 def differences(ring: Ring, made: Pieces, second: Pieces) -> Differences:
@@ -157,18 +102,18 @@ class LayerWalk:
     ) -> None:  # fmt: skip
         self.ring, self.second, self.form = ring, second, form
         self.readers = {
-            half.number: tuple(name for name, piece in half.maps.items() if piece.norm) for half in halves_of(second)
+            half.number: tuple(name for name, piece in half.maps.items() if piece.norm)
+            for half in table(form).halves.values()
         }
         had: dict[str, object] = {}
         for number in gains:
             had[f"gain{number}"] = gain_to_be_had(getattr(second, f"norm{number}_gain"))
             if number in STREAM_NORMS and (value_of(getattr(first, f"norm{number}_gain")) == 0).any():
                 had[f"bias{number}"] = getattr(second, f"norm{number}_bias")
-        if second.key_bias is not None and all(need.holds(form) for need in KINDS["key_bias"].needs):
+        if second.key_bias is not None and allowed("key_bias", form):
             had["key_bias"] = second.key_bias[..., form.turned :]
-        part = MadeCheckpoint(replace(form, layers=1), None, (first,))  # type: ignore[arg-type]
-        made = rewritten(part, stream, ring, Symmetry((symmetry.having(had),)))
-        self.made = block_of(made, 0, Walker.COMPARISON)
+        self.made = LayerChange(ring, stream, 0, form, symmetry.having(had)).made(first)
+        require_pieces(self.made, form, "the layer", Walker.COMPARISON)
         self.found = Settled(differences(ring, self.made, second), had)
 
     def settle(self, choices: frozenset[str]) -> Settled:
@@ -222,17 +167,12 @@ class LayerWalk:
             more = with_zeros(more, np.arange(more.shape[-1]) >= self.form.turned)
         found.left[bias] = self.ring.plus(found.left[bias], more) if bias in found.left else more
 
-    def _norm(self, found: Settled, number: int) -> tuple[Any, Any]:
-        """Return gain and bias of a norm as it is made, whether these are told as differences or not."""
-        bias = f"bias{number}"
-        made = getattr(self.made, f"norm{number}_bias", None)
-        return getattr(self.made, f"norm{number}_gain"), found.parts.get(bias, made)
-
     def _settle_readers(self, found: Settled, number: int, readers: list[str], *, by_biases: bool) -> None:
         """Settle what reads a norm, without columns behind gains of 0, and without what a LayerNorm does not see."""
-        gain, bias = self._norm(found, number)
+        gain, bias = (getattr(self.made, f"norm{number}_{part}", None) for part in ("gain", "bias"))
         if gain is None:
             return
+        bias = found.parts.get(f"bias{number}", bias)  # told as a difference, or had
         theirs = (getattr(self.second, f"norm{number}_{part}", None) for part in ("gain", "bias"))
         drop_unread(found, readers, gain, bias, *theirs)
         if self.form.norm == "rms" or (gain == 0).any():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
-from lightning_sym.checkpoints.pieces import halves_of
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.transformer import unembedding
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.exact.modular import rank_mod_p
@@ -232,8 +232,8 @@ def norms_of(block: Block, form: CheckpointForm) -> str | None:
     for name in ("norm1_gain", "norm2_gain", "behind1_gain", "behind2_gain"):
         if (gain := getattr(block, name)) is not None and not (np.asarray(gain) != 0).all():
             return f"an entry of {name} is 0"
-    for half in halves_of(block):
-        there = [getattr(block, name) for name, piece in half.maps.items() if piece.norm]
+    for half in table(form).halves.values():
+        there = [getattr(block, name) for name, piece in half.maps.items() if piece.reads]
         seen_by = [(np.asarray(part) != 0).reshape(-1, form.width).any(axis=0) for part in there if part is not None]
         if not np.logical_or.reduce(seen_by).all():
             return f"a coordinate behind {half.norm} is read by nothing"

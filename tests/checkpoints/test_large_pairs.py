@@ -49,11 +49,6 @@ def test_a_worker_that_dies_costs_its_layer(tmp_path: Path, monkeypatch: pytest.
         assert begun.exists()
 
 
-def test_without_a_scheduler_things_are_done_here() -> None:
-    with spread_over(None) as spread:
-        assert list(spread(str, range(3))) == ["0", "1", "2"]
-
-
 def test_logits_of_large_ones_are_bounded_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     one = small_checkpoint("llama", layers=1, tied=False, stored="F32")
     form = canonical_checkpoint(one).checkpoint

@@ -14,7 +14,7 @@ from changed_checkpoints import changed
 from plain_checkpoints import logits
 
 from lightning_sym import apply, open_checkpoint, same_checkpoints, save_checkpoint
-from lightning_sym.checkpoints import folders, layer_parts, rewritings
+from lightning_sym.checkpoints import changes, folders, layer_parts
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES, layouts
@@ -165,8 +165,10 @@ def test_every_axis_and_scale_of_every_map_is_needed(network: str, monkeypatch: 
             def other(form: CheckpointForm, wrong: CheckpointPiece = wrong) -> CheckpointTable:
                 return with_piece(table(form), wrong)
 
-            monkeypatch.setattr(rewritings, "table", other)
-            monkeypatch.setattr(layer_parts, "LAYER", {**LAYER, piece.name: wrong})  # orders act where parts are taken
+            monkeypatch.setattr(changes, "table", other)
+            monkeypatch.setattr(layer_parts, "LAYER", {**LAYER, piece.name: wrong})
+            along = layer_parts.cuts_along({**LAYER, piece.name: wrong})
+            monkeypatch.setattr(layer_parts, "CUT_ALONG", along)  # orders act where parts are taken
             tried += 1
             try:
                 found = logits(apply(symmetry, one, exact=False), IDS)

@@ -13,7 +13,7 @@ import measure_house
 import pytest
 from command import run
 
-from lightning_sym import Weights, same_function
+from lightning_sym import Weights, open_checkpoint, same_checkpoints, same_function
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.network.gradient_programs import _program
 from lightning_sym.symmetries.group import verify_identity
@@ -110,6 +110,22 @@ def test_comparisons_enter_the_files_of_their_table() -> None:
     for call in calls:
         call()
     assert differences("Whether two networks are the same", entered(*calls)) == (set(), set())
+
+
+def test_checkpoints_enter_the_files_of_their_road() -> None:
+    page = (ROOT / "docs" / "development" / "checkpoints.md").read_text(encoding="utf-8")
+    road = page.split("\n## The road of `same`\n")[1].split("\n## ")[0].split("|---|---|")[1]
+    named = re.findall(r"`([\w/]+\.py)`", road)
+    listed = [name if "/" in name else f"lightning_sym/checkpoints/{name}" for name in named]
+    folder = ROOT / "examples" / "checkpoints"
+
+    def call() -> None:
+        assert same_checkpoints(*(open_checkpoint(folder / name) for name in ("model", "rewritten"))).symmetry
+
+    call()
+    walk, grounds = entered(call), set(FILE.findall(section("Grounds")))
+    assert len(listed) == len(set(listed))
+    assert walk - grounds == set(listed)
 
 
 def test_what_a_table_lacks_or_has_too_much_is_found() -> None:

@@ -1,38 +1,32 @@
-"""What is left of a large layer of two checkpoints, as its parts come."""
+"""What is left of a layer, or of the ends, of two checkpoints, as its parts come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.layer_parts import Cut, letter_space
 from lightning_sym.checkpoints.measured import Measured, value_of
-from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.pieces import LAYER, NUMBERS
+from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.units import Worst
 from lightning_sym.checkpoints.walk import Settled, differing, look_at
 
 MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
 
-NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in NUMBERS for part in ("gain", "bias")}
-NORMS |= {"attention_bias": "output_bias"}
-"""By part of a symmetry, the piece of the second that it is."""
 
-
-class LayerTold:
-    """What is left of a layer, part by part, in units or exactly.
+class LeftOver:
+    """What is left, part by part, in units or exactly.
 
     Args:
         stored: by piece, the coarser of the types that it is stored in.
         limit: units.
     """
 
-    def __init__(self, stored: Callable[[str], str], limit: float) -> None:
+    def __init__(self, stored: Mapping[str, str], limit: float) -> None:
         self._stored, self._limit = stored, limit
         self.tensors: dict[str, Worst] = {}
-        self.unread = ""
+        self.unread = self.why_not = ""
         self._numbers: dict[str, list[Any]] = {}
         self._differing: dict[str, tuple[int, int]] = {}
 
@@ -42,41 +36,37 @@ class LayerTold:
         return frozenset(name for name, worst in self.tensors.items() if worst.units > self._limit)
 
     def add(
-        self, cut: Cut, settled: Settled, units: Callable[[], Settled] | None, second: Block, form: CheckpointForm
+        self,
+        settled: Settled,
+        where: Mapping[str, tuple[int, int]],
+        entries: Mapping[str, Any],
+        units: Callable[[], Settled] | None = None,
     ) -> None:
         """Look at a part.
 
         Args:
-            cut: the part.
             settled: what is left of it.
+            where: by piece, and part of the symmetry, that belongs to it, along which axis it is cut, and from where.
+            entries: by piece, those of the second.
             units: gives the same in units, where it is left exactly.
-            second: the whole layer of the second.
-            form: of it.
         """
         measured: Settled | None = None
-        self.unread = self.unread or settled.unread
+        self.unread, self.why_not = self.unread or settled.unread, self.why_not or settled.why_not
         for name, part in settled.parts.items():
-            if cut.has_kind(letter_space(name)):
+            if name in where:
                 self._numbers.setdefault(name, []).append(value_of(part) if isinstance(part, Measured) else part)
-        entries = dict(vars(cut.of(second, form)))
         for name, left in settled.left.items():
-            if not cut.has(name):
+            if name not in where:
                 continue
             worst = self.tensors.setdefault(name, Worst())
-            where = cut.start(name, form)
             if units is None:
-                look_at(worst, left, None, entries.get(name), *where)
+                look_at(worst, left, None, entries.get(name), *where[name])
                 if "rows" not in vars(left):  # else it is fitted, and nobody compares it exactly
-                    self._count(name, left)
+                    far, size = differing(left, self._stored[name]), self._differing.get(name, (0, 0))
+                    self._differing[name] = size[0] + int(np.count_nonzero(far)), size[1] + far.size
             elif np.asarray(left != 0, dtype=bool).any():
                 measured = measured or units()
-                look_at(worst, measured.left[name], left, entries.get(name), *where)
-
-    def _count(self, name: str, left: Measured) -> None:
-        """Count entries that differ by far more than floats lose."""
-        far = differing(left, self._stored(name))
-        before = self._differing.get(name, (0, 0))
-        self._differing[name] = before[0] + int(np.count_nonzero(far)), before[1] + far.size
+                look_at(worst, measured.left[name], left, entries.get(name), *where[name])
 
     def is_mostly_off(self) -> bool:
         """Return whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
