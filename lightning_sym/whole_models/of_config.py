@@ -11,6 +11,7 @@ from lightning_sym.ask import FellShort, Need, failing
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.folders import read_configuration
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.symmetry_table import symmetry_table
 from lightning_sym.display import Lines, Result, labelled, latex_words
 from lightning_sym.whole_models.covered import PAGE, AskedModels, form_need, not_covered, seen_width, theorem_of
@@ -120,8 +121,8 @@ def at_almost_all(form: CheckpointForm, parts: Collection[str]) -> str | None:
 
 def _biases_are_known(form: CheckpointForm, parts: Collection[str]) -> bool:
     """Return whether Proposition 6 counts biases: with LayerNorm all maps have them."""
-    maps = {"query", "key", "value", "output", "up", "down"} | ({"gate"} if form.has_gate else set())
-    return form.norm == "rms" or all(f"{name}_bias" in parts for name in maps)
+    biases = (bias for half in table(form).halves.values() for _, bias in half.affine())
+    return form.norm == "rms" or all(bias is None or bias.name in parts for bias in biases)
 
 
 def _latents_are_filled(form: CheckpointForm) -> bool:
