@@ -18,7 +18,7 @@ from lightning_cli.writing.fields import (
     optional,
 )
 from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.shared_fields import CONDITION
+from lightning_cli.writing.shared_fields import CONDITION, TRIED
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
@@ -88,6 +88,12 @@ ANSWER = json_answer(
         lambda found: None if found.conditions is None else found.conditions.conditions,
     ),
     field("theorem", optional(str), "what holds of the attention alone, null where no theorem is certified", _theorem),
+    field(
+        "tried",
+        TRIED.kind,
+        TRIED.meaning,
+        lambda found: () if found.conditions is None else found.conditions.tried,
+    ),
     field("absent", [str], "what the network has and the theorems do not know"),
     field("output", optional(str), "the picture that was drawn, null if none was asked for"),
 )

@@ -58,8 +58,9 @@ LIMITS = group(
     field("bounded", optional(bool), "whether rescalings make each of them bounded; null where that is not known"),
     field("rates", [str], "how weights of such families can grow"),
     field("tends_to", str, "where to, once they are rescaled; empty where that is not known"),
-    field("reasons", [str], "what was tested, or which hypothesis fails"),
-    field("proof", str, PROOF),
+    field("reasons", [str], "what else is so"),
+    field("proof", str, f"{PROOF}; empty where nothing is"),
+    TRIED,
 )
 
 ANSWER = json_answer(

@@ -113,7 +113,8 @@ _WHOLE = (
     field("group", natural(), "the dimension of its known symmetries, at almost all weights"),
     field("dimension", optional(natural()), "of the set of its functions, null where it is not proved"),
     field("upper", natural(), "a proved upper bound of it"),
-    field("proof", str, "what proves it, and on which inputs; or what is missing"),
+    field("proof", str, "what proves it, and on which inputs; or that it is not proved"),
+    TRIED,
 )
 WHOLE = group(*_WHOLE)
 

@@ -7,7 +7,7 @@ import click
 from lightning_cli import options
 from lightning_cli.writing.fields import each, field, group, json_answer, natural, optional
 from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.shared_fields import PROOF
+from lightning_cli.writing.shared_fields import PROOF, TRIED
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
@@ -69,6 +69,7 @@ ANSWER = json_answer(
     field("not_covered", optional(str), "what the theorem needs of such networks and that is not so"),
     field("inputs", str, "what the answer is about", lambda found: model_symmetries.INPUTS),
     field("proof", str, PROOF),
+    TRIED,
     field("output", optional(str), "the symmetry that was written, null if none was asked for"),
 )
 

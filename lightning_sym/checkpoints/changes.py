@@ -141,7 +141,7 @@ class LayerChange:
 
     def made(self, found: Block) -> Block:
         """Return the part under the symmetry; nothing is asked of numbers that `apply` refuses."""
-        inside = self.bases(found)
+        inside = self.bases()
         for half in table(self.form).halves.values():
             found = replace(found, **dict(self.half(found, half, inside)))
         return found
@@ -151,11 +151,9 @@ class LayerChange:
         found = getattr(self.symmetry, name, None)
         return np.asarray(found)[self.places] if found is not None and KINDS[name].shape[:1] == ("m",) else found
 
-    def bases(self, block: Block) -> dict[str, Basis]:
+    def bases(self) -> dict[str, Basis]:
         """Return what is done to the spaces inside of the layer."""
-        where, form = f"layer {self.number}: ", self.form
-        gated = block.gate is not None or self.part("ups") is None or not form.has_gate
-        require(gated, f"{where}ups: only the up map of a gated MLP may be scaled")
+        form = self.form
         gauges = {name: kind.of(part, self.ring) for _, name, kind in GAUGES if (part := self.part(name)) is not None}
         found: dict[str, Basis] = {space: gauges[name] for space, name, _ in GAUGES if name in gauges}
         if {"turns", "queries"} & gauges.keys() and 0 < (turned := form.at(self.number).turned) < form.head_width:
@@ -185,8 +183,7 @@ class LayerChange:
             added: Any = getattr(block, f"{name}_bias", None)
             shift, added_shift, wanted = (self.part(f"{name}{each}") for each in ("_shift", "_bias_shift", "_bias"))
             to_all = name == "router"  # to all of its rows one vector, others add its multiples along ones
-            if weight is None:  # a router is in the first part
-                require(shift is None or to_all, f"{where}{name}_shift: this MLP has no {name}")
+            if weight is None:  # it is in another part
                 continue
             weight = moved(piece, ring.numbers(weight), bases, ring)
             if added_piece is not None and added is not None:

@@ -13,7 +13,7 @@ from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, r
 from lightning_sym.checkpoints.seen_maps import RankBounds, head_ranks, seen_heads
 from lightning_sym.checkpoints.understood import Walker, block_of, require_form
 from lightning_sym.citations import proof_in
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Lines, Result, labelled
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.conditions import TransformerConditions, condition_lines, transformer_conditions
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory, unheard
@@ -87,6 +87,7 @@ class Circuits(Result):
             theorem = self.conditions.theorem
             lines += condition_lines(self.conditions.conditions)
             lines.append(("theorem", f"of the attention alone: {theorem or 'none: not certified by these theorems'}"))
+            lines += labelled("tried", map(str, self.conditions.tried))
             lines.append(("no theorem", f"of the whole network, which has {', '.join(self.absent)}"))
             lines += [("proof", f"{proof_in(lines)}, of the attention alone")] * (theorem is not None)
         return lines

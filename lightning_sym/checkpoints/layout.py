@@ -132,10 +132,9 @@ class ModelFamily:
         return self.layout, self.layout.changed(lambda _, at: replace(at, tensor=at.tensor.removeprefix(self.prefix)))
 
     def parts(self, form: CheckpointForm, biases: Biases) -> frozenset[str]:
-        """Return the pieces of a layer: all but biases that are not there, and gates where there are none."""
+        """Return the pieces of a layer: all but biases that are not there."""
         pieces = table(form).layer.values()
-        there = {piece.name for piece in pieces if not piece.added_to or piece.added_to in biases}
-        return frozenset(there if form.has_gate else there - {"gate", "gate_bias"})
+        return frozenset(piece.name for piece in pieces if not piece.added_to or piece.added_to in biases)
 
 
 def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tuple[int, ...]:

@@ -65,6 +65,11 @@ class CheckpointPiece:
         return (*(axis.space for axis in self.axes), *(space for space, _ in self.scales))
 
     @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the spaces of its axes."""
+        return frozenset(self._places)
+
+    @cached_property
     def norm(self) -> str:
         """The norm whose gain it takes up: the one whose outputs it reads; empty where it reads none."""
         return next((space.kind for space, exponent in self.scales if space.over and exponent < 0 and self.reads), "")
@@ -149,8 +154,7 @@ class CheckpointTable:
 
     Attributes:
         ends: those before and behind the layers; every one of them is there.
-        halves: those of a layer, by `ATTENTION` and `MLP`, and by the latents that there are; a gate, and biases, may
-            be missing.
+        halves: those of a layer, by `ATTENTION` and `MLP`, and by the latents that there are; biases may be missing.
     """
 
     ends: Mapping[str, CheckpointPiece]

@@ -160,7 +160,8 @@ def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
     rows, read, taken = Axis(neurons, up=True), stream(form, up=False), reader_scale(form, "norm2")
     if form.experts is not None:  # their softmax does not see a vector that is added to all rows
         yield from affine("router", (Axis(experts, up=True), read), (1,), taken)
-    yield from affine("gate", (rows, read), (1,), taken)
+    if form.has_gate:
+        yield from affine("gate", (rows, read), (1,), taken)
     yield from affine("up", (rows, read), (1,), taken, *more)
     added = signed(form, "behind2")
     yield from affine("down", (stream(form, up=True), Axis(neurons, up=False)), (1,), (LENGTH, 1), *added, *less)

@@ -61,6 +61,7 @@ ROTARY = SymmetryNeed(lambda form: form.turned > 0, "turns belong to rotary posi
 GATED = SymmetryNeed(
     lambda form: form.scales_neurons, "only the up map of a gated MLP may be scaled, or one in front of ReLU"
 )
+HAS_GATE = SymmetryNeed(lambda form: form.has_gate, "this MLP has no gate")
 PARALLEL = SymmetryNeed(
     lambda form: form.parallel is not None, "attention and MLP are not side by side in this network"
 )
@@ -200,7 +201,7 @@ class LayerSymmetry(_Parts):
     query_shift: Part | None = field(default=None, metadata=made_of("H", "a", needs=(CENTRED,)))
     key_shift: Part | None = field(default=None, metadata=made_of("G", "a", needs=(CENTRED,)))
     value_shift: Part | None = field(default=None, metadata=made_of("G", "a", needs=(CENTRED,)))
-    gate_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
+    gate_shift: Part | None = field(default=None, metadata=made_of("m", needs=(HAS_GATE, CENTRED)))
     up_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
     output_shift: Part | None = field(default=None, metadata=made_of("H", "a", needs=(CENTRED,)))
     output_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))

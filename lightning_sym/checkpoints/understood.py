@@ -206,15 +206,13 @@ def require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Wal
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
     if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
-    needed = {name for name, piece in known.layer.items() if piece.axes[-1].sized}
-    if {"query", "up"} <= present.keys():  # a part of a large layer has heads, or neurons, alone
-        needed |= {"router", "latent", "query_latent", "query_turned", "key_turned"} & known.layer.keys()
-    elif "query" not in present:
-        needed -= {"query_row_gain", "key_row_gain"}
+    needed = {name for name, piece in known.layer.items() if not piece.added_to}
+    for half in ({"heads", "groups"}, {"neurons"}):  # a part of a large layer has heads, or neurons, alone
+        inside = {name for name in needed if not half.isdisjoint(known[name].kinds)}
+        if inside.isdisjoint(present):
+            needed = {name for name in needed - inside if "experts" not in known[name].kinds}
     if isinstance(pieces, Block) and (lost := sorted(needed - present.keys())):
         raise BadInput(f"{where} must have the pieces of their form, missing is {lost[0]}")
-    if "gate_bias" in present and "gate" not in present:
-        raise BadInput(f"{where} must have a gate where the gate has a bias")
     for name, array in present.items():
         if array.shape != known[name].shape:
             raise BadInput(f"{name} of {where} must have the shape {known[name].shape}, got {array.shape}")

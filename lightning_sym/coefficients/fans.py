@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import gcd
 
-from lightning_sym.coefficients.newton import Exponents, smallest
+from lightning_sym.exact.ideals import Exponents, minimal_monomials
 from lightning_sym.exact.rational import rank
 
 Ray = tuple[int, ...]
@@ -77,7 +77,7 @@ def fan_of(exponents: Sequence[Exponents]) -> Fan | None:
     Args:
         exponents: of all terms, at least one.
     """
-    corners = smallest(exponents)
+    corners = minimal_monomials(exponents)
     size = len(corners[0])
     rays = _rays(corners, size)
     if rays is None:

@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement
 from math import inf
 from typing import Any
 
-from lightning_sym.coefficients.newton import Exponents
+from lightning_sym.exact.ideals import Exponents
 from lightning_sym.rings.polynomials import Polynomial
 from lightning_sym.rings.rationals import as_fmpq, as_fraction
 

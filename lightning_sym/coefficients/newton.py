@@ -11,7 +11,7 @@ both solutions, $y$ and the weights $w \ge 0$ with $w A \ge b$, are exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -20,6 +20,7 @@ from math import lcm
 import numpy as np
 
 from lightning_sym.errors import ProgramError, TooLarge
+from lightning_sym.exact.ideals import Exponents, minimal_monomials
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 
@@ -133,24 +134,8 @@ class _Simplex:
         self.inverse[leaving], self.levels[leaving], self.basis[leaving] = top, step, entering
 
 
-Exponents = tuple[int, ...]
-
 MOST_FACES = 80
 """Inequalities up to which the set of best weights is looked at: each of them is a program."""
-
-
-def smallest(monomials: Iterable[Exponents]) -> list[Exponents]:
-    """Return the monomials that no other one divides.
-
-    Example:
-        >>> smallest([(2, 1), (1, 0), (0, 3)])
-        [(1, 0), (0, 3)]
-    """
-    kept: list[Exponents] = []
-    for each in sorted(set(monomials), key=sum):
-        if not any(all(a <= b for a, b in zip(old, each, strict=True)) for old in kept):
-            kept.append(each)
-    return kept
 
 
 def best_weights(monomials: Sequence[Exponents], variables: int) -> ProgramSolution:
@@ -176,7 +161,7 @@ def multiplicity(monomials: Sequence[Exponents], variables: int) -> int | None:
         >>> multiplicity([(1, 1)], 2), multiplicity([(1, 1), (2, 0)], 2), multiplicity([(1, 0), (0, 2)], 2)
         (2, 2, 1)
     """
-    few = smallest(monomials)
+    few = minimal_monomials(monomials)
     if len(few) + variables > MOST_FACES:
         return None
     best = maximize(few, [1] * variables)

@@ -23,7 +23,8 @@ from lightning_sym.certificates.files import number_document
 from lightning_sym.coefficients.composition import StepBudget, StepPrice
 from lightning_sym.coefficients.fans import Fan, fan_of
 from lightning_sym.coefficients.ideal_elements import Terms
-from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity
+from lightning_sym.coefficients.newton import best_weights, multiplicity
+from lightning_sym.exact.ideals import Exponents
 from lightning_sym.exact.rational import rank, row_echelon
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 

@@ -23,10 +23,11 @@ from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.composition import StepBudget, StepPrice, composition_price
 from lightning_sym.coefficients.coordinates import Coordinates, linear_changes, look_price, straightened
 from lightning_sym.coefficients.ideal_elements import IdealElement, Sums, Terms, elements, shortest, terms_of
-from lightning_sym.coefficients.newton import Exponents, best_weights, multiplicity, smallest
+from lightning_sym.coefficients.newton import best_weights, multiplicity
 from lightning_sym.coefficients.newton_faces import FaceProof, Sign, both_signs, by_faces
 from lightning_sym.coefficients.polynomial_input import GivenIdeal, ideal_of, point_text
 from lightning_sym.errors import BadInput
+from lightning_sym.exact.ideals import Exponents, minimal_monomials
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.polynomial_map import PolynomialMap
 
@@ -232,7 +233,7 @@ def program_price(coordinates: Coordinates) -> StepPrice:
 
 
 def _monomials(coordinates: Coordinates) -> list[Exponents]:
-    return smallest(e for g in coordinates.generators for e in terms_of(g))
+    return minimal_monomials(e for g in coordinates.generators for e in terms_of(g))
 
 
 def _zeros(start: Coordinates, allowed: StepBudget) -> Iterator[tuple[tuple[int, ...] | None, Coordinates]]:
@@ -325,7 +326,7 @@ def _orders(above: _Above, size: int) -> Iterator[tuple[int, ...]]:
 def _bound_of(found: Sequence[IdealElement], coordinates: Coordinates, order: tuple[int, ...]) -> _Below:
     """Return the best bound that these elements give."""
     size = len(order)
-    least = {tuple(m) for m in smallest(each.monomial for each in found)}
+    least = {tuple(m) for m in minimal_monomials(each.monomial for each in found)}
     used = [each for each in found if each.monomial in least]
     solution = best_weights([each.monomial for each in used], size)
     pairs = tuple((e, y) for e, y in zip(used, solution.multipliers, strict=True) if y)
@@ -340,7 +341,7 @@ def _multiplicity(above: _Above, below: _Below) -> int | None:
         return None
     if below.faces is not None:
         return below.faces.order
-    size, inside, outside = len(above.weights), smallest(below.monomials), _monomials(above.coordinates)
+    size, inside, outside = len(above.weights), minimal_monomials(below.monomials), _monomials(above.coordinates)
     if above.signs is not None or above.zero is not None or not inside:
         return None
     if best_weights(inside, size).value != above.value:

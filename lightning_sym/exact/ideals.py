@@ -110,7 +110,7 @@ def hilbert_numerator(monomials: Iterable[Exponents]) -> list[int]:
         >>> hilbert_numerator([(2, 0), (1, 1)])
         [1, 0, -2, 1]
     """
-    minimal = _minimal(monomials)
+    minimal = minimal_monomials(monomials)
     if not minimal:
         return [1]
     if not any(minimal[0]):
@@ -127,12 +127,17 @@ def hilbert_numerator(monomials: Iterable[Exponents]) -> list[int]:
     return _plus(hilbert_numerator([*minimal, variable]), hilbert_numerator(quotient), 1, 1)
 
 
-def _minimal(monomials: Iterable[Exponents]) -> list[Exponents]:
-    """Return those that no other one divides."""
+def minimal_monomials(monomials: Iterable[Exponents]) -> list[Exponents]:
+    """Return the monomials that no other one divides.
+
+    Example:
+        >>> minimal_monomials([(2, 1), (1, 0), (0, 3)])
+        [(1, 0), (0, 3)]
+    """
     kept: list[Exponents] = []
-    for monomial in sorted(set(monomials), key=sum):
-        if not any(all(k <= e for k, e in zip(other, monomial, strict=True)) for other in kept):
-            kept.append(monomial)
+    for each in sorted(set(monomials), key=sum):
+        if not any(all(a <= b for a, b in zip(old, each, strict=True)) for old in kept):
+            kept.append(each)
     return kept
 
 

@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import groupby
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.ask import failing
-from lightning_sym.display import Lines, Result, latex_lines, latex_words
+from lightning_sym.ask import FellShort, failing
+from lightning_sym.display import Lines, Result, labelled, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.head_rows import Finding
@@ -103,7 +103,8 @@ class TransformerConditions(Result):
     def lines(self) -> Lines:
         """Return lines with network, conditions, and the theorem that they make true of these weights."""
         theorem = "none: not certified by these theorems" if self.theorem is None else str(self.theorem)
-        return [("network", network_line(self.architecture)), *condition_lines(self.conditions), ("theorem", theorem)]
+        lines = [("network", network_line(self.architecture)), *condition_lines(self.conditions), ("theorem", theorem)]
+        return [*lines, *labelled("tried", map(str, self.tried))]
 
     def _latex(self) -> str:
         return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines())
@@ -136,13 +137,22 @@ class TransformerConditions(Result):
         """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
         return weaker_by(self.conditions)
 
-    @cached_property
+    @property
     def theorem(self) -> Theorem | None:
         """The strongest theorem that says what all weights with the same function are."""
+        return self._known[0]
+
+    @property
+    def tried(self) -> tuple[FellShort, ...]:
+        """Stronger theorems, each with a condition that is not known to hold."""
+        return self._known[1]
+
+    @cached_property
+    def _known(self) -> tuple[Theorem | None, tuple[FellShort, ...]]:
+        """The theorem, and those before it."""
         shape = self.architecture
-        if shape.heads == 1 and not shape.skip:
-            return one_head_theorem(shape.causal, shape.tokens)
-        return strongest_theorem(self)[0]
+        alone = shape.heads == 1 and not shape.skip
+        return (one_head_theorem(shape.causal, shape.tokens), ()) if alone else strongest_theorem(self)
 
 
 def condition_lines(conditions: Iterable[Condition]) -> Lines:

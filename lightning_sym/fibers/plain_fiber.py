@@ -32,7 +32,7 @@ from math import gcd
 
 import numpy as np
 
-from lightning_sym.ask import Need, TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
@@ -45,12 +45,11 @@ from lightning_sym.fibers.plain_differential import dimension_at_one_token, dime
 from lightning_sym.fibers.points import Component
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.virtual_moves import (
-    is_zero,
+    THEOREM_3_7,
+    VisibleFunction,
     is_zero_function,
     primitive,
     same_orbit,
-    symmetric_part,
-    visible_weights,
 )
 from lightning_sym.fibers.zero_strata import zero_dimension
 from lightning_sym.limits import Work
@@ -80,7 +79,7 @@ RECONSTRUCTION = 0.05
 """Seconds, measured and rough, for a reconstruction, by the cube of the width and the words of a number."""
 
 
-class AskedVirtual:
+class AskedVirtual(VisibleFunction):
     """A plain lightning network whose fiber in virtual weights is asked for.
 
     Attributes:
@@ -91,33 +90,13 @@ class AskedVirtual:
 
     def __init__(self, weights: Weights, tokens: int, budget: Work, *, search: bool) -> None:
         weights.require_plain("the fiber, all weights with the same function,")
-        self.weights, self.shape, self.budget, self.search = weights, weights.architecture(tokens), budget, search
-
-    @cached_property
-    def virtual(self) -> VirtualWeights:
-        """The virtual weights, which are paid."""
-        return exact_virtual_weights(self.weights)
-
-    @cached_property
-    def visible(self) -> VirtualWeights:
-        """Without what is not seen, which is no property of the function."""
-        return visible_weights(self.virtual, self.shape.tokens)
+        super().__init__(weights.architecture(tokens), lambda: exact_virtual_weights(weights))  # which are paid
+        self.weights, self.budget, self.search = weights, budget, search
 
     @cached_property
     def ranks(self) -> list[int]:
         """Of the attention matrices."""
         return list(map(rank, self.visible.attention))
-
-    @property
-    def short_ranks(self) -> str:
-        """Those before the last layer that are less than two."""
-        return ", ".join(f"rk A~{i} = {r}" for i, r in enumerate(self.ranks[:-1], start=1) if r < 2)
-
-    @cached_property
-    def skew(self) -> str:
-        """Which attention matrices are skew-symmetric."""
-        skew = (i for i, a in enumerate(self.visible.attention, start=1) if is_zero(symmetric_part(a)))
-        return ", ".join(f"A~{i} is skew-symmetric" for i in skew)
 
     @cached_property
     def components(self) -> tuple[Component, ...]:
@@ -179,15 +158,6 @@ def _virtual_price(asked: AskedVirtual) -> TheoremPrice:
     return TheoremPrice((seconds,), "virtual weights", is_needed=True)
 
 
-THEOREM_3_7 = (
-    Need("two tokens or more", lambda asked: asked.shape.tokens > 1, lambda asked: str(asked.shape.tokens)),
-    Need(
-        "rk A~_i of at least two before the last layer",
-        lambda asked: not asked.short_ranks,
-        lambda asked: asked.short_ranks,
-    ),
-    Need("matrices A~_i that are not skew-symmetric", lambda asked: not asked.skew, lambda asked: asked.skew),
-)
 VIRTUAL: tuple[TheoremRow[AskedVirtual, Fiber], ...] = (
     TheoremRow("", any_question, _virtual_price, _zero),
     TheoremRow("", lambda asked: asked.shape.depth == asked.shape.tokens == 1, paid_by_steps, _by_factors),

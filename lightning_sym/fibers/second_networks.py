@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import common_streams
+from lightning_sym.system.fields import Q
+from lightning_sym.system.reach import reached
 
 COMPARISON = 2e-7
 """Seconds for a comparison by common streams, measured and rough: by the cube of the width and the number of heads."""
@@ -153,11 +156,10 @@ def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Wei
 def _moved_head(weights: Weights) -> SecondNetwork | None:
     """Return a head of layer `i + 1` that may be one of layer `i`; every other layer gets a head that does nothing."""
     net = NetworkCircuits.of(weights).in_memory()
-    space = Subspace.spanned(net.embed)  # F_(i-1)
-    for i, (below, above) in enumerate(zip(net.layers, net.layers[1:], strict=False), start=1):
-        streams = space.basis
+    layers = zip(pairwise(net.layers), pairwise(reached(net, Q)), strict=False)
+    for i, ((below, above), (before, space)) in enumerate(layers, start=1):
+        streams = before.basis
         written = Subspace.spanned(*(head.carried(streams) for head in below)).basis
-        space = space.extended(written)
         for h, head in enumerate(above, start=1):
             own = head.carried(space.basis)
             others = [other for g, other in enumerate(above, start=1) if g != h]

@@ -5,16 +5,19 @@ Why a function is zero only where `is_zero_function` says so stands at the head 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lightning_sym.ask import Need
 from lightning_sym.display import typed
 from lightning_sym.exact.rational import rank, rank_one_factors
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.rings.arrays import ObjectArray, rational_root
 from lightning_sym.rings.rationals import RationalMatrix
@@ -49,6 +52,53 @@ def visible_weights(virtual: VirtualWeights, tokens: int) -> VirtualWeights:
     seen = layers_seen_symmetrically(virtual, tokens)
     parts = [symmetric_part(a) if s else a for a, s in zip(virtual.attention, seen, strict=True)]
     return VirtualWeights(tuple(parts), virtual.value)
+
+
+class VisibleFunction:
+    """A function of a plain lightning network by its virtual weights, as theorems ask for it.
+
+    Args:
+        shape: the network.
+        virtual: what gives its virtual weights, once they are needed.
+    """
+
+    def __init__(self, shape: Architecture, virtual: Callable[[], VirtualWeights]) -> None:
+        shape.require_plain("what a function shows of virtual weights")
+        self.shape, self._virtual = shape, virtual
+
+    @cached_property
+    def virtual(self) -> VirtualWeights:
+        """The virtual weights."""
+        return self._virtual()
+
+    @cached_property
+    def visible(self) -> VirtualWeights:
+        """Without what is not seen, which is no property of the function."""
+        return visible_weights(self.virtual, self.shape.tokens)
+
+    @cached_property
+    def short_ranks(self) -> str:
+        """Those before the last layer that are less than two."""
+        ranks = (rank(a, 2) for a in self.visible.attention[:-1])
+        return ", ".join(f"rk A~{i} = {r}" for i, r in enumerate(ranks, start=1) if r < 2)
+
+    @cached_property
+    def skew(self) -> str:
+        """Which attention matrices are skew-symmetric, where there are several."""
+        skew = (i for i, a in enumerate(self.visible.attention, start=1) if is_zero(symmetric_part(a)))
+        return ", ".join(f"A~{i} is skew-symmetric" for i in skew if self.shape.depth > 1)
+
+
+THEOREM_3_7 = (
+    Need("two tokens or more", lambda asked: asked.shape.tokens > 1, lambda asked: str(asked.shape.tokens)),
+    Need(
+        "rk A~_i of at least two before the last layer",
+        lambda asked: not asked.short_ranks,
+        lambda asked: asked.short_ranks,
+    ),
+    Need("matrices A~_i that are not skew-symmetric", lambda asked: not asked.skew, lambda asked: asked.skew),
+)
+"""What Theorem 3.7 asks of a function that is not zero, and Proposition 2 of docs/limits.md."""
 
 
 def primitive(virtual: VirtualWeights) -> tuple[VirtualWeights, Fraction]:

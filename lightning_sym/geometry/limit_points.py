@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lightning_sym.ask import Need
+from lightning_sym.ask import FellShort, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.display import Lines, labelled
-from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, symmetric_part
+from lightning_sym.fibers.virtual_moves import THEOREM_3_7, VisibleFunction, is_zero_function
+from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import VirtualWeights
 
@@ -23,8 +23,9 @@ class LimitPoint:
         bounded: whether rescalings, which change no function, make each of them bounded; `None` if that is not known.
         rates: how weights of such families can grow, with $\\varepsilon \to 0$.
         tends_to: to which function, and to which weights once they are rescaled.
-        reasons: what was tested, or which hypothesis fails.
-        proof: where it is proved.
+        reasons: what else is so.
+        proof: where it is proved; empty where nothing is.
+        tried: the theorem that would bound them, with the hypothesis that fails.
     """
 
     bounded: bool | None
@@ -32,11 +33,12 @@ class LimitPoint:
     tends_to: str
     reasons: tuple[str, ...]
     proof: str
+    tried: tuple[FellShort, ...] = ()
 
     def lines(self) -> Lines:
         """Return what is said of limits."""
         said = [_KNOWN[self.bounded], *self.rates, self.tends_to, *self.reasons]
-        return labelled("limits", [*filter(None, said), f"({self.proof})"])
+        return labelled("limits", [*filter(None, said), *[f"({self.proof})"] * bool(self.proof)])
 
 
 _KNOWN = {
@@ -46,31 +48,14 @@ _KNOWN = {
 }
 
 
-class _FunctionPoint:
-    """A function by its virtual weights."""
-
-    def __init__(self, shape: Architecture, virtual: VirtualWeights) -> None:
-        shape.require_plain("limits of families")
-        self.depth, self.tokens, self.virtual = shape.depth, shape.tokens, virtual
-        self.low = [i for i, a in enumerate(virtual.attention[:-1], start=1) if rank(a, 2) < 2]
-        skew = (i for i, a in enumerate(virtual.attention, start=1) if is_zero(symmetric_part(a)))
-        self.skew = list(skew) if shape.depth > 1 else []
-
-
-NEEDS: tuple[Need, ...] = (
-    Need("two tokens or more", lambda point: point.tokens > 1, lambda point: str(point.tokens)),
-    Need(
-        "rank two or more of every A~i before the last layer",
-        lambda point: not point.low,
-        lambda point: "less for " + ", ".join(f"A~{i}" for i in point.low),
+BOUNDED: tuple[TheoremRow[VisibleFunction, str], ...] = (
+    TheoremRow(
+        "Proposition 2 of docs/limits.md", any_question, paid_by_steps,
+        lambda point: "rescaled, they tend to weights of this function; near it every limit of functions has weights",
+        needs=THEOREM_3_7,
     ),
-    Need(
-        "no skew-symmetric A~i",
-        lambda point: not point.skew,
-        lambda point: ", ".join(f"A~{i}" for i in point.skew),
-    ),
-)
-"""The hypotheses of Proposition 2."""
+)  # fmt: skip
+"""What bounds all families, up to rescalings, whose functions tend to one that is not zero."""
 
 
 def limit_point(shape: Architecture, virtual: VirtualWeights, *, is_square: bool = False) -> LimitPoint:
@@ -98,8 +83,7 @@ def limit_point(shape: Architecture, virtual: VirtualWeights, *, is_square: bool
             False, (rate or "for example A like eps^-1 and V like eps^2",), "each tends to the zero function",
             (), "docs/limits.md, Proposition 1",
         )  # fmt: skip
-    point = _FunctionPoint(shape, virtual)
-    failing = [why for need in NEEDS if (why := need.failing(point)) is not None]
+    found, tried = ask(VisibleFunction(shape, lambda: virtual), BOUNDED, Work())
     names = [f"A~{i}" for i in range(1, shape.depth + 1)]
     powers = [3 ** (shape.depth - i) for i in range(1, shape.depth + 1)]
     sums = " + ".join(f"{p} c_{i}" if p > 1 else f"c_{i}" for i, p in enumerate(powers, start=1))
@@ -107,11 +91,10 @@ def limit_point(shape: Architecture, virtual: VirtualWeights, *, is_square: bool
     rates = "A like eps^-c, V like eps^c, for any c"
     if shape.depth > 1:
         rates = f"{told}, V~ like eps^({sums}), for any c_i"
-    if not failing:
-        tends = "rescaled, they tend to weights of this function; near it every limit of functions has weights"
+    if found is not None:
         edge = "it is also the limit of functions of complex weights: A = (h + i eps u) q^T, V = v (h - i eps u)^T"
-        return LimitPoint(True, (rates,), tends, (edge,) * is_square, _PROVED[is_square])
-    reasons = [f"Proposition 2: {why}" for why in failing]
-    if shape.tokens > 1:
-        reasons.append("others tend, rescaled, to some A~i of rank one with a skew-symmetric A~j behind it")
-    return LimitPoint(None, (rates,) * (shape.tokens > 1), "", tuple(reasons), "docs/limits.md, Propositions 2 and 3")
+        return LimitPoint(True, (rates,), found, (edge,) * is_square, _PROVED[is_square])
+    if shape.tokens == 1:
+        return LimitPoint(None, (), "", (), "", tried)
+    others = "others tend, rescaled, to some A~i of rank one with a skew-symmetric A~j behind it"
+    return LimitPoint(None, (rates,), "", (others,), "docs/limits.md, Proposition 1", tried)

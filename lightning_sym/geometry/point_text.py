@@ -33,7 +33,7 @@ def point_lines(point: Any) -> Lines:
         ]
     lines.append(("differential in Q, K, V", f"rank {point.weight_rank}"))
     lines += [] if point.limits is None else point.limits.lines()
-    lines += labelled("tried", map(str, point.tried))
+    lines += labelled("tried", map(str, (*point.tried, *(() if point.limits is None else point.limits.tried))))
     return [*lines, ("proof", "; ".join([statement] * bool(statement) + list(citations(lines))))]
 
 

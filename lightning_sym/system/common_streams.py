@@ -156,23 +156,28 @@ def _blind(
     return frozenset(found)
 
 
-class _Summands:
-    """The heads of a layer of a direct sum: those of each network read its part of the stream, and write to it."""
+class Summands:
+    """The heads of a layer of a direct sum: those of each network read its part of the stream, and write to it.
+
+    Attributes:
+        counts: how many heads each network has.
+        heads: each with the number of its network.
+        behind: the widths behind the layer, by network.
+    """
 
     def __init__(self, networks: Sequence[NetworkCircuits], layer: int) -> None:
         halves = [list(network.layers[layer]) for network in networks]
         self.counts = list(map(len, halves))
         self.heads = [(side, head) for side, half in enumerate(halves) for head in half]
-        self._before, self._behind = ([network.widths[i] for network in networks] for i in (layer, layer + 1))
-        self.width = sum(self._behind)
+        self._before, self.behind = ([network.widths[i] for network in networks] for i in (layer, layer + 1))
 
     def parts(self, space: Subspace) -> list[RationalMatrix]:
         """Return a basis in front of the layer, by network."""
-        return parts_of(space, self._before)
+        return _parts_of(space, self._before)
 
     def total(self, factors: Sequence[Fraction | int], parts: Sequence[RationalMatrix]) -> RationalMatrix:
         """Return a sum of heads applied to columns."""
-        sums = [RationalMatrix.zero(rows, part.shape[1]) for rows, part in zip(self._behind, parts, strict=True)]
+        sums = [RationalMatrix.zero(rows, part.shape[1]) for rows, part in zip(self.behind, parts, strict=True)]
         for (side, head), factor in zip(self.heads, factors, strict=True):
             if factor:
                 carried = head.carried(parts[side])
@@ -180,9 +185,21 @@ class _Summands:
         return Q.stacked(sums)
 
 
-def parts_of(space: Subspace, sizes: Sequence[int]) -> list[RationalMatrix]:
+def _parts_of(space: Subspace, sizes: Sequence[int]) -> list[RationalMatrix]:
     """Return a basis of a space of the direct sum in so many coordinates of each network."""
     return [space.basis] if len(sizes) == 1 else space.basis.apart(sizes)
+
+
+def embedded(networks: Sequence[NetworkCircuits]) -> Subspace:
+    """Return where the stream of the direct sum lies in front of the layers."""
+    return Subspace.spanned(Q.stacked([network.embed for network in networks]))
+
+
+def outputs_agree(networks: Sequence[NetworkCircuits], reached: Subspace) -> bool:
+    """Return whether all networks have the same outputs, where the stream of their direct sum lies there at the end."""
+    ends = _parts_of(reached, [network.widths[-1] for network in networks])
+    first, *others = (network.unembed @ end for network, end in zip(networks, ends, strict=True))
+    return all(other == first for other in others)
 
 
 def common_streams(
@@ -219,12 +236,12 @@ def streams(networks: Sequence[NetworkCircuits], tokens: int, progress: Progress
     """
     form, layers, depth = networks[0].form, [], len(networks[0].layers)
     normalized, softmax = form.normalization is not None, form.normalization == SOFTMAX
-    reached = Subspace.spanned(Q.stacked([network.embed for network in networks]))
+    reached = embedded(networks)
     apart = Subspace.zero(reached.basis.shape[0]) if normalized and tokens == 1 else reached
     middle = reached  # where the mean of the tokens lies, or with a mask the first one
     for i in range(depth):
         (progress or unheard)("common streams, layers", i, depth)
-        layer = _Summands(networks, i)
+        layer = Summands(networks, i)
         columns = layer.parts(reached)
         differences = columns if apart is reached else layer.parts(apart)
         keys = differences if softmax else columns
@@ -242,7 +259,7 @@ def streams(networks: Sequence[NetworkCircuits], tokens: int, progress: Progress
             factors = [spelling.get(letter, 0) for spelling in spelled]  # noqa: B023
             return layer.total(factors, differences if normalized else columns)  # noqa: B023
 
-        start = apart if form.skip else Subspace.zero(layer.width)
+        start = apart if form.skip else Subspace.zero(sum(layer.behind))
         visible = (image(letter) for letter in letters if letter not in blind)
         seen = start.extended(*(m for m in visible if not start.contains(m)))
         if normalized:
@@ -253,6 +270,4 @@ def streams(networks: Sequence[NetworkCircuits], tokens: int, progress: Progress
             middle = reached.within(*found)
         else:
             reached = apart = seen
-    ends = parts_of(reached, [network.widths[-1] for network in networks])
-    first, *others = (network.unembed @ end for network, end in zip(networks, ends, strict=True))
-    return CommonStreams(all(other == first for other in others), tuple(layers), reached)
+    return CommonStreams(outputs_agree(networks, reached), tuple(layers), reached)

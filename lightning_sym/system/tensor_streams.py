@@ -18,11 +18,9 @@ from lightning_sym.errors import BadInput
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.limits import Progress, unheard
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits, added
-from lightning_sym.system.common_streams import parts_of
+from lightning_sym.system.circuits import NetworkCircuits, added
+from lightning_sym.system.common_streams import Summands, embedded, outputs_agree
 from lightning_sym.system.fields import Q
-
-Heads = Sequence[tuple[int, HeadCircuits]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +47,16 @@ class TensorStreams:
 class _Images:
     """What the heads of a layer of both networks make of the columns of a basis."""
 
-    def __init__(self, heads: Heads, parts: Sequence[RationalMatrix], behind: Sequence[int]) -> None:
-        self.count = parts[0].shape[1]
-        self._heads, self._behind = heads, behind
-        self._scores = [head.scores(parts[side], parts[side]) for side, head in heads]
-        self._written = [head.carried(parts[side]) for side, head in heads]
+    def __init__(self, layer: Summands, parts: Sequence[RationalMatrix]) -> None:
+        self.count, self._layer = parts[0].shape[1], layer
+        self._scores = [head.scores(parts[side], parts[side]) for side, head in layer.heads]
+        self._written = [head.carried(parts[side]) for side, head in layer.heads]
 
     def values(self, key: int, query: int) -> RationalMatrix:
         r"""Return $T(y_a, y_b; z_c) = \sum_h (y_a^\top A_h z_c) V_h y_b + (y_b^\top A_h z_c) V_h y_a$ for all `b`."""
-        sums = [RationalMatrix.zero(rows, self.count) for rows in self._behind]
+        sums = [RationalMatrix.zero(rows, self.count) for rows in self._layer.behind]
         at_key, at_query = (RationalMatrix.of([[int(j == k)] for j in range(self.count)]) for k in (key, query))
-        for (side, _), scores, written in zip(self._heads, self._scores, self._written, strict=True):
+        for (side, _), scores, written in zip(self._layer.heads, self._scores, self._written, strict=True):
             sought = scores @ at_query
             score = sought.rows([key]).fractions()[0, 0]
             sums[side] = sums[side] + written.scaled(score) + written @ at_key @ sought.mT
@@ -106,21 +103,16 @@ def tensor_streams(
         raise BadInput(f"layer tensors are those of scores that are not normalized, got {first.form}")
     networks = first, second
     depth = len(first.layers)
-    found = [Subspace.spanned(Q.stacked([network.embed for network in networks]))]
+    found = [embedded(networks)]
     for i in range(depth):
         (progress or unheard)("layer tensors", i, depth)
-        reached = found[-1]
-        parts = parts_of(reached, [network.widths[i] for network in networks])
-        heads = [(side, head) for side, network in enumerate(networks) for head in network.layers[i]]
-        behind = [network.widths[i + 1] for network in networks]
-        images = _Images(heads, parts, behind)
-        space = reached if first.form.skip else Subspace.zero(sum(behind))
+        layer = Summands(networks, i)
+        images = _Images(layer, layer.parts(found[-1]))
+        space = found[-1] if first.form.skip else Subspace.zero(sum(layer.behind))
         columns = range(images.count)
         every = _one_token(images) if tokens == 1 else (images.values(a, c) for a in columns for c in columns)
         for made in every:
             if not space.contains(made):
                 space = space.extended(made)
         found.append(space)
-    ends = parts_of(found[-1], [network.widths[-1] for network in networks])
-    one, other = (network.unembed @ end for network, end in zip(networks, ends, strict=True))
-    return TensorStreams(one == other, tuple(found))
+    return TensorStreams(outputs_agree(networks, found[-1]), tuple(found))

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from lightning_sym.ask import Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.checkpoints.comparison import ApartByTheorem, CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.same_checkpoints import numbers_of
@@ -27,13 +30,12 @@ from lightning_sym.rings.arrays import rational_root
 from lightning_sym.rings.prime_field import random_residues, reduce_mod
 from lightning_sym.whole_models.components import Components, Read, components
 from lightning_sym.whole_models.conditions import at_weights, ends_condition
-from lightning_sym.whole_models.covered import BEHIND, PROVED, not_covered, seen_width, theorem_of
+from lightning_sym.whole_models.covered import BEHIND, PAGE, PROVED, not_covered, seen_width, theorem_of
 from lightning_sym.whole_models.images import Integers, P, Residues, integers, of, product, shown_vectors, times
 
 SEED, VECTORS = 20261126, 3
 ALWAYS = 2**22
 """Numbers of a model up to which the theorem is asked where logits are proved apart already."""
-PAGE = "docs/whole-models.md"
 INPUTS = "prompts whose tokens are real combinations of token embeddings"
 
 BY_ENDS = frozenset(("(C1)", "(C2)", "(C4)", "(C5), ranks"))
@@ -65,17 +67,7 @@ def apart_by_theorem(
         'what the unembedding makes of the stream'
         >>> apart_by_theorem(one, one)
     """
-    forms = first.form, second.form
-    shared = [replace(form, family="", tied=False, context=3, epsilon=Fraction(1)) for form in forms]
-    if shared[0] != shared[1] or not all(knows_all(form, Walker.GROUPS) for form in forms):
-        return None
-    tell = progress or unheard
-    for one, other in ((first, second), (second, first)):
-        steps, held = _proved_of_one(one, Work(work, progress), memory, progress)
-        if steps:
-            found = next(_differences(one, other, tell, only_ends=steps == STEP_1, strict=held >= BY_LAYERS), None)
-            return found and ApartByTheorem(*found, INPUTS, f"{PAGE}, {steps}, modulo {P}")
-    return None
+    return ask(ModelPair(first, second, work, memory, progress), APART, Work())[0]
 
 
 def told_by_theorem(
@@ -106,8 +98,10 @@ def told_by_theorem(
     large = numbers_of(first.form) > ALWAYS
     if found.answer not in {CheckpointAnswer.UNDECIDED, *(() if large else (CheckpointAnswer.DIFFERENT,))}:
         return found
-    theorem = apart_by_theorem(first, second, work=work, progress=progress)
-    return found if theorem is None else replace(found, answer=CheckpointAnswer.DIFFERENT, theorem=theorem)
+    theorem, tried = ask(ModelPair(first, second, work, DEFAULT_MEMORY, progress), APART, Work())
+    if theorem is None:
+        return replace(found, tried=(*found.tried, *map(str, tried)))
+    return replace(found, answer=CheckpointAnswer.DIFFERENT, theorem=theorem)
 
 
 STEP_1 = "Step 1 of Theorem 1"
@@ -115,28 +109,89 @@ BOUNDED = PROVED | BEHIND | {"rotary_width", "parallel", "bare"}
 """Parts with which halves are continuous and bounded; without norms in front of them there are some behind."""
 
 
-def _proved_of_one(one: Checkpoint, work: Work, memory: int, progress: Progress | None) -> tuple[str, frozenset[str]]:
-    """Return what is proved of all models with the function of this one, if anything, and the conditions that hold.
+Shown = tuple[str, frozenset[str], str]
+"""What is proved of all models with the function of one, if anything; the conditions that hold; and what does not."""
+
+
+def _proved_of_one(one: Checkpoint, work: Work, memory: int, progress: Progress | None) -> Shown:
+    """Return what is proved of all models with the function of this one.
 
     That both ends agree needs halves that are bounded and continuous, whatever they are, and (C1).
     """
-    form = one.form
-    parts = [name for name, _ in block_of(one, 0, Walker.GROUPS).present()]
-    held = frozenset[str]()
-    if covered := not_covered(form, parts) is None:
+    form, held = one.form, frozenset[str]()
+    why = not_covered(form, [name for name, _ in block_of(one, 0, Walker.GROUPS).present()])
+    if covered := why is None:
         conditions = at_weights(one, work, memory, progress).conditions
         held = frozenset(c.name for c in conditions if c.holds)
         if form.norms_behind and len(held) == len(conditions):
-            return theorem_of(form), BY_LAYERS
+            return theorem_of(form), BY_LAYERS, ""
+        why = next((str(c) for c in conditions if not c.holds and (form.norms_behind or c.name in BY_ENDS)), None)
     if form.norms_behind or not covered:
         bounded = form.epsilon > 0 and BOUNDED.issuperset(name for name, _ in form.features())
         there = bounded and ends_condition(ends_of(one, Walker.GROUPS), form).holds
-        return STEP_1 if there else "", frozenset()
+        return STEP_1 if there else "", frozenset(), why or ""
     if form.activation == "gelu":  # the order of layers is not known then
         held -= {"(C3)"}
     theorem = theorem_of(form)
     steps = f"{theorem} and Corollary 3" if form.head_norms else "Corollary 3"
-    return (steps if held >= BY_LAYERS else f"Steps 1 to 4 of {theorem}") * (held >= BY_ENDS), held
+    return (steps if held >= BY_LAYERS else f"Steps 1 to 4 of {theorem}") * (held >= BY_ENDS), held, why or ""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPair:
+    """Two models, one of which is to determine what the other one is, and what may be spent on that."""
+
+    first: Checkpoint
+    second: Checkpoint
+    seconds: float
+    memory: int
+    progress: Progress | None
+
+    @property
+    def of_one_form(self) -> bool:
+        """Whether they are of one form, whose parts are known; tied or not, for texts of any length."""
+        forms = self.first.form, self.second.form
+        one, other = (replace(form, family="", tied=False, context=3, epsilon=Fraction(1)) for form in forms)
+        return one == other and all(knows_all(form, Walker.GROUPS) for form in forms)
+
+    @cached_property
+    def shown(self) -> tuple[Checkpoint, Checkpoint, Shown]:
+        """The model of which something is proved, the other one, and that; of none of them, what the first lacks."""
+        pairs, found = ((self.first, self.second), (self.second, self.first)), list[Shown]()
+        for one, other in pairs:
+            found.append(_proved_of_one(one, Work(self.seconds, self.progress), self.memory, self.progress))
+            if found[-1][0]:
+                return one, other, found[-1]
+        return *pairs[0], found[0]
+
+    def apart(self) -> ApartByTheorem | None:
+        """Return what differs of what one of them determines."""
+        one, other, (steps, held, _) = self.shown
+        tell, strict = self.progress or unheard, held >= BY_LAYERS
+        found = next(_differences(one, other, tell, only_ends=steps == STEP_1, strict=strict), None)
+        return found and ApartByTheorem(*found, INPUTS, f"{PAGE}, {steps}, modulo {P}")
+
+
+class OneIsKnown(NamedTuple):
+    """That one of two models fulfils what determines all others with its function, or their ends."""
+
+    def failing(self, pair: ModelPair) -> str | None:
+        """Return what the first one lacks, where neither does."""
+        steps, _, why = pair.shown[2]
+        return None if steps else f"of the first model: {why}"
+
+
+APART: tuple[TheoremRow[ModelPair, ApartByTheorem], ...] = (
+    TheoremRow(
+        f"Corollary 3 of {PAGE}", any_question, paid_by_steps, ModelPair.apart,
+        "what models of one function have in common is the same in both, as far as it is proved",
+        needs=(
+            Need("two models of one form, all of whose parts are known", lambda pair: pair.of_one_form),
+            OneIsKnown(),
+        ),
+    ),
+)  # fmt: skip
+"""What proves that two models are different functions."""
 
 
 Unlike = tuple[int | None, str]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
-from lightning_sym.checkpoints.pieces import table
+from lightning_sym.checkpoints.pieces import LAYER, table
 from lightning_sym.checkpoints.transformer import unembedding
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.exact.modular import rank_mod_p
@@ -229,8 +230,9 @@ def norms_condition(ends: Ends, layers: Sequence[str | None], form: CheckpointFo
 
 def norms_of(block: Block, form: CheckpointForm) -> str | None:
     """Return what keeps gains and biases of a layer from being counted, if anything."""
-    for name in ("norm1_gain", "norm2_gain", "behind1_gain", "behind2_gain"):
-        if (gain := getattr(block, name)) is not None and not (np.asarray(gain) != 0).all():
+    for name, piece in LAYER.items():
+        gain = getattr(block, name) if piece.axes[-1].sized and piece.place("stream") is not None else None
+        if gain is not None and not (np.asarray(gain) != 0).all():
             return f"an entry of {name} is 0"
     for half in table(form).halves.values():
         there = [getattr(block, name) for name, piece in half.maps.items() if piece.reads]
@@ -245,17 +247,14 @@ def _sum_of_ratios(ends: Ends) -> int:
     return 0 if not gains.all() else int((biases * _inverses(gains) % P).sum() % P)
 
 
-READ_BY_NORM = ("query", "key", "value", "gate", "up")
-
-
 def _biases_of(block: Block, form: CheckpointForm) -> str | None:
     """Return what keeps the biases of a layer from being counted."""
     if form.norm == "layer":
-        there = (name for name in READ_BY_NORM if getattr(block, name) is not None)
-        missing = [name for name in there if getattr(block, f"{name}_bias") is None]
-        missing += [name for name in ("output", "down") if getattr(block, f"{name}_bias") is None]
-        if missing:
-            return f"{missing[0]} has no bias beside LayerNorm"
+        present = {name for name, _ in block.present()}
+        maps = chain.from_iterable(half.affine for half in table(form).halves.values())
+        without = (map_.name for map_, bias in maps if bias is not None and bias.name not in present)
+        if missing := next((name for name in without if name in present), None):
+            return f"{missing} has no bias beside LayerNorm"
     if block.value_bias is not None and block.output_bias is None and fixed_biases(block, form) is None:
         return "the rank of what values' biases add is not known"
     return None

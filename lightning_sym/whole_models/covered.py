@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
-from lightning_sym.ask import Need, failing
+from lightning_sym.ask import Need, TheoremNeed, TheoremRow, ask, paid_by_steps
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.understood import FEATURES, Walker, require_form
+from lightning_sym.limits import Work
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.rotary import BITS, Multiple, as_ball, rotary_frequency
 from lightning_sym.rings.turned_forms import Ball
+
+PAGE = "docs/whole-models.md"
 
 
 def seen_width(form: CheckpointForm) -> int:
@@ -82,39 +86,58 @@ def read_at_one_token(form: CheckpointForm) -> int:
     return min(form.width, form.groups * form.head_width)
 
 
-NEEDS = (
-    Need(
-        "a stream that norms see in 4 dimensions or more",
-        lambda form: seen_width(form) >= 4,
-        lambda form: f"{seen_width(form)}",
-    ),
-    Need("room for 3 tokens or more", lambda form: form.context >= 3, lambda form: f"{form.context}"),
-    Need("heads of width 2 or more", lambda form: form.head_width >= 2, lambda form: f"{form.head_width}"),
-    Need(
+class AskedModels(NamedTuple):
+    """The models of a form whose layers have some pieces."""
+
+    form: CheckpointForm
+    parts: Collection[str]
+
+
+class Unbiased(NamedTuple):
+    """That layers have none of the biases that a theorem does not know."""
+
+    unknown: Callable[[CheckpointForm, str], bool]
+
+    def failing(self, asked: AskedModels) -> str | None:
+        """Return the first of those that are there."""
+        found = (
+            f"it needs no {name} in such networks" for name in sorted(asked.parts) if self.unknown(asked.form, name)
+        )
+        return next(found, None)
+
+
+def form_need(must: str, holds: Callable[[CheckpointForm], bool], given: Callable[[CheckpointForm], object]) -> Need:
+    """Return a hypothesis on the form of models, whatever the pieces of their layers are."""
+    return Need(must, lambda asked: holds(asked.form), lambda asked: str(given(asked.form)))
+
+
+EACH = (
+    form_need("a stream that norms see in 4 dimensions or more", lambda form: seen_width(form) >= 4, seen_width),
+    form_need("room for 3 tokens or more", lambda form: form.context >= 3, lambda form: form.context),
+    form_need("heads of width 2 or more", lambda form: form.head_width >= 2, lambda form: form.head_width),
+    form_need(
         "SiLU or GELU, that with tanh beside norms of queries and keys or behind halves",
         lambda form: (
             form.activation != "relu" and not (form.activation == "gelu" and (form.norms_behind or form.head_norms))
         ),
         lambda form: form.activation,
     ),
-    Need("an epsilon above 0", lambda form: form.epsilon > 0, lambda form: f"{form.epsilon}"),
-    Need(
+    form_need("an epsilon above 0", lambda form: form.epsilon > 0, lambda form: form.epsilon),
+    form_need(
         "scales above 0",
         lambda form: all(value > 0 for _, value in form.features() if isinstance(value, Fraction)),
-        lambda form: "0",
+        lambda form: 0,
     ),
-    Need("no part that it does not know", lambda form: unproved(form) is None, lambda form: unproved(form) or "none"),
-    Need(
-        "windows of 3 tokens or more",
-        lambda form: form.window is None or form.window >= 3,
-        lambda form: f"{form.window}",
+    form_need("no part that it does not know", lambda form: unproved(form) is None, unproved),
+    form_need(
+        "windows of 3 tokens or more", lambda form: form.window is None or form.window >= 3, lambda form: form.window
     ),
-    Need(
+    form_need(
         "rotary frequencies that are different and between 0 and 3",
         frequencies_differ,
         lambda form: f"theta {form.theta}",
     ),
-    Need(
+    form_need(
         "RMSNorm, rotary positions and heads narrower than the stream where queries and keys have gains",
         lambda form: (
             not form.head_norms
@@ -123,30 +146,49 @@ NEEDS = (
         ),
         lambda form: f"{form.norm}, theta {form.theta}, head width {form.head_width}",
     ),
-    Need(
+    form_need(
         "rotary frequencies that are algebraic, and no gains or norms behind, where layers have no rotary positions",
         lambda form: (
             form.unturned is None or (has_algebraic_frequencies(form) and not form.head_norms and not form.norms_behind)
         ),
         lambda form: f"theta {form.theta}",
     ),
-    Need(
-        "RMSNorm, gates and rotary positions where norms stand behind",
-        lambda form: not form.norms_behind or (form.norm == "rms" and form.has_gate and form.theta is not None),
-        lambda form: f"{form.norm}, theta {form.theta}",
-    ),
-    Need(
-        "more neurons than the stream is wide where norms stand behind",
-        lambda form: not form.norms_behind or form.inner > form.width,
-        lambda form: f"{form.inner} of {form.width}",
-    ),
-    Need(
-        "values of rank k with k (k + 1) / 2 no less than the width where norms stand behind",
-        lambda form: not form.norms_behind or (k := read_at_one_token(form)) * (k + 1) // 2 >= form.width,
-        lambda form: f"k = {read_at_one_token(form)}, width {form.width}",
+)
+"""What each of the theorems needs of a form."""
+
+
+def _row(number: str, *needs: TheoremNeed) -> TheoremRow[AskedModels, str]:
+    """Return a row: hypotheses on a form cost nothing, and weights have conditions besides."""
+    return TheoremRow(
+        f"{number} of {PAGE}", lambda asked: theorem_of(asked.form) == number, paid_by_steps, lambda asked: number,
+        needs=(*EACH, *needs),
+    )  # fmt: skip
+
+
+MODELS = (
+    _row("Theorem 1", Unbiased(lambda form, name: name == "key_bias" and bool(form.unturned))),
+    _row("Theorem 2", Unbiased(lambda form, name: name in ("query_bias", "key_bias"))),
+    _row(
+        "Theorem 3",
+        form_need(
+            "RMSNorm, gates and rotary positions where norms stand behind",
+            lambda form: form.norm == "rms" and form.has_gate and form.theta is not None,
+            lambda form: f"{form.norm}, theta {form.theta}",
+        ),
+        form_need(
+            "more neurons than the stream is wide where norms stand behind",
+            lambda form: form.inner > form.width,
+            lambda form: f"{form.inner} of {form.width}",
+        ),
+        form_need(
+            "values of rank k with k (k + 1) / 2 no less than the width where norms stand behind",
+            lambda form: (k := read_at_one_token(form)) * (k + 1) // 2 >= form.width,
+            lambda form: f"k = {read_at_one_token(form)}, width {form.width}",
+        ),
+        Unbiased(lambda form, name: name.endswith("_bias")),
     ),
 )
-"""What the theorems need of a form; weights have conditions besides."""
+"""Which symmetries there are, of each kind of models."""
 
 
 def theorem_of(form: CheckpointForm) -> str:
@@ -171,6 +213,5 @@ def not_covered(form: CheckpointForm, parts: Collection[str] = ()) -> str | None
         'it needs SiLU or GELU, that with tanh beside norms of queries and keys or behind halves, got relu'
     """
     require_form(form, Walker.GROUPS)
-    told = ("query_bias", "key_bias") if form.head_norms else ("key_bias",) * bool(form.unturned)
-    biases = [name for name in parts if name in told or (form.norms_behind and name.endswith("_bias"))]
-    return failing(form, NEEDS) or (f"it needs no {biases[0]} in such networks" if biases else None)
+    _, tried = ask(AskedModels(form, parts), MODELS, Work())
+    return tried[0].why if tried else None

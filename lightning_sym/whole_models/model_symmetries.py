@@ -6,22 +6,22 @@ import os
 from dataclasses import dataclass
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import FellShort
 from lightning_sym.checkpoints.canonical_checkpoint import CanonicalCheckpoint
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.folders import open_checkpoint
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.understood import Walker, block_of
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Lines, Result, labelled
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.whole_models.condition import ModelCondition
 from lightning_sym.whole_models.conditions import at_weights
-from lightning_sym.whole_models.covered import not_covered, theorem_of
+from lightning_sym.whole_models.covered import PAGE, not_covered, theorem_of
 from lightning_sym.whole_models.groups import ModelGroup, model_groups, parameters
-from lightning_sym.whole_models.of_config import at_almost_all
+from lightning_sym.whole_models.of_config import at_almost_all, near_almost_all
 from lightning_sym.whole_models.special import SpecialWeights
 
-PAGE = "docs/whole-models.md"
 INPUTS = (
     "prompts of any length whose tokens are any real combinations of token embeddings; of token ids alone there are no "
     "others near weights at which the Jacobian of their table has the rank that the group leaves, which is not asked "
@@ -94,27 +94,40 @@ class ModelSymmetries(Result):
     @property
     def first_unknown(self) -> str | None:
         """What keeps the list from being complete, if anything."""
-        if self.not_covered is not None:
-            return self.not_covered
-        return next((str(c) for c in self.conditions if not c.holds), None)
+        failing = (str(c) for c in self.conditions if not c.holds)
+        return self.not_covered or next(failing, None) or self._only_near or None
+
+    @property
+    def _theorem(self) -> str:
+        """What says that there are no others at all."""
+        theorem = theorem_of(self.form)
+        if self.form.tied and not self.form.norms_behind:
+            last = "Proposition 7" if self.form.norm == "layer" else "Corollary 2"
+            return f"{theorem}, {last}" if self.form.head_norms else last
+        return theorem
+
+    @property
+    def _near(self) -> str:
+        """What says that there are none near the weights."""
+        return "Proposition 11" if self.form.norms_behind else near_almost_all(self.form)
+
+    @property
+    def tried(self) -> tuple[FellShort, ...]:
+        """Theorems that would say more, each with what is not known to hold."""
+        near = (str(c) for c in self.conditions if not c.holds and c.name not in NOT_NEAR)
+        asked = ((self._theorem, self.first_unknown), (self._near, next(near, None)))
+        return tuple(FellShort(f"{theorem} of {PAGE}", why) for theorem, why in asked if why)
 
     @property
     def proof(self) -> str:
         """What is proved, with its place."""
-        theorem = theorem_of(self.form)
         if self.complete:
-            if self.form.tied and not self.form.norms_behind:
-                last = "Proposition 7" if self.form.norm == "layer" else "Corollary 2"
-                theorem = f"{theorem}, {last}" if self.form.head_norms else last
-            return f"complete: {PAGE}, {theorem}"
+            return f"complete: {PAGE}, {self._theorem}"
         if self.complete_near:
-            where = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
-            where = "Proposition 11" if self.form.norms_behind else where
-            more = self.first_unknown or self._only_near
-            return f"complete near these weights: {PAGE}, {where}; elsewhere there may be others: {more}"
+            return f"complete near these weights: {PAGE}, {self._near}; elsewhere there may be others"
         if self.almost_all:
-            return f"complete at almost all weights: {PAGE}, {theorem}; at these: {self.first_unknown}"
-        return f"a list of symmetries; that there are no others is not proved: {self.first_unknown}"
+            return f"complete at almost all weights: {PAGE}, {theorem_of(self.form)}; at these there may be others"
+        return "a list of symmetries; that there are no others is not proved"
 
     def lines(self) -> Lines:
         """Return the group, what is special, the conditions and what follows."""
@@ -127,7 +140,7 @@ class ModelSymmetries(Result):
             lines.append(("functions", f"dimension {self.functions:,}, near this model{more}"))
         lines += [("special", str(one)) for one in self.special]
         lines += [("" if place else "conditions", str(c)) for place, c in enumerate(self.conditions)]
-        return [*lines, ("inputs", INPUTS), ("proof", self.proof)]
+        return [*lines, ("inputs", INPUTS), *labelled("tried", map(str, self.tried)), ("proof", self.proof)]
 
     _in_words = "{0.parameters:,} parameters, a group of dimension {0.dimension:,}; {0.proof}"
 
@@ -164,7 +177,7 @@ def one_form(
     except BadInput as error:
         return False, short + str(error)
     if not found.complete:
-        return False, short + found.proof
+        return False, f"{short}{found.first_unknown}"
     if any(row.space == "final bias" or (row.space, len(row.tensors)) == ("value biases", 1) for row in found.groups):
         return False, short + "biases of the final norm, or of values without one of outputs, stay as they are"
     if original.form.norm == "layer" and any(row.only_here for row in found.groups):

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TypeVar
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.ask import Need, failing
+from lightning_sym.ask import FellShort, Need, failing
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.folders import read_configuration
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.symmetry_table import symmetry_table
-from lightning_sym.display import Lines, Result, latex_words
-from lightning_sym.whole_models.covered import not_covered, seen_width, theorem_of
+from lightning_sym.display import Lines, Result, labelled, latex_words
+from lightning_sym.whole_models.covered import PAGE, AskedModels, form_need, not_covered, seen_width, theorem_of
 from lightning_sym.whole_models.groups import groups_of_form, parameters
-
-PAGE = "docs/whole-models.md"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,17 +47,26 @@ class WholeModel(Result):
     def proof(self) -> str:
         """What proves it, or the bound."""
         if self.reason is None:
-            where = "Proposition 9" if self.form.activation == "gelu" else "Corollary 5"
-            if self.form.norms_behind or self.form.head_norms:
-                where = theorem_of(self.form)
-            return f"{PAGE}, {where}, on real combinations of token embeddings"
-        return f"known symmetries; that there are no others is not proved: {self.reason}"
+            return f"{PAGE}, {self._theorem}, on real combinations of token embeddings"
+        return "known symmetries; that there are no others is not proved"
+
+    @property
+    def _theorem(self) -> str:
+        """What says that the known symmetries are all, at almost all weights."""
+        has_own = self.form.norms_behind or self.form.head_norms
+        return theorem_of(self.form) if has_own else near_almost_all(self.form)
+
+    @property
+    def tried(self) -> tuple[FellShort, ...]:
+        """The theorem, where something that it needs of a model is not so."""
+        return () if self.reason is None else (FellShort(f"{self._theorem} of {PAGE}", self.reason),)
 
     def lines(self) -> Lines:
         """Return the lines as `dimension --config` prints them."""
         said = f"{self.upper:,}" if self.reason is None else f"at most {self.upper:,}"
         whole = f"{self.parameters:,} parameters, a group of dimension {self.group:,}, functions of dimension {said}"
         lines = [("whole model", form_line(self.form)), ("", whole), ("", self.proof)]
+        lines += labelled("tried", map(str, self.tried))
         if self.attention is not None:
             count, dimension = self.attention
             lines.append(("attention", f"alone {count:,} parameters, functions of dimension {dimension:,}"))
@@ -67,9 +74,6 @@ class WholeModel(Result):
 
     def _latex(self) -> str:
         return latex_words("; ".join(said for _, said in self.lines()))
-
-
-T = TypeVar("T")
 
 
 def whole_model(config: str | os.PathLike[str]) -> WholeModel:
@@ -96,8 +100,13 @@ def whole_model(config: str | os.PathLike[str]) -> WholeModel:
     parts = family.parts(form, biases)
     count = parameters(form, parts)
     group = sum(row.dimension for row in groups_of_form(form, parts, symmetry_table(config)))
-    short = failing((form, parts), NEEDS)  # else no one-parameter group of moves does nothing
+    short = failing(AskedModels(form, parts), NEEDS)  # else no one-parameter group of moves does nothing
     return WholeModel(form, count, group, count - group * (short is None), at_almost_all(form, parts))
+
+
+def near_almost_all(form: CheckpointForm) -> str:
+    """Return what counts symmetries of models without norms behind: GELU leaves the order of layers open."""
+    return "Proposition 9" if form.activation == "gelu" else "Corollary 5"
 
 
 def at_almost_all(form: CheckpointForm, parts: Collection[str]) -> str | None:
@@ -107,13 +116,13 @@ def at_almost_all(form: CheckpointForm, parts: Collection[str]) -> str | None:
         form: of the network.
         parts: the pieces of its layers.
     """
-    return not_covered(form, parts) or failing((form, parts), NEEDS)
+    return not_covered(form, parts) or failing(AskedModels(form, parts), NEEDS)
 
 
 def _biases_are_known(form: CheckpointForm, parts: Collection[str]) -> bool:
     """Return whether Proposition 6 counts biases: with LayerNorm all maps have them."""
-    maps = {"query", "key", "value", "output", "up", "down"} | ({"gate"} if form.has_gate else set())
-    return form.norm == "rms" or all(f"{name}_bias" in parts for name in maps)
+    biases = (bias for half in table(form).halves.values() for _, bias in half.affine)
+    return form.norm == "rms" or all(bias is None or bias.name in parts for bias in biases)
 
 
 def _latents_are_filled(form: CheckpointForm) -> bool:
@@ -122,26 +131,20 @@ def _latents_are_filled(form: CheckpointForm) -> bool:
     return max([*latents, form.values]) <= form.width and form.head_width <= latents[0]
 
 
-def _first(holds: Callable[[CheckpointForm], T]) -> Callable[[tuple[CheckpointForm, object]], T]:
-    return lambda question: holds(question[0])
-
-
 NEEDS = (
-    Need(
+    form_need(
         "as many token ids as the stream has dimensions",  # tied all, for Proposition 7, else what norms show, for (C1)
-        _first(lambda f: f.vocabulary >= (f.width if f.tied else seen_width(f))),
-        _first(lambda f: f"{f.vocabulary:,}"),
+        lambda form: form.vocabulary >= (form.width if form.tied else seen_width(form)),
+        lambda form: f"{form.vocabulary:,}",
     ),
-    Need(
-        "heads no wider than the stream",
-        _first(lambda f: f.head_width <= seen_width(f)),
-        _first(lambda f: str(f.head_width)),
+    form_need(
+        "heads no wider than the stream", lambda form: form.head_width <= seen_width(form), lambda form: form.head_width
     ),
-    Need(
+    form_need(
         "latents no wider than the stream, heads no wider than what they read",
-        _first(lambda f: f.latent is None or _latents_are_filled(f)),
-        _first(lambda f: f"latents of {f.latent}, heads of {f.head_width} and {f.values}"),
+        lambda form: form.latent is None or _latents_are_filled(form),
+        lambda form: f"latents of {form.latent}, heads of {form.head_width} and {form.values}",
     ),
-    Need("biases of all maps beside LayerNorm", lambda both: _biases_are_known(*both), lambda both: "others"),
+    Need("biases of all maps beside LayerNorm", lambda asked: _biases_are_known(*asked), lambda asked: "others"),
 )
 """What dimensions need of a form and of the pieces of its layers, besides the theorem."""

@@ -188,3 +188,17 @@ def test_bad_input_is_said_in_a_line(
 def test_experts_are_named_among_what_no_theorem_knows() -> None:
     assert "experts" in circuits(small_checkpoint("mixtral", layers=1)).absent
     assert "experts" not in circuits(small_checkpoint("llama", layers=1)).absent
+
+
+def test_theorems_that_do_not_hold_are_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = small_checkpoint("llama", layers=1)
+    query = np.array(one.block(0).query)
+    query[1] = query[0]  # two heads of a group with the same scores
+    save_checkpoint(replace(one, blocks=(replace(one.block(0), query=query),)), tmp_path / "equal")
+    told = json.loads(run(capsys, "circuits", str(tmp_path / "equal"), "--json")[1])
+    assert told["theorem"] == "Theorem 8 of docs/transformer-fibers.md"
+    assert "(a), layer 1 does not hold" in told["tried"][0]
+    assert told["tried"][0].startswith("Corollary 5 of docs/transformer-fibers.md: ")
+    assert f"tried {told['tried'][0]}"[:60] in " ".join(run(capsys, "circuits", str(tmp_path / "equal"))[1].split())
+    save_checkpoint(one, tmp_path / "one")
+    assert json.loads(run(capsys, "circuits", str(tmp_path / "one"), "--json")[1])["tried"] == []

@@ -45,7 +45,7 @@ BAD: dict[str, tuple[MadeCheckpoint, str]] = {
     "norm": (replace(GOOD, form=replace(GOOD.form, norm="batch")), "norm of a checkpoint must be layer or rms"),  # type: ignore[arg-type]
     "activation": (replace(GOOD, form=replace(GOOD.form, activation="elu")), "activation of a checkpoint must be"),  # type: ignore[arg-type]
     "shape": (changed(GOOD, norm1_gain=np.ones(1)), r"norm1_gain of layer 0 must have the shape \(16,\), got \(1,\)"),
-    "gate": (changed(GOOD, gate=None, gate_bias=np.ones(24)), "must have a gate"),
+    "gate": (changed(GOOD, gate=None, gate_bias=np.ones(24)), "missing is gate"),
     "ends": (replace(GOOD, outer=replace(GOOD.outer, positions=np.ones((16, 16)))), "another positions"),
     "infinity": (changed(GOOD, norm1_gain=np.full(16, np.inf)), "numbers must be finite"),
     "NaN": (changed(GOOD, down=np.full((16, 24), np.nan)), "must be finite"),

@@ -27,6 +27,7 @@ from lightning_sym.checkpoints.understood import FOLLOWS, NAMED, Walker
 from lightning_sym.checkpoints.writing import save_checkpoint
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
+from lightning_sym.whole_models.model_symmetries import symmetries_of
 
 
 def arrays(held: Any) -> dict[str, Any]:
@@ -228,6 +229,25 @@ def test_a_row_that_says_too_much_makes_nothing_the_same(
         code, out, _ = run(capsys, "same", *map(str, folders), *words)
         assert code == 1
         assert "different" in out
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_layer_without_a_piece_of_its_form_is_refused_by_all(network: str) -> None:
+    """A gate that is missing would leave symmetries that are none; one piece is as many as all of its kind are not."""
+    one = NETWORKS[network]
+    lost = [name for name, piece in pieces.table(one.form).layer.items() if not piece.added_to]
+    assert ("gate" in lost) is one.form.has_gate
+    for name in lost:
+        wrong = changed(one, 0, **{name: None})
+        for walker in Walker:
+            with pytest.raises(BadInput, match=f"must have the pieces of their form, missing is {name}"):
+                understood.block_of(wrong, 0, walker)
+    for question in (symmetries_of, fingerprint, circuits):
+        with pytest.raises(BadInput, match=f"missing is {name}"):
+            question(wrong)
+    if not one.form.has_gate:
+        with pytest.raises(BadInput, match="got gate"):
+            logits.logits(changed(one, 0, gate=one.blocks[0].up), IDS)
 
 
 @dataclass(frozen=True, eq=False)

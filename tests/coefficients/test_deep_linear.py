@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, pairwise, permutations, pro
 
 import numpy as np
 import pytest
+from reduced_rank_regression import minimal_regression
 
 from lightning_sym import (
     BadInput,
@@ -19,7 +20,7 @@ from lightning_sym import (
     polynomial_coefficient,
 )
 from lightning_sym.coefficients.deep_linear import PartialProducts
-from lightning_sym.coefficients.reduced_rank import FactorRanks, minimal_regression
+from lightning_sym.coefficients.reduced_rank import FactorRanks
 
 Interval = tuple[int, int]
 

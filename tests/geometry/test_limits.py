@@ -130,9 +130,9 @@ SKEW, FULL, LOW = ([[0, 1], [-1, 0]], [[1, 2], [0, 1]], [[1, 2], [2, 4]])
 POINTS: dict[str, tuple[list[Any], int, bool | None, str]] = {
     "all hypotheses": ([FULL, FULL], 2, True, "Proposition 2"),
     "rank one in the last layer": ([FULL, LOW], 2, True, "Proposition 2"),
-    "rank one before": ([LOW, FULL], 2, None, "less for A~1"),
-    "skew first": ([SKEW, FULL], 2, None, "skew-symmetric A~i, got A~1"),
-    "skew last": ([FULL, SKEW], 2, None, "skew-symmetric A~i, got A~2"),
+    "rank one before": ([LOW, FULL], 2, None, "rk A~1 = 1"),
+    "skew first": ([SKEW, FULL], 2, None, "got A~1 is skew-symmetric"),
+    "skew last": ([FULL, SKEW], 2, None, "got A~2 is skew-symmetric"),
     "one token": ([FULL, FULL], 1, None, "two tokens or more, got 1"),
     "zero": ([LOW, SKEW], 2, False, "Proposition 1"),
     "one layer, skew": ([SKEW], 2, True, "Proposition 2"),
@@ -146,7 +146,8 @@ def test_each_hypothesis_of_proposition_2(name: str) -> None:
     shape = Architecture((2,) * len(exact) + (1,), (2,) * len(exact), tokens)
     found = limit_point(shape, VirtualWeights(tuple(exact), np.array([[Fraction(1), Fraction(3)]], dtype=object)))
     assert found.bounded is bounded
-    assert words in " ".join(said for _, said in found.lines())
+    assert words in " ".join([said for _, said in found.lines()] + list(map(str, found.tried)))
+    assert ("Proposition 2" in found.proof) is (bounded is True) is not bool(found.tried or bounded is False)
 
 
 def test_without_its_hypotheses_proposition_2_is_false() -> None:

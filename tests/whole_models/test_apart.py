@@ -201,6 +201,16 @@ def test_undecided_becomes_different(last_position: tuple[MadeCheckpoint, MadeCh
     assert told_by_theorem(same_checkpoints(one, one), one, one).answer is CheckpointAnswer.SAME
 
 
+def test_a_theorem_that_does_not_apply_is_tried() -> None:
+    one, two = (small_checkpoint("mixtral", seed=seed, tied=False) for seed in (1, 2))
+    needs = "it needs no part that it does not know, got experts"
+    tried = told_by_theorem(same_checkpoints(one, two), one, two).tried
+    assert tried[-1] == f"Corollary 3 of docs/whole-models.md: of the first model: {needs}"
+    one, two = (small_checkpoint(family, tied=False) for family in ("llama", "gpt2"))
+    tried = told_by_theorem(same_checkpoints(one, two), one, two).tried
+    assert tried[-1].startswith("Corollary 3 of docs/whole-models.md: it needs two models of one form")
+
+
 def test_the_command_asks_it_unless_ids_are_given(
     last_position: tuple[MadeCheckpoint, MadeCheckpoint], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,9 @@ def test_what_is_not_so_leaves_a_bound(change: dict[str, Any], why: str, tmp_pat
     assert found.dimension is None
     assert found.upper == found.parameters
     assert why in str(found.reason)
+    assert [str(each) for each in found.tried] == [f"Corollary 5 of docs/whole-models.md: {found.reason}"]
+    assert str(found.reason) not in found.proof
+    assert why in dict(found.lines())["tried"]
 
 
 @pytest.mark.parametrize(
@@ -88,5 +91,5 @@ def test_the_command_has_it_beside_the_attention(tmp_path: Path, capsys: pytest.
     told = json.loads(run(capsys, *words, "--json")[1])
     assert told["whole"] == {
         "parameters": found.parameters, "group": found.group, "dimension": found.dimension, "upper": found.upper,
-        "proof": found.proof,
+        "proof": found.proof, "tried": [],
     }  # fmt: skip
