@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.certificates.coefficients import coefficient_certificate, coordinates_document, terms_document
+from lightning_sym.certificates.coefficients import coefficient_certificate, terms_document
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.files import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
@@ -127,7 +127,12 @@ def _unseen(coordinates: Coordinates) -> dict[int, Terms]:
 
 
 def _coordinates(found: Coordinates) -> Document:
-    return coordinates_document([terms_of(p) for p in found.numerators], terms_of(found.denominator), found.seen)
+    """Return coordinates and which of them are generators, so that one follows from those before it."""
+    return {
+        "numerators": [terms_document(terms_of(p)) for p in found.numerators],
+        "denominator": terms_document(terms_of(found.denominator)),
+        "seen": [[k, i] for k, i in found.seen.items()],
+    }
 
 
 def polynomial_coefficient(

@@ -170,33 +170,3 @@ def least_and_multiplicity(p: int, h: int, n: int) -> tuple[int, int]:
         return 0, 1
     found = [h * n + t * (p - h - n) + t * t for t in range(min(h, n) + 1)]
     return min(found), found.count(min(found))
-
-
-def minimal_regression(rows: int, columns: int, inner: int, rank: int) -> LocalPair:
-    r"""Return the pair of reduced rank regression with a true map of this rank: the least $\lambda$ of all its factors.
-
-    Args:
-        rows: $M$, of outputs.
-        columns: $N$, of inputs.
-        inner: $H$.
-        rank: $r$.
-
-    Returns:
-        Over all pairs of ranks that factors of such a map can have the least $\lambda$, with the largest $m$ there.
-
-    Raises:
-        ShapeError: no map has such a rank.
-
-    Example:
-        >>> minimal_regression(2, 2, 2, 0)
-        LocalPair(value=Fraction(3, 2), multiplicity=1)
-    """
-    if not 0 <= rank <= min(rows, columns, inner):
-        raise ShapeError(f"the rank must be between 0 and {min(rows, columns, inner)}, got {rank}")
-    pairs = [
-        FactorRanks(rows, inner, columns, b, a, rank).pair
-        for b in range(rank, min(rows, inner) + 1)
-        for a in range(rank, min(inner + rank - b, columns) + 1)
-    ]
-    least = min(pair.value for pair in pairs)
-    return LocalPair(least, max(pair.multiplicity for pair in pairs if pair.value == least))

@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, pairwise, permutations, pro
 
 import numpy as np
 import pytest
+from least_factors import least_of_all_factors
 
 from lightning_sym import (
     BadInput,
@@ -19,7 +20,7 @@ from lightning_sym import (
     polynomial_coefficient,
 )
 from lightning_sym.coefficients.deep_linear import PartialProducts
-from lightning_sym.coefficients.reduced_rank import FactorRanks, minimal_regression
+from lightning_sym.coefficients.reduced_rank import FactorRanks
 
 Interval = tuple[int, int]
 
@@ -29,7 +30,7 @@ def test_two_factors_are_those_of_the_page() -> None:
         for rank in range(min(rows, inner, columns) + 1):
             found, pair = (
                 deep_linear_coefficient([columns, inner, rows], rank),
-                minimal_regression(rows, columns, inner, rank),
+                least_of_all_factors(rows, columns, inner, rank),
             )
             assert (found.value, found.multiplicity) == (pair.value, pair.multiplicity)
 
