@@ -40,6 +40,27 @@ class ProgramError(LightningError):
     """Two proved facts contradict each other, so one of the proofs in this program is wrong."""
 
 
+T = TypeVar("T")
+
+
+def proved_to_be(found: T | None, what: str) -> T:
+    """Return what is found, where a proof says that there is something.
+
+    Raises:
+        ProgramError: there is nothing.
+
+    Example:
+        >>> proved_to_be(3, "there must be a root")
+        3
+        >>> proved_to_be(None, "there must be a root")
+        Traceback (most recent call last):
+        lightning_sym.errors.ProgramError: there must be a root
+    """
+    if found is None:
+        raise ProgramError(what)
+    return found
+
+
 Answer = TypeVar("Answer", bound=type)
 
 

@@ -36,10 +36,6 @@ def _in_power(taylor: Callable[[int], Fraction], power: int) -> Callable[[int], 
     return lambda k: Fraction(0) if k % power else taylor(k // power)
 
 
-def _cosh_minus_one(k: int) -> Fraction:
-    return Fraction(1, factorial(k)) if k and k % 2 == 0 else Fraction(0)
-
-
 LOGISTIC = Normalization("1 / (1 + exp(-y))", _by_recursion(Fraction(1, 2), lambda s: s[-1] - _square(s)))
 FALLING = Normalization(
     "2 - tanh(y)",  # S' = (2 - S)^2 - 1 = S^2 - 4 S + 3
@@ -54,7 +50,7 @@ FLAT = Normalization(
     "exp(sinh(y) - y)",
     _by_recursion(
         Fraction(1),
-        lambda s: sum((_cosh_minus_one(j) * s[len(s) - 1 - j] for j in range(len(s))), Fraction(0)),
+        lambda s: sum((s[len(s) - 1 - j] / factorial(j) for j in range(2, len(s), 2)), Fraction(0)),
     ),
 )
 FIFTH = Normalization("exp(y^5)", _in_power(SOFTMAX.taylor, 5))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, Picture, grey_legend, plain_axes
 from lightning_sym.coefficients.at_weights import learning_coefficient
-from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.network.weights import Weights
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def picture() -> Picture:
     found = {(x, y): learning_coefficient(weights_at((x, y))) for y in SIDE for x in SIDE}
     kinds: dict[tuple[str, ...], list[Place]] = {}
     for place, coefficient in found.items():
-        kinds.setdefault(_kind(coefficient), []).append(place)
+        kinds.setdefault((str(coefficient.value), str(coefficient.multiplicity), coefficient.proof), []).append(place)
     rows = tuple((*kind, str(len(places)), *map(str, places[0])) for kind, places in sorted(kinds.items()))
     return Picture(
         "coefficients",
@@ -49,10 +48,6 @@ def picture() -> Picture:
         rows,
         partial(_draw, found={place: coefficient.upper for place, coefficient in found.items()}),
     )
-
-
-def _kind(found: LearningCoefficient) -> tuple[str, ...]:
-    return str(found.value), str(found.multiplicity), found.proof
 
 
 def _draw(figure: Figure, found: dict[Place, Fraction]) -> None:

@@ -115,7 +115,7 @@ def either(*kinds: Kind, written: Callable[[Any], object] = _as_it_is) -> JsonKi
 
 def group(*fields: JsonField) -> JsonKind:
     """Return the kind of objects with these fields, which stand in the value."""
-    return JsonKind(schema_of(fields), lambda value: document_of(fields, value))
+    return JsonKind(schema_of(fields), lambda value: {each.word: each.value(value) for each in fields})
 
 
 def in_order(*fields: JsonField) -> JsonKind:
@@ -160,11 +160,6 @@ class JsonField(NamedTuple):
 def field(word: str, kind: Kind, meaning: str = "", of: str | Callable[[Any], object] = "") -> JsonField:
     """Return a field; its kind may be a short form, see `kind_of`."""
     return JsonField(word, kind_of(kind), meaning, of)
-
-
-def document_of(fields: tuple[JsonField, ...], result: object) -> dict[str, object]:
-    """Return values by word, as JSON has them."""
-    return {each.word: each.value(result) for each in fields}
 
 
 def schema_of(fields: tuple[JsonField, ...]) -> Schema:

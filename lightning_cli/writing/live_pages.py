@@ -100,21 +100,15 @@ def page_text(name: str, checkpoint: Checkpoint | None = None) -> str:
     for element, made in page.data.items():
         text = _with_data(text, element, made() if checkpoint is None else page.of_weights[element](checkpoint))
     # last: nothing that stands in a script is taken for anything else
-    text = re.sub(r'<link rel="stylesheet" href="([\w.-]+)"/>', _style, text)
-    return re.sub(r'<script src="([\w.-]+)"></script>', _script, text)
+    text = re.sub(
+        r'<link rel="stylesheet" href="([\w.-]+)"/>', lambda found: f"<style>{STYLE}{source(found[1])}</style>", text
+    )
+    return re.sub(r'<script src="([\w.-]+)"></script>', lambda found: f"<script>\n{source(found[1])}</script>", text)
 
 
 def source(name: str) -> str:
     """Return a file of `lightning_cli/pages`."""
     return files("lightning_cli.pages").joinpath(name).read_text(encoding="utf-8")
-
-
-def _style(found: re.Match[str]) -> str:
-    return f"<style>{STYLE}{source(found[1])}</style>"
-
-
-def _script(found: re.Match[str]) -> str:
-    return f"<script>\n{source(found[1])}</script>"
 
 
 def _with_formulas(text: str) -> str:

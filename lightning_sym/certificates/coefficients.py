@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 
 from lightning_sym.certificates.document import Document, opening
@@ -19,15 +19,6 @@ def terms_document(polynomial: Terms) -> list[list[int | str | list[int]]]:
         [['-1/2', [1, 2]]]
     """
     return [[number_document(c), list(exponents)] for exponents, c in sorted(polynomial.items())]
-
-
-def coordinates_document(numerators: Sequence[Terms], denominator: Terms, seen: Mapping[int, int]) -> Document:
-    """Return coordinates and which of them are generators, so that one follows from those before it."""
-    return {
-        "numerators": [terms_document(p) for p in numerators],
-        "denominator": terms_document(denominator),
-        "seen": [[k, i] for k, i in seen.items()],
-    }
 
 
 def coefficient_certificate(

@@ -98,10 +98,6 @@ class Distances(Result):
         """The tensors that differ by more than rounding."""
         return tuple(each for each in self.tensors if not each.is_rounding)
 
-    def of_layer(self, layer: int | None) -> float:
-        """Return the largest relative distance of a tensor of a layer, or of the ends."""
-        return max((each.relative for each in self.changed if each.layer == layer), default=0.0)
-
     _sentences = (
         ("distance", "behind the symmetry that leaves least: {0.symmetry}"),
         ("", lambda found: [("update", f"rank {rank} update in {', '.join(names)}") for rank, names in found.updates]),

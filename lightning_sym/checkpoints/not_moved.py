@@ -67,18 +67,14 @@ def layer_behind(found: LayerFound, left: Differences, off: frozenset[str]) -> S
     return Scene(found.pair.form, first, second, off, found.pair.limit, found.pair.stored, squares)
 
 
-def not_moved(found: LayerFound, still: Stream, original: Callable[[str], bool]) -> tuple[Change, ...]:
-    """Return for each piece that is off how it comes out if a part of the symmetry is left out.
+def not_moved(found: LayerFound, still: Stream, original: Callable[[str], bool]) -> Iterator[Change]:
+    """Yield for each piece that is off how it comes out if a part of the symmetry is left out.
 
     Args:
         found: what was found in a layer.
         still: the stream as it is.
         original: whether a piece of the second is the first's, number by number.
     """
-    return tuple(_not_moved(found, still, original))
-
-
-def _not_moved(found: LayerFound, still: Stream, original: Callable[[str], bool]) -> Iterator[Change]:
     off, second = found.off(), found.pair.second
     done = found.account.guess.symmetry
     parts = [each.name for each in fields(done) if each.name in PARTS and getattr(done, each.name) is not None]

@@ -179,10 +179,6 @@ def _protocol(machine: _Machine) -> None:
         _refuse(f"its protocol must be 2 to 5, got {found}")
 
 
-def _global(machine: _Machine) -> None:
-    machine.named(f"{machine.line()}.{machine.line()}")
-
-
 def _stack_global(machine: _Machine) -> None:
     name, module = machine.pop(), machine.pop()
     if not isinstance(name, str) or not isinstance(module, str):
@@ -229,7 +225,7 @@ _STEPS: dict[bytes, Callable[[_Machine], object]] = {
     b"\x94": lambda m: _memoize(m),
     b"h": lambda m: m.push(m.memory[m.number(1)]),
     b"j": lambda m: m.push(m.memory[m.number(4)]),
-    b"c": _global,
+    b"c": lambda machine: machine.named(f"{machine.line()}.{machine.line()}"),
     b"\x93": _stack_global,
     b"Q": lambda m: m.push(m.stored(m.pop())),
     b"R": lambda m: m.call(),

@@ -149,10 +149,8 @@ def _length(top: Polynomial, low: Polynomial) -> int:
     return -1 if len(shifts) == 1 else len(top)
 
 
-def composition_price(
-    polynomials: Iterable[Polynomial], tops: Sequence[Polynomial], low: Polynomial, degrees: Iterable[int] | None = None
-) -> StepPrice:
-    """Return seconds and bytes for all `low^degree f(tops / low)`, each of its own degree if none is given.
+def composition_price(polynomials: Iterable[Polynomial], tops: Sequence[Polynomial], low: Polynomial) -> StepPrice:
+    """Return seconds and bytes for all `low^degree f(tops / low)`, each of its own degree.
 
     Example:
         >>> ring = PolynomialRing(["x", "y"])
@@ -161,12 +159,12 @@ def composition_price(
         True
     """
     listed = list(polynomials)
-    degrees = [total_degree(f) for f in listed] if degrees is None else list(degrees)
     lengths, size = [_length(top, low) for top in tops], len(tops)
     inside, outside = coefficient_bits([*tops, low]), coefficient_bits(listed)
     largest = max(map(total_degree, [*tops, low]), default=0)
     seconds, held = 0.0, 0
-    for f, degree in zip(listed, degrees, strict=True):
+    for f in listed:
+        degree = total_degree(f)
         count = products_of(f, lengths, len(low), degree)
         words = 1 + (degree * inside + outside) // 64
         kept = min(count, comb(size + degree * largest, size))

@@ -12,6 +12,8 @@ from fractions import Fraction
 from functools import reduce
 from itertools import combinations
 
+from lightning_sym.certificates.coefficients import terms_document
+from lightning_sym.certificates.document import Document
 from lightning_sym.coefficients.composition import (
     StepBudget,
     StepPrice,
@@ -21,6 +23,7 @@ from lightning_sym.coefficients.composition import (
     reading_price,
     total_degree,
 )
+from lightning_sym.coefficients.ideal_elements import terms_of
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rationals import RationalMatrix
@@ -66,6 +69,19 @@ class Coordinates:
     def of(ring: PolynomialRing, generators: Sequence[Polynomial]) -> Coordinates:
         """Return the variables themselves."""
         return Coordinates(ring, ring.generators, ring.constant(1), tuple(generators), {})
+
+    @property
+    def hidden(self) -> list[int]:
+        """The variables that are no generators."""
+        return [i for i in range(len(self.numerators)) if i not in self.seen.values()]
+
+    def document(self) -> Document:
+        """Return coordinates and which of them are generators, so that one follows from those before it."""
+        return {
+            "numerators": [terms_document(terms_of(p)) for p in self.numerators],
+            "denominator": terms_document(terms_of(self.denominator)),
+            "seen": [[k, i] for k, i in self.seen.items()],
+        }
 
     def price_of_change(self, numerators: Sequence[Polynomial], denominator: Polynomial) -> StepPrice:
         """Return what `changed` takes."""

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.certificates.coefficients import coefficient_certificate, coordinates_document, terms_document
+from lightning_sym.certificates.coefficients import coefficient_certificate, terms_document
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.files import number_document
 from lightning_sym.coefficients.coefficient import LearningCoefficient
@@ -73,7 +73,7 @@ class _Above:
             return {"signs": [each.document() for each in self.signs]}
         return {
             "zero": None if self.zero is None else list(self.zero),
-            "coordinates": _coordinates(self.coordinates),
+            "coordinates": self.coordinates.document(),
             "weights": [number_document(w) for w in self.weights],
         }
 
@@ -96,15 +96,15 @@ class _Below:
         """Return what a certificate says of it."""
         count = len(self.coordinates.generators)
         if self.faces is not None:
-            hidden, size = _hidden(self.coordinates), len(self.coordinates.numerators)
+            hidden, size = self.coordinates.hidden, len(self.coordinates.numerators)
 
             def widened(short: Exponents) -> Exponents:
                 own = dict(zip(hidden, short, strict=True))
                 return tuple(own.get(i, 0) for i in range(size))
 
-            return {"coordinates": _coordinates(self.coordinates), "fan": self.faces.document(widened)}
+            return {"coordinates": self.coordinates.document(), "fan": self.faces.document(widened)}
         return {
-            "coordinates": _coordinates(self.coordinates),
+            "coordinates": self.coordinates.document(),
             "order": list(self.order),
             "elements": [
                 {
@@ -117,18 +117,9 @@ class _Below:
         }
 
 
-def _hidden(coordinates: Coordinates) -> list[int]:
-    """Return the variables that are no generators."""
-    return [i for i in range(len(coordinates.numerators)) if i not in coordinates.seen.values()]
-
-
 def _unseen(coordinates: Coordinates) -> dict[int, Terms]:
     """Return the generators that are no variables and not zero."""
     return {k: own for k, g in enumerate(coordinates.generators) if k not in coordinates.seen and (own := terms_of(g))}
-
-
-def _coordinates(found: Coordinates) -> Document:
-    return coordinates_document([terms_of(p) for p in found.numerators], terms_of(found.denominator), found.seen)
 
 
 def polynomial_coefficient(
@@ -274,7 +265,7 @@ def _best_below(start: Coordinates, above: _Above, allowed: StepBudget) -> _Belo
 
 def _by_faces(coordinates: Coordinates, allowed: StepBudget) -> _Below | None:
     """Return the bound that the faces of the Newton polyhedron prove, if they do."""
-    hidden, unseen = _hidden(coordinates), _unseen(coordinates)
+    hidden, unseen = coordinates.hidden, _unseen(coordinates)
     few = shortest(unseen)
     short = {k: {tuple(e[i] for i in hidden): c for e, c in terms.items()} for k, terms in few.items()}
     found = by_faces(short, len(hidden), allowed) if short else None
@@ -289,7 +280,7 @@ def _by_elements(roads: Sequence[Coordinates], above: _Above, allowed: StepBudge
     """Return the largest bound that initial monomials of elements of the ideal prove."""
     best: _Below | None = None
     for coordinates in roads:
-        hidden, unseen = _hidden(coordinates), shortest(_unseen(coordinates))
+        hidden, unseen = coordinates.hidden, shortest(_unseen(coordinates))
         least = 0.0  # sums that the elimination before took
         for degree in range(MOST_DEGREE + 1):
             for order in _orders(above, len(coordinates.numerators)):

@@ -98,6 +98,10 @@ class CertifiedDimension(Result):
     tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
     layers: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise ProgramError(f"lower bound {self.lower} exceeds upper bound {self.upper} for {self.architecture}")
+
     def lines(self) -> Lines:
         """Return the lines as the command `dimension` prints them."""
         return dimension_lines(self)
@@ -207,8 +211,6 @@ def _by_blocks(
     """Return the dimension of a residual softmax transformer by ranks of matrices of the size of one layer."""
     found = certify(residual(architecture), seed=seed, memory=memory, progress=progress)
     upper = min(upper_bounds.values())
-    if found.lower > upper:
-        raise ProgramError(f"lower bound {found.lower} exceeds upper bound {upper} for {architecture}")
     return CertifiedDimension(
         architecture, found.lower, upper, upper_bounds, printed_formula(architecture), seed,
         found.prime, 0, None, found.matrices, tuple(tried),
@@ -231,10 +233,8 @@ def _by_layers(
         return None
     lower, upper = found
     upper_bounds = {**upper_bounds, Evidence.LAYERS: upper}
-    if lower > (least := min(upper_bounds.values())):
-        raise ProgramError(f"lower bound {lower} exceeds upper bound {least} for {architecture}")
     return CertifiedDimension(
-        architecture, lower, least, upper_bounds, printed_formula(architecture), seed,
+        architecture, lower, min(upper_bounds.values()), upper_bounds, printed_formula(architecture), seed,
         PRIMES[0], 0, None, tried=tuple(tried), layers=architecture.depth,
     )  # fmt: skip
 
@@ -335,8 +335,6 @@ def certified_dimension(
         summed = _by_layers(architecture, upper_bounds, tried, seed, memory, progress, is_open=True)
         if summed is not None and summed.lower == summed.upper:
             return summed
-    if search.lower > upper:
-        raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
     return CertifiedDimension(
         architecture, search.lower, upper, upper_bounds, printed_formula(architecture), seed,
         search.prime, search.rows, search.order, tried=tuple(dict.fromkeys(tried)),

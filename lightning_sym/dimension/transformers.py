@@ -18,7 +18,7 @@ from functools import cached_property
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify, require_affordable
 from lightning_sym.display import Result, bounds_in_words, latex_bounds, latex_words
-from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
+from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value, proved_to_be
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.model_config import Model
 
@@ -190,9 +190,7 @@ def model_dimension(
         55
     """
     found, tried = ask(_AskedModel(model, seed, memory, progress), MODELS, Work())
-    if found is None:
-        raise ProgramError(f"something must be known of {model}")
-    return replace(found, tried=tried)
+    return replace(proved_to_be(found, f"something must be known of {model}"), tried=tried)
 
 
 @dataclass

@@ -218,15 +218,11 @@ LARGEST_JACOBIAN = 5000
 """Rows beyond which a residual softmax transformer is certified by ranks of its own matrices: seconds, not hours."""
 
 
-def _has_a_jacobian(shape: Architecture) -> bool:
-    """Return whether Proposition 18 is left alone by choice: it holds, and the rank of a Jacobian is found soon."""
-    return failing(shape, RESIDUAL) is None and residual(shape).dimension <= LARGEST_JACOBIAN
-
-
 COUNTS = (
     _count(
         Evidence.PRODUCTS, lambda shape: residual(shape).dimension, *RESIDUAL,
-        about=lambda shape: not _has_a_jacobian(shape),
+        # where the rank of a Jacobian is found soon it is left alone
+        about=lambda shape: failing(shape, RESIDUAL) is not None or residual(shape).dimension > LARGEST_JACOBIAN,
     ),
     _count(Evidence.FACTORIZATION, lambda shape: virtual_weight_variety(shape).dimension, *VIRTUAL),
     _count(Evidence.LINEAR, linear_maps, *LINEAR),

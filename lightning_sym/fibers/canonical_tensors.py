@@ -21,7 +21,7 @@ from itertools import product
 import numpy as np
 
 from lightning_sym.ask import failing
-from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.errors import BadInput, proved_to_be
 from lightning_sym.exact.rational import columns_of, row_echelon
 from lightning_sym.fibers.answer import AskedFiber
 from lightning_sym.fibers.layer_tensors import lines_price
@@ -86,9 +86,7 @@ def _between_streams(net: NetworkCircuits) -> NetworkCircuits:
 
 def _in_basis(net: NetworkCircuits, basis: RationalMatrix) -> NetworkCircuits:
     """Return the same function, in coordinates of the stream in this basis of it."""
-    inverse = basis.inverse()
-    if inverse is None:
-        raise ProgramError("pivot columns of an embedding of full rank must be a basis")
+    inverse = proved_to_be(basis.inverse(), "pivot columns of an embedding of full rank must be a basis")
     layers = [[HeadCircuits(basis.mT @ h.attention @ basis, inverse @ h.value @ basis) for h in x] for x in net.layers]
     return replace(net, embed=inverse @ net.embed, layers=layers, unembed=net.unembed @ basis)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.display import Lines, Result, latex_number, latex_words, rows_in_line, spelled
-from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.errors import BadInput, proved_to_be
 from lightning_sym.exact.rational import null_space, rank, solution
 from lightning_sym.exact.subspaces import intertwiner, left_factor
 from lightning_sym.fibers.transform import swap, transform
@@ -48,9 +48,8 @@ def realized(origin: Weights, target: VirtualWeights) -> Weights:
     for name, most, ranked in _demands(origin, target):
         if ranked > most:
             raise BadInput(f"weights of this shape must have {name} of rank at most {most}, this point has {ranked}")
-    if (found := with_virtual_weights(Weights.of(matrices | _inner_values(origin, target)), target)) is None:
-        raise ProgramError(f"weights of {origin.architecture(1)} with these virtual weights must exist: {target!r}")
-    return found
+    found = with_virtual_weights(Weights.of(matrices | _inner_values(origin, target)), target)
+    return proved_to_be(found, f"weights of {origin.architecture(1)} with these virtual weights must exist")
 
 
 def _seen_behind(target: VirtualWeights, layer: int) -> ObjectArray:
@@ -82,9 +81,7 @@ def _inner_values(origin: Weights, target: VirtualWeights) -> dict[str, ObjectAr
         after = np.full((shape.widths[i], shape.widths[0]), Fraction(0), dtype=object)
         basis = _row_basis(rows)
         after[: len(basis)] = basis
-        value = solution(before.T, after.T)
-        if value is None:
-            raise ProgramError(f"what stands behind layer {i} must stand behind the layer before it")
+        value = proved_to_be(solution(before.T, after.T), f"behind layer {i - 1} must stand what is behind layer {i}")
         found[f"V{i}"], before = value.T, after
     return found
 
@@ -212,8 +209,7 @@ def with_weights(first: Weights, second: Weights, connection: Connection, path: 
             return connection
         moved = after
     start = exact_virtual_weights(moved)
-    if (factors := rescaling_factors(start, target)) is None:
-        raise ProgramError("the moves on the weights lead elsewhere than those on the virtual weights")
+    factors = proved_to_be(rescaling_factors(start, target), "moves on weights must lead where virtual ones do")
     connection = replace(connection, factors=factors[0], value_factor=factors[1], virtual=start, moved=moved)
     return _with_matrices(moved, second, connection)
 

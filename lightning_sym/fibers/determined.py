@@ -185,11 +185,6 @@ class _Determined:
         self.architecture, self.failing_at = known.architecture, known.failing_at
         self.known, self.one, self.other, self.source = known, one, other, source
 
-    @property
-    def is_as_wide(self) -> bool:
-        """Whether its widths are at least as large."""
-        return all(b <= a for a, b in zip(self.one.widths, self.other.widths, strict=True))
-
     @cached_property
     def words_differ(self) -> bool:
         """Whether numbers of heads differ, or words, or the scores of two tokens."""
@@ -198,9 +193,9 @@ class _Determined:
         return heads != others or seen_apart(self.one, self.other, self.source, formal=formal)
 
     @cached_property
-    def moves_together(self) -> bool:
-        """Whether the streams of both move together."""
-        return common_streams(self.one, self.other, self.architecture.tokens).same
+    def streams_differ(self) -> bool:
+        """Whether the streams of both do not move together."""
+        return not common_streams(self.one, self.other, self.architecture.tokens).same
 
 
 def _row(
@@ -210,7 +205,7 @@ def _row(
     words = needs == WORDS
 
     def prove(pair: _Determined) -> tuple[Reason, str] | None:
-        if not (pair.words_differ if words else not pair.moves_together):
+        if not (pair.words_differ if words else pair.streams_differ):
             return None
         weaker_by = "" if needs == (WORDS_AND_BLOCKS,) else pair.known.weaker_by
         return Reason.WORDS if words else Reason.DETERMINED, str(Theorem(number, HEADS_PAGE, weaker_by))
@@ -221,7 +216,11 @@ def _row(
 
 APART: tuple[TheoremRow[_Determined, tuple[Reason, str]], ...] = (
     _row("Theorem 4", any_question, *WORDS),
-    _row("Corollary 5", lambda pair: pair.is_as_wide, *COROLLARY_5),
+    _row(
+        "Corollary 5",
+        lambda pair: all(b <= a for a, b in zip(pair.one.widths, pair.other.widths, strict=True)),
+        *COROLLARY_5,
+    ),
     _row("Theorem 11", lambda pair: pair.architecture.tokens > 2, WORDS_AND_BLOCKS),
 )
 """Different functions by the hypotheses that one network fulfils."""

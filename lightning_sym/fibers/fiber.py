@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import LaterRows, Need, TheoremRow, any_question, ask, paid_by_steps
-from lightning_sym.errors import ProgramError
+from lightning_sym.errors import proved_to_be
 from lightning_sym.fibers.answer import AT_LEAST, AskedFiber, Fiber, symmetry_generators
 from lightning_sym.fibers.real_components import RealComponents, counting_cost, of_lightning, unknown
 from lightning_sym.lazy import lazy_imports
@@ -98,9 +98,8 @@ def fiber_within(asked: AskedFiber) -> Fiber:
         TooLarge: estimates exceed the budget or the memory.
     """
     asked.shape.require("the fiber", SHAPED)
-    found, tried = ask(asked, FIBERS, asked.budget)
-    if found is None:
-        raise ProgramError(f"something must be known of the fiber of {asked.shape}")
+    answer, tried = ask(asked, FIBERS, asked.budget)
+    found = proved_to_be(answer, f"something must be known of the fiber of {asked.shape}")
     return replace(found, tried=(*tried, *asked.tried, *found.tried), real=found.real or _real(asked, found))
 
 

@@ -22,7 +22,7 @@ from lightning_sym.ask import ask
 from lightning_sym.dimension.narrow import BY_PLACES
 from lightning_sym.dimension.search import series_orders
 from lightning_sym.dimension.varieties import counted_bounds
-from lightning_sym.display import notebook
+from lightning_sym.display import latex_bounds, notebook
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.kept_layers import kept_layers
@@ -78,8 +78,7 @@ class LocalDimension(NamedTuple):
         return self.lower if self.lower == self.upper else None
 
     def _repr_latex_(self) -> str:
-        meet = self.value is not None
-        return notebook(rf"\dim = {self.lower}" if meet else rf"{self.lower} \le \dim \le {self.upper}")
+        return notebook(latex_bounds(r"\dim", self.lower, self.upper))
 
     def with_bounds(self, other: LocalDimension) -> LocalDimension:
         """Return the better of two bounds each.

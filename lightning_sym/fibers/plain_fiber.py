@@ -34,7 +34,7 @@ import numpy as np
 
 from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.varieties import virtual_weight_variety
-from lightning_sym.errors import ProgramError
+from lightning_sym.errors import ProgramError, proved_to_be
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.answer import AskedFiber, Fiber
 from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
@@ -195,9 +195,7 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
         'R'
     """
     found, tried = ask(AskedVirtual(weights, tokens, budget, search=search), VIRTUAL, budget)
-    if found is None:
-        raise ProgramError("something must be known of the fiber in virtual weights")
-    return replace(found, tried=tried)
+    return replace(proved_to_be(found, "something must be known of the fiber in virtual weights"), tried=tried)
 
 
 def _rational_solutions(shape: Architecture, visible: VirtualWeights, budget: Work) -> list[Solution] | None:

@@ -84,10 +84,6 @@ class PlainPair(Pair):
         tried = (self.exactly(bound) for bound in tries if self.has_polynomials)
         return next((found for found in tried if found is not None), None)
 
-    def are_of_two_kinds(self) -> bool:
-        """Return whether one is zero and the other is not, or both are homogeneous of different degrees."""
-        return self.zero[0] != self.zero[1] or not (any(self.zero) or self.of_one_depth)
-
     def virtual_price(self) -> TheoremPrice:
         """Return what the virtual weights cost; all that is said needs them."""
         steps = tuple(virtual_weights_cost(w, *bits) for w, bits in zip(self.weights, self._bits, strict=True))
@@ -96,10 +92,6 @@ class PlainPair(Pair):
     def solving_cost(self) -> float:
         """Return seconds for the group element that leads from one to the other."""
         return sum(solving_cost(w, bits) for w, (bits, _) in zip(self.weights, self._bits, strict=True))
-
-
-def _both_zero(pair: PlainPair) -> Comparison | None:
-    return Comparison(Answer.SAME, Reason.ZERO) if all(pair.zero) else None
 
 
 def _by_symmetry(pair: PlainPair) -> Comparison | None:
@@ -115,13 +107,18 @@ def _by_symmetry(pair: PlainPair) -> Comparison | None:
 
 
 def _by_kind(pair: PlainPair) -> Comparison | None:
-    """Return that the functions differ, with an input if they can be evaluated."""
+    """Return that one is zero and the other is not, or the degrees differ, with an input if they can be evaluated."""
+    if pair.zero[0] == pair.zero[1] and (any(pair.zero) or pair.of_one_depth):
+        return None
     reason = Reason.ZERO if any(pair.zero) else Reason.DEGREE
     return pair.witness() if pair.has_polynomials else Comparison(Answer.DIFFERENT, reason)
 
 
 SAME: tuple[TheoremRow[Any, Comparison] | LaterRows[Any, Comparison], ...] = (
-    TheoremRow("", lambda pair: pair.is_plain, PlainPair.virtual_price, _both_zero),
+    TheoremRow(
+        "", lambda pair: pair.is_plain, PlainPair.virtual_price,
+        lambda pair: Comparison(Answer.SAME, Reason.ZERO) if all(pair.zero) else None,
+    ),
     TheoremRow(
         "Theorem 3.7, Eq. 13", lambda pair: pair.is_plain, paid_by_steps, _by_symmetry,
         "no moves and no rescaling lead from the virtual weights of one network to those of the other",
@@ -135,7 +132,7 @@ SAME: tuple[TheoremRow[Any, Comparison] | LaterRows[Any, Comparison], ...] = (
     ),
     LaterRows(lambda pair: not pair.is_plain, lambda: same_transformers.TRANSFORMERS),
     TheoremRow("", any_question, paid_by_steps, lambda pair: pair.by_inputs()),
-    TheoremRow("", lambda pair: pair.is_plain and pair.are_of_two_kinds(), paid_by_steps, _by_kind),
+    TheoremRow("", lambda pair: pair.is_plain, paid_by_steps, _by_kind),
     TheoremRow("", lambda pair: pair.has_polynomials, coefficients_price, by_coefficients),
 )  # fmt: skip
 """In the order of asking."""

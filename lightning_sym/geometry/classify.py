@@ -23,7 +23,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.display import Lines, Result
-from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
+from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value, proved_to_be
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
 from lightning_sym.geometry.bounds import Bounds
@@ -338,8 +338,7 @@ def classify(
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)
     shape, budget = weights.architecture(tokens), Work(work, progress)
-    found, tried = ask(_AskedPoint(weights, shape, memory, budget), POINTS, budget)
-    if found is None:
-        raise ProgramError(f"something must be known of a point of {shape}")
+    answer, tried = ask(_AskedPoint(weights, shape, memory, budget), POINTS, budget)
+    found = proved_to_be(answer, f"something must be known of a point of {shape}")
     point = replace(found, tried=tried, limits=_limits(weights, found, budget))
     return point if degree is None else _with_equations(point, weights, degree, memory, budget, progress)

@@ -16,7 +16,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.display import Result
+from lightning_sym.display import Result, latex_bounds
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import null_space_mod_p, pivots_mod_p, rank_mod_p, row_basis_mod_p
 from lightning_sym.network.architecture import Architecture
@@ -69,18 +69,11 @@ class GenericRank(Result):
     def __str__(self) -> str:
         what = f"{self.lower}, certified" if self.rank is not None else f"undecided, {self.lower} to {self.upper}"
         shown = [f"{name} = {value}" for name, value in zip(self.weights, self.point, strict=True)]
-        return "\n".join(
-            [
-                f"generic rank {what}",
-                f"at least {self.lower}: the rank over QQ at {', '.join(shown)}",
-                f"at most {self.upper}: {self.reason}",
-            ]
-        )
+        below = f"at least {self.lower}: the rank over QQ at {', '.join(shown)}"
+        return "\n".join((f"generic rank {what}", below, f"at most {self.upper}: {self.reason}"))
 
     def _latex(self) -> str:
-        if self.rank is not None:
-            return rf"\operatorname{{rk}} J = {self.rank}"
-        return rf"{self.lower} \le \operatorname{{rk}} J \le {self.upper}"
+        return latex_bounds(r"\operatorname{rk} J", self.lower, self.upper)
 
 
 def _lift(residue: int) -> Fraction | None:

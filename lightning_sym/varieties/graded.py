@@ -15,7 +15,7 @@ from math import comb, factorial, prod
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.errors import TooLarge
+from lightning_sym.errors import TooLarge, proved_to_be
 from lightning_sym.limits import Work, require_memory
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
@@ -148,10 +148,7 @@ class Grading:
 
     def _images(self, order: tuple[int, ...]) -> Indices:
         """Return where each coordinate goes under an order that `_keeps` allows."""
-        found = self.system.permuted(order)
-        if found is None:
-            raise AssertionError("the permutations were tried before")
-        return found
+        return proved_to_be(self.system.permuted(order), "the permutations were tried before")
 
     def monomials(self, degree: int, memory: int, work: Work) -> dict[int, Indices]:
         """Return the monomials of each dominant weight: sorted places of coordinates, one monomial a row, sorted.

@@ -46,16 +46,6 @@ class Splitting(NamedTuple):
     what: str
 
 
-def base_three(number: int, depth: int) -> list[int]:
-    """Return the digits of a multiplicity, that of `3^(l-1)` first: how often a factor is in `q_1`, ..., `q_l`.
-
-    Example:
-        >>> base_three(7, 3)
-        [0, 2, 1]
-    """
-    return [number // 3 ** (depth - i) % 3 for i in range(1, depth + 1)]
-
-
 def distinct_roots_on_a_line(form: Polynomial, size: int) -> tuple[list[int], list[int], int] | None:
     """Return a line on which a form has many distinct roots: `start`, `direction`, how many; the best of a few.
 
@@ -102,7 +92,7 @@ class _Rows:
         forms = self.forms
         quadratic, pairs = [], []
         for i in range(self.depth):
-            digits = [base_three(e, self.depth)[i] for _, e in blocks]
+            digits = [e // 3 ** (self.depth - i - 1) % 3 for _, e in blocks]
             parts = [block for (block, _), digit in zip(blocks, digits, strict=True) for _ in range(digit)]
             degree = sum(map(forms.degree, parts))
             if degree != 2:

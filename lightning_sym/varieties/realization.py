@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym.errors import ProgramError
+from lightning_sym.errors import ProgramError, proved_to_be
 from lightning_sym.exact.number_field import Element, NumberField, echelon, rank_over, solution_over, square_free
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.arrays import ObjectArray
@@ -250,17 +250,13 @@ def actual_weights(attention: Sequence[ObjectArray], value: ObjectArray, shape: 
         result[f"Q{i}"] = _padded(rows, rank, width, field)
         result[f"K{i}"] = _padded(small[:, pivots].T, rank, width, field)
         if i == len(attention):
-            last = solution_over(space.T, value.T)
-            if last is None:
-                raise ProgramError("the value matrix is not over the last space")
+            last = proved_to_be(solution_over(space.T, value.T), "the value matrix must be over the last space")
             result[f"V{i}"] = _padded(last.T, behind, width, field)
             continue
         after = space if len(space) <= behind else spaces[i]
         if len(after) > behind:
             raise ProgramError(f"{len(after)} dimensions do not fit into width {behind}")
-        step = solution_over(space.T, after.T)
-        if step is None:
-            raise ProgramError("the row spaces are not nested")
+        step = proved_to_be(solution_over(space.T, after.T), "the row spaces must be nested")
         result[f"V{i}"] = _padded(step.T, behind, width, field)
         space = after
     return result
@@ -270,9 +266,7 @@ def _in_basis(matrix: ObjectArray, space: ObjectArray) -> ObjectArray:
     """Return `S` with `B^T S B` = the matrix, `B` the rows of the space."""
     left = solution_over(space.T, matrix)
     small = None if left is None else solution_over(space.T, left.T)
-    if small is None:
-        raise ProgramError("an attention matrix is not over its space")
-    return small.T
+    return proved_to_be(small, "an attention matrix must be over its space").T
 
 
 def _padded(matrix: ObjectArray, rows: int, columns: int, field: NumberField) -> ObjectArray:

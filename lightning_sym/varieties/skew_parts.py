@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lightning_sym.errors import ProgramError
+from lightning_sym.errors import ProgramError, proved_to_be
 from lightning_sym.exact.number_field import ROOT, Element, NumberField, rank_over, solution_over
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
@@ -83,8 +83,7 @@ def with_skew_parts(phi: PolynomialMap, splitting: Splitting, work: Work) -> tup
         else:
             raise ProgramError(f"no points show the skew part of layer {i + 1}")
         solved = solution_over(_stacked(equations), _stacked([[x] for x in right]))
-        if solved is None:
-            raise ProgramError("independent equations, as many as unknowns, without a solution")
+        solved = proved_to_be(solved, "independent equations, as many as unknowns, must have a solution")
         matrix = attention[i].copy()
         for (a, b), entry in zip(pairs, solved[:, 0], strict=True):
             matrix[a, b], matrix[b, a] = matrix[a, b] + entry, matrix[b, a] - entry

@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from lightning_sym import Architecture, Weights, certified_dimension, forward, polynomial_map
-from lightning_sym.errors import ProgramError
+from lightning_sym.errors import proved_to_be
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.step import tokens_of
@@ -93,10 +93,9 @@ JACOBIAN: DrawnExercise[Given] = DrawnExercise(
 
 
 def _value(network: Architecture) -> int:
-    value = certified_dimension(network).value
-    if value is None:
-        raise ProgramError(f"the dimension of {network} must be certified, it is asked for in an exercise")
-    return value
+    return proved_to_be(
+        certified_dimension(network).value, f"the dimension of {network} must be certified: it is asked"
+    )
 
 
 def _dimension(network: Architecture) -> Exercise:

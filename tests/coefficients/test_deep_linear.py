@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, pairwise, permutations, pro
 
 import numpy as np
 import pytest
-from reduced_rank_regression import minimal_regression
+from least_factors import least_of_all_factors
 
 from lightning_sym import (
     BadInput,
@@ -30,7 +30,7 @@ def test_two_factors_are_those_of_the_page() -> None:
         for rank in range(min(rows, inner, columns) + 1):
             found, pair = (
                 deep_linear_coefficient([columns, inner, rows], rank),
-                minimal_regression(rows, columns, inner, rank),
+                least_of_all_factors(rows, columns, inner, rank),
             )
             assert (found.value, found.multiplicity) == (pair.value, pair.multiplicity)
 

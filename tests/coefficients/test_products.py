@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reduced_rank_regression import minimal_regression
+from least_factors import least_of_all_factors
 
 from lightning_sym.coefficients.lightning_layer import GramRanks, isotropic_pair
 from lightning_sym.coefficients.reduced_rank import NOTHING, FactorRanks, LocalPair
@@ -36,7 +36,7 @@ def test_the_least_pair_of_all_factors_is_that_of_aoyagi_and_watanabe() -> None:
     compared = 0
     for rows, columns, inner in product(range(1, 9), repeat=3):
         for r in range(min(rows, columns, inner) + 1):
-            found = minimal_regression(rows, columns, inner, r)
+            found = least_of_all_factors(rows, columns, inner, r)
             assert (found.value, found.multiplicity) == aoyagi_watanabe(rows, columns, inner, r)
             compared += 1
     assert compared == 1808

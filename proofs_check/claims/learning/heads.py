@@ -17,11 +17,12 @@ from functools import partial
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture, NetworkForm, ProgramError, Weights, learning_coefficient
+from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, learning_coefficient
 from lightning_sym.coefficients.head_groups import HeadGroup, softmax_groups
 from lightning_sym.coefficients.lightning_layer import Proved
 from lightning_sym.coefficients.seen_circuits import whole_circuits
 from lightning_sym.coefficients.softmax_layer import seen_heads
+from lightning_sym.errors import proved_to_be
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.rings.rationals import RationalMatrix
@@ -117,9 +118,7 @@ def whole(weights: Weights, tokens: int) -> tuple[list[HeadCircuits], list[str],
     """Return the heads, their names, and the rank of the Jacobian by all circuits, from below."""
     shape, net = weights.architecture(tokens), NetworkCircuits.of(weights).in_memory()
     circuits = whole_circuits(weights, shape, net)
-    near = local_dimension(circuits, tokens)
-    if near is None:
-        raise ProgramError(f"the Jacobian of {shape} is too large")
+    near = proved_to_be(local_dimension(circuits, tokens), f"the Jacobian of {shape} is too large")
     names = [shape.head_name(1, h) for h in range(1, shape.heads + 1)]
     return list(net.layers[0]), names, circuits.architecture(1).parameter_count - near.upper
 

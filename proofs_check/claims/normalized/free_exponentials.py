@@ -17,7 +17,8 @@ from itertools import accumulate, product
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, ProgramError, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from lightning_sym.errors import proved_to_be
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, attended, network_output
 from lightning_sym.network.jacobian import RandomJacobian
@@ -160,9 +161,7 @@ def walk() -> Iterator[Step]:
     network, p = Architecture((2, 2), (1,), tokens=2, normalization=SOFTMAX), PRIMES[0]
     jacobian = RandomJacobian(network, np.random.default_rng(0), p)
     sample = jacobian.sample(network.parameter_count)
-    if sample.exponentials is None:
-        raise ProgramError("softmax has exponentials")
-    drawn = sample.exponentials[0, 0]
+    drawn = proved_to_be(sample.exponentials, "softmax has exponentials")[0, 0]
     must((drawn.sum(axis=0) % p == 1).all(), "columns add up to one")
     yield Step(
         "Draw them",

@@ -20,9 +20,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, Normalization, ProgramError
+from lightning_sym import SOFTMAX, Architecture, Normalization
 from lightning_sym.certificates.dimension import directions_document, minor_document
 from lightning_sym.certificates.document import network_document, opening
+from lightning_sym.errors import proved_to_be
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, network_output
 from lightning_sym.network.jacobian import Sample, random_weights
@@ -155,8 +156,8 @@ def of_values(
         upper = most_at_values(network, shift)
         point, sample = values(network, shift, upper + 16 if inputs is None else inputs, all_outputs=all_outputs)
         lower = rank_mod_p(sample.rows, PRIME)
-        if (minor := minor_document(point, sample, lower, PRIME, terms=None)) is None:
-            raise ProgramError(f"{network}, S(y) = {shift} + y: no minor of {lower} rows is found")
+        minor = minor_document(point, sample, lower, PRIME, terms=None)
+        minor = proved_to_be(minor, f"{network}, S(y) = {shift} + y: there must be a minor of {lower} rows")
         families = [family.name for family in families_of(network, symmetry=True)] + ([] if shift else ["homogeneous"])
         named = {"name": "1 + y" if shift else "y", "taylor": [str(shift), "1"]}
         return opening("dimension") | {

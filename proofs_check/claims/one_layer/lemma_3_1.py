@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, ProgramError, Weights
+from lightning_sym.errors import proved_to_be
 from lightning_sym.exact.modular import rank_mod_p, ranks_mod_p
 from lightning_sym.exact.rational import null_space, rank, unique_solution
 from lightning_sym.rings.arrays import ObjectArray
@@ -99,9 +100,7 @@ def rank_factorization(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
     for j in range(matrix.shape[1]):
         if rank(matrix[:, [*pivots, j]]) > len(pivots):
             pivots.append(j)
-    right = unique_solution(matrix[:, pivots], matrix)
-    if right is None:
-        raise ProgramError(f"the pivot columns of {spell(matrix)} must span its columns")
+    right = proved_to_be(unique_solution(matrix[:, pivots], matrix), "the pivot columns must span all columns")
     return matrix[:, pivots], right
 
 

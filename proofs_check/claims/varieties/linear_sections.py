@@ -24,6 +24,7 @@ from math import factorial
 import numpy as np
 
 from lightning_sym import Architecture, BadInput, Layer, ProgramError, forward
+from lightning_sym.errors import proved_to_be
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.arrays import ObjectArray, clear_denominators
 from proofs_check.claim import ProvedBounds
@@ -173,9 +174,9 @@ def degree_bounds(network: Architecture, seed: int = 0) -> ProvedBounds:
         if any(f.at(layer, network.tokens) != 0 for f in functionals):
             raise ProgramError(f"{network}: the point of {shares} does not lie in the linear space")
         values = [v for x in inputs for v in forward(x, [layer]).ravel()]
-        first = next((v for v in values if v), None)
-        if first is None:
-            raise ProgramError(f"{network}: the function of {shares} is zero at three random inputs")
+        first = proved_to_be(
+            next((v for v in values if v), None), f"{network}: {shares} is zero at three random inputs"
+        )
         functions.add(tuple(Fraction(v, first) for v in values))
         points += 1
     return ProvedBounds(len(functions), points // exchanges(network))

@@ -1,12 +1,12 @@
-"""The least pair of all factors of a matrix, which two factors that are as good as they can be have."""
+"""The least pair of all factors of a matrix, by going through all pairs of ranks that they can have."""
 
 from __future__ import annotations
 
 from lightning_sym.coefficients.reduced_rank import FactorRanks, LocalPair
 
 
-def minimal_regression(rows: int, columns: int, inner: int, rank: int) -> LocalPair:
-    """Over all pairs of ranks that factors of a map of this rank can have the least value, with its largest order."""
+def least_of_all_factors(rows: int, columns: int, inner: int, rank: int) -> LocalPair:
+    """Return the least number that factors of a matrix of this rank have, with the largest order there."""
     pairs = [
         FactorRanks(rows, inner, columns, b, a, rank).pair
         for b in range(rank, min(rows, inner) + 1)
