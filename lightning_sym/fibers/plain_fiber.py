@@ -43,7 +43,7 @@ from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimen
 from lightning_sym.fibers.local_dimension import LocalDimension
 from lightning_sym.fibers.plain_differential import dimension_at_one_token, dimension_by_differential
 from lightning_sym.fibers.points import Component
-from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
+from lightning_sym.fibers.recovery import Solution, network_of, price_of_reconstruction, reconstruct
 from lightning_sym.fibers.virtual_moves import (
     THEOREM_3_7,
     VisibleFunction,
@@ -53,11 +53,12 @@ from lightning_sym.fibers.virtual_moves import (
 )
 from lightning_sym.fibers.zero_strata import zero_dimension
 from lightning_sym.limits import Work
-from lightning_sym.network.ambient import count_terms_at_most
+from lightning_sym.network.ambient import count_terms_at_most, weights_in_a_term
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.pieces import FORM, LIGHTNING
 from lightning_sym.network.polynomial_map import polynomial_map
+from lightning_sym.network.prices import price_of_coefficients
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights, recursive_form
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -74,9 +75,6 @@ VALUES = 4
 
 COMPONENT = 2e-6
 """Seconds for an entry of a matrix of a component, text included."""
-
-RECONSTRUCTION = 0.05
-"""Seconds, measured and rough, for a reconstruction, by the cube of the width and the words of a number."""
 
 
 class AskedVirtual(VisibleFunction):
@@ -209,11 +207,13 @@ def _rational_solutions(shape: Architecture, visible: VirtualWeights, budget: Wo
         return None
     whole, factor = primitive(visible)
     bits = _length_of_values(whole)
-    budget.spend(RECONSTRUCTION * d**3 * (1 + bits // 64), "reconstruction from the polynomial")
     network = network_of(whole)
     small = network.architecture(min(shape.tokens, max(d, 2)))
-    if count_terms_at_most(small, symbolic=False) * (BYTES_A_TERM + bits // 8) > RECONSTRUCTION_MEMORY:
+    terms = count_terms_at_most(small, symbolic=False)
+    if terms * (BYTES_A_TERM + bits // 8) > RECONSTRUCTION_MEMORY:
         return None
+    expansion = price_of_coefficients(small, -(-bits // weights_in_a_term(small))).seconds
+    budget.spend(2 * expansion + price_of_reconstruction(small, terms), "reconstruction from the polynomial")
     found = reconstruct(polynomial_map(small, network))
     return [s._replace(weights=s.weights._replace(value=factor * s.weights.value)) for s in found]
 

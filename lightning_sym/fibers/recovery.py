@@ -29,13 +29,19 @@ import numpy as np
 
 from lightning_sym.errors import BadInput, ProgramError, ShapeError
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import attention_layer
 from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
+from lightning_sym.network.prices import price_of_comparison, price_of_kernel
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix
 from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
+from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.rationals import RationalNumber, rational_matrix, to_fractions
+
+VALUE_BITS = 4
+"""Bits of the inputs at which a map is evaluated; an output has as many times more as its degree."""
 
 
 class Solution(NamedTuple):
@@ -268,6 +274,24 @@ def _products_of_forms(
 
     size = len(monomials)
     return [[form(vector[k * size : (k + 1) * size]) for k in range(columns)] for vector in basis]
+
+
+def price_of_reconstruction(shape: Architecture, terms: int) -> float:
+    """Return the seconds of a reconstruction, but for factors, of the map of a shape with so many terms.
+
+    The outputs of one token are read; for the last layer the map has values at as many points as products of forms have
+    coefficients, and these equations a kernel.
+
+    Example:
+        >>> 0 < price_of_reconstruction(Architecture((2, 2, 1), (1, 1), 2), 100) < 1
+        True
+    """
+    d, t = shape.widths[0], shape.tokens
+    unknowns = d * d * (d + 1) // 2
+    points = unknowns // t + 4
+    values = RATES["forms"].seconds(product=terms * points)
+    kernel = price_of_kernel(points * t, unknowns + shape.widths[-1], VALUE_BITS * shape.degree)
+    return price_of_comparison(terms // t, d * t).seconds + values + kernel.seconds
 
 
 def _row_of_rank_one(y: ObjectArray) -> ObjectArray:

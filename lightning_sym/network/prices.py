@@ -291,3 +291,30 @@ def price_of_coefficients(architecture: Architecture, bits: int) -> Price:
         longest = bits * weights_in_a_term(architecture)
         output_over_sizes(architecture, price, longest, longest)
     return price
+
+
+def price_of_comparison(terms: int, letters: int) -> Price:
+    """Return the price of the terms of polynomials that are compared, exponent by exponent.
+
+    Example:
+        >>> price_of_comparison(100, 3).done
+        {'read': 100, 'entry': 300}
+    """
+    price = Price("terms")
+    price.enter("read", terms)
+    price.enter("entry", terms * letters)
+    return price
+
+
+def price_of_kernel(rows: int, columns: int, bits: int) -> Price:
+    """Return the price of a kernel over the rationals: entries are read, reduced to echelon form, and read off.
+
+    Example:
+        >>> price_of_kernel(4, 3, 2).done["eliminated"]
+        36
+    """
+    price = Price("rationals")
+    matrix = Sizes((rows, columns), price, bits=bits)
+    matrix.read()
+    Sizes((columns, matrix.rank()), price, bits=bits).read()
+    return price

@@ -23,10 +23,10 @@ from lightning_sym.network.one_layer import (
     quadratic_monomials,
 )
 from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.prices import price_of_comparison
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient, entry_names
 from lightning_sym.rings.sizes import Price
-from lightning_sym.varieties.coefficient_relations import price_of_comparison
 from lightning_sym.varieties.forms_over_fields import FormRing, linear_factor
 from lightning_sym.varieties.map_recovery import Difference, monomial_text
 from lightning_sym.varieties.one_token import splittings

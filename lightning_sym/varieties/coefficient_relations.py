@@ -12,42 +12,15 @@ from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work, require_memory
+from lightning_sym.network.prices import price_of_comparison, price_of_kernel
 from lightning_sym.rings.arrays import exact_number
 from lightning_sym.rings.polynomials import Polynomial, RationalCoefficient
 from lightning_sym.rings.rationals import as_fraction
-from lightning_sym.rings.sizes import Price, Sizes
 
 Key = tuple[int, tuple[int, ...]]
 """A coefficient of the last output token of the smallest network: row of the output, exponents of the inputs."""
 
 Place = TypeVar("Place")
-
-
-def price_of_comparison(terms: int, letters: int) -> Price:
-    """Return the price of the terms of polynomials that are compared, exponent by exponent.
-
-    Example:
-        >>> price_of_comparison(100, 3).done
-        {'read': 100, 'entry': 300}
-    """
-    price = Price("terms")
-    price.enter("read", terms)
-    price.enter("entry", terms * letters)
-    return price
-
-
-def price_of_kernel(rows: int, columns: int, bits: int) -> Price:
-    """Return the price of a kernel over the rationals: entries are read, reduced to echelon form, and read off.
-
-    Example:
-        >>> price_of_kernel(4, 3, 2).done["eliminated"]
-        36
-    """
-    price = Price("rationals")
-    matrix = Sizes((rows, columns), price, bits=bits)
-    matrix.read()
-    Sizes((columns, matrix.rank()), price, bits=bits).read()
-    return price
 
 
 def relations_of(

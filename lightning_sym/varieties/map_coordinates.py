@@ -23,13 +23,14 @@ from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.exact.rational import null_space, rank, solution
 from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.prices import price_of_kernel
 from lightning_sym.network.symbolic_map import Key
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.rings.sizes import Price, Sizes
-from lightning_sym.varieties.coefficient_relations import combined, given_coefficients, price_of_kernel, relations_of
+from lightning_sym.varieties.coefficient_relations import combined, given_coefficients, relations_of
 from lightning_sym.varieties.coordinates import Coordinate
 
 Factor = TypeVar("Factor", PrimeFieldMatrix, Sizes)

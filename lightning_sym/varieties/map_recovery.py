@@ -24,12 +24,12 @@ from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import attention_layer
 from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.prices import price_of_comparison
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import Polynomial, PolynomialRing
 from lightning_sym.rings.rates import RATES
 from lightning_sym.rings.rationals import map_entries
-from lightning_sym.varieties.coefficient_relations import price_of_comparison
 
 if TYPE_CHECKING:
     import sympy

@@ -17,12 +17,12 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.number_field import RATIONALS, NumberField, rank_over
-from lightning_sym.fibers.recovery import NoFirstLayer, reconstruct
+from lightning_sym.fibers.recovery import NoFirstLayer, price_of_reconstruction, reconstruct
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import PolynomialMap
-from lightning_sym.network.prices import price_of_coefficients
+from lightning_sym.network.prices import price_of_coefficients, price_of_comparison
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import Polynomial
 from lightning_sym.rings.rationals import map_entries
@@ -35,7 +35,6 @@ from lightning_sym.varieties.candidates import (
     one_token_rows,
     price_of_products,
 )
-from lightning_sym.varieties.coefficient_relations import price_of_comparison, price_of_kernel
 from lightning_sym.varieties.map_input import map_from_python
 from lightning_sym.varieties.map_recovery import (
     Difference,
@@ -51,9 +50,6 @@ from lightning_sym.varieties.skew_parts import layers_known
 
 _COEFFICIENT_BITS = 16
 """Bits of the weights that are expanded, before they are known."""
-
-_VALUE_BITS = 4
-"""Bits of the inputs at which a map is evaluated; an output has as many times more as its degree."""
 
 
 def recover(
@@ -239,7 +235,9 @@ class _AskedMap:
 
     def by_two_tokens(self) -> Recovery | None:
         """Return the answer for two layers of which one is skew-symmetric, where one is found over the rationals."""
-        self.work.spend(price_of_last_layer(self.phi), "the layer behind a skew-symmetric one")
+        self.work.spend(
+            price_of_reconstruction(self.shape, self.phi.term_count), "the layer behind a skew-symmetric one"
+        )
         try:
             solutions = reconstruct(self.phi)
         except NoFirstLayer:
@@ -261,23 +259,6 @@ class _AskedMap:
             found = "; ".join(self.failures) or "no virtual weights over the rationals"
             open_still = f"{found}; others, over larger fields, are not decided"
         return Recovery(self.shape, Membership.UNDECIDED, reasons=(f"{VANISHES}; {open_still}",))
-
-
-def price_of_last_layer(phi: PolynomialMap) -> float:
-    """Return the seconds of a last layer behind a first one: the map at as many points as its products of forms have
-    coefficients, and the kernel of these equations.
-
-    Example:
-        >>> from lightning_sym.network.polynomial_map import polynomial_map
-        >>> 0 < price_of_last_layer(polynomial_map(Architecture((2, 2, 1), (1, 1), 2))) < 1
-        True
-    """
-    d, t = phi.architecture.widths[0], phi.architecture.tokens
-    unknowns = d * d * (d + 1) // 2
-    points = unknowns // t + 4
-    values = price_of_comparison(phi.term_count * points, len(phi.input_names))
-    columns = unknowns + phi.architecture.widths[-1]
-    return values.seconds + price_of_kernel(points * t, columns, _VALUE_BITS * phi.architecture.degree).seconds
 
 
 VANISHES = "phi vanishes at one token, so some x^T A~i x is zero"

@@ -19,13 +19,12 @@ from lightning_sym.exact.number_field import ROOT, Element, NumberField, rank_ov
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import PolynomialMap
-from lightning_sym.network.prices import output_over_sizes
+from lightning_sym.network.prices import output_over_sizes, price_of_comparison
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import Polynomial, PolynomialRing, RationalCoefficient
 from lightning_sym.rings.rationals import as_fraction
 from lightning_sym.rings.sizes import Price
-from lightning_sym.varieties.coefficient_relations import price_of_comparison
 from lightning_sym.varieties.map_recovery import network_over_field
 from lightning_sym.varieties.one_token import Splitting
 

@@ -39,11 +39,16 @@ class Counted:
         for size in max((left.shape[:-2], right.shape[:-2]), key=len):
             batch *= size
         one = Price(ring, series=getattr(left, "order", -1) + 1)
-        bits = int(left.flint[0, 0].mid().man_exp()[0].bit_length()) if ring == "balls" else 1
+        bits = _bits(left.flint[0, 0].mid()) if ring == "balls" else 1
         moves = int(ring == "series")
         Sizes(left.shape[-2:], one, bits=bits, degree=moves) @ Sizes(right.shape[-2:], one, bits=bits, degree=moves)
         one.repeated(batch, at_once=True)
         price.add(one)
+
+
+def _bits(middle: Any) -> int:
+    """How long the middle of a ball is; one that is not finite has no digits."""
+    return int(middle.man_exp()[0].bit_length()) if middle.is_finite() else 1
 
 
 @contextmanager

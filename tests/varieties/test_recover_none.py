@@ -229,7 +229,7 @@ def test_what_does_not_fit_is_not_none(monkeypatch: pytest.MonkeyPatch) -> None:
     phi = polynomial_map(skew.architecture(2), skew)
     assert recover(phi).answer is Membership.WEIGHTS
     with monkeypatch.context() as patch:
-        patch.setattr(membership, "price_of_last_layer", lambda _: 100.0)
+        patch.setattr(membership, "price_of_reconstruction", lambda *_: 100.0)
         with pytest.raises(TooLarge, match="behind a skew-symmetric one"):
             recover(phi)
 

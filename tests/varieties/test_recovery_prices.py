@@ -70,7 +70,7 @@ class Counted:
         return Counted(-self.of, self.done)
 
     def __call__(self, *at: Any) -> Any:
-        self._read()
+        self.done[-1].enter("product", len(self.of))
         return self.of(*at)
 
     def _made(self, result: Any) -> Counted:
@@ -150,16 +150,32 @@ def test_rotations(shape: Any) -> None:
     assert fits(found[1], done)
 
 
-@pytest.mark.parametrize("shape", [((2, 2, 1), (2, 2), 2), ((2, 2, 2), (2, 2), 2), ((3, 3, 1), (2, 2), 2)])
-def test_values_of_the_last_layer(shape: Any) -> None:
-    """What is behind a layer that is known: the map at points, and a kernel."""
-    done = [Price("terms"), Price("rationals")]
+def counted_reconstruction(shape: Any) -> tuple[float, list[Price]]:
+    """What is said of a reconstruction, and what it does: the map is read, has values at points, and there is a kernel.
+
+    Factors have no price.
+    """
+    done = [Price("terms"), Price("rationals"), Price("forms")]
     phi = network_map(shape, done)
     plain = polynomial_map(phi.architecture, Weights.random(phi.architecture, seed=2, bound=5))
     first = next(recovery._first_attention_matrices(plain))
     with kernels(recovery, done[1]):
+        for row in range(phi.architecture.widths[-1]):
+            recovery.part_in_two_tokens(phi, row, 1)
         recovery._products_of_forms(phi, (first,), rational.rank(first) == 1)
-    assert fits(membership.price_of_last_layer(phi), done)
+    return recovery.price_of_reconstruction(phi.architecture, phi.term_count), done
+
+
+@pytest.mark.parametrize(
+    "shape", [((2, 2, 1), (2, 2), 2), ((2, 2, 2), (2, 2), 2), ((3, 3, 1), (2, 2), 2), ((2, 1, 3), (1, 1), 3)]
+)
+def test_reconstructions(shape: Any) -> None:
+    assert fits(*counted_reconstruction(shape))
+
+
+def test_a_reconstruction_without_its_reading_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "price_of_comparison", lambda *_: Price("terms"))
+    assert not fits(*counted_reconstruction(((2, 2, 2), (2, 2), 2)))
 
 
 @contextmanager
