@@ -43,6 +43,9 @@ CHANGED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Is: ("is", "is not"),
     ast.IsNot: ("is not", "is"),
 }
+ELSEWHERE = {"proofs_check/checker/kinds/coefficient/": "coefficients"}
+"""Parts of a room whose tests stand in another one, with those of what writes their certificates."""
+PYTEST = sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m"
 NOTHING_RAN, IN_TIME = 5, 300
 
 
@@ -64,6 +67,12 @@ class Change:
             checker = rest[0] == "checker"
             return "checker" if checker else {"proofs_check": "claims", "lightning_cli": "cli"}[package]
         return rest[0] if len(rest) > 1 and (ROOT / "tests" / rest[0]).is_dir() else "project"
+
+    @property
+    def tests(self) -> list[str]:
+        """The folders of tests that are asked."""
+        others = [room for part, room in ELSEWHERE.items() if self.file.startswith(part)]
+        return [f"tests/{room}" for room in (self.room, *others)]
 
     def made_in(self, text: str) -> str:
         """Return the text with the change made."""
@@ -103,10 +112,9 @@ def tracked() -> list[str]:
 
 def noticed(change: Change, copy: Path, long: bool) -> bool:
     """Return whether a test fails in the copy with the change made; what takes far too long is noticed too."""
-    tests = f"tests/{change.room}"
     environment = {**os.environ, "PYTHONPATH": str(copy), "OPENBLAS_NUM_THREADS": "1"}
     for which in ("not long", "long") if long else ("not long",):
-        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", which, change.file, tests]
+        words = [*PYTEST, which, change.file, *change.tests]
         try:
             run = subprocess.run(words, cwd=copy, env=environment, capture_output=True, timeout=IN_TIME, check=False)  # noqa: S603
         except subprocess.TimeoutExpired:

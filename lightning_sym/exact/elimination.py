@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.exact.tiles import Floats, Tiles, limits_of, tile_bytes
+from lightning_sym.exact.tiles import Floats, Tiles, limits_of, slices, tile_bytes
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, MORE_PRIMES, SMALL_PRIMES
 from lightning_sym.threads import threads_of_our_own
 
@@ -174,14 +174,13 @@ class _Elimination:
             rank = len(pivots)
             stay, free = sorted(set(range(rank)) - set(columns)), [column for column in columns if column >= rank]
             if stay:
-                active[:, free] = active[:, stay]
+                for rows in slices(len(active), 64):  # a copy of all of them would be as large as the multipliers
+                    active[rows, free] = active[rows, stay]
                 names[free] = names[stay]
-            pending += rank
-            full = pending + panel > self.tiles.products
+            full = pending + rank + panel > self.tiles.products
             self.tiles.eliminate(below[:, rank:], multipliers, _rows(block, pivots)[:, rank:], reduce=full)
             del multipliers  # before there are new ones: they are large
-            if full:
-                pending = 0
+            pending = 0 if full else pending + rank
         return found
 
     def echelon(self, block: Floats) -> _Pivots:

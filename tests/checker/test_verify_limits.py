@@ -90,6 +90,20 @@ def test_so_many_steps(
     at_the_limit("STEPS", used, data, "checking must take at most", monkeypatch, tmp_path, capsys)
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "terms", "slot"), [(1, 1, 1, 64), (30, 40, 1, 64), (3, 200, 4, 64), (7, 9, 1, 0)]
+)
+def test_series_that_are_made_are_no_larger_than_what_is_counted(
+    rows: int, columns: int, terms: int, slot: int
+) -> None:
+    tape = verify.Tape(4194301, terms, slot)
+    made = [[(1 << 64 * (2 * terms - 1)) - 1 - i - columns * j for i in range(columns)] for j in range(rows)]
+    verify.BUDGET.set(verify.Budget())
+    assert tape.made(made) is made
+    bytes_of = sum(sys.getsizeof(row) + sum(map(sys.getsizeof, row)) for row in made)
+    assert bytes_of <= verify.ROOM - verify.BUDGET.get().room <= 6 * bytes_of
+
+
 def test_so_many_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     same_twice = same(TWO, SWAPPED, {"step": "rescaling", "factors": [1, 1], "value_factor": 1})
     at_the_limit("LAYERS", 2, same_twice, "must fit, in at most 1 layers", monkeypatch, tmp_path, capsys)

@@ -53,6 +53,24 @@ def test_squares_are_those_of_words_at_points(skip: bool) -> None:
     assert (net.squares(2), net.squares(3)) == ([second], [third])
 
 
+@pytest.mark.parametrize(
+    ("mask", "skip", "tokens", "there"),
+    [
+        ("causal", True, 2, "c"), ("causal", False, 3, "b unmasked, o"), ("causal", True, 4, "b unmasked"),
+        ("none", True, 2, "a', c"), ("none", True, 3, "a words, a', s"), ("none", False, 3, "a words, a'"),
+        ("none", True, 4, "a words, a'"),
+    ],
+)  # fmt: skip
+def test_conditions_are_of_some_networks(mask: str, skip: bool, tokens: int, there: str) -> None:
+    """(a), (b) of all of them; the others by the tables of docs/transformer-fibers.md, with three layers."""
+    layers = {"a'": [1, 2], "o": [1, 2], "s": [1]}
+    form = Form(softmax=True, causal=mask == "causal", skip=skip)
+    found = [*conditions.places((*conditions.WORDS, *conditions.BLOCKS), form, tokens, 3)]
+    assert sorted(found) == sorted(
+        (name, i) for name in ("a", "b", *there.split(", ")) for i in layers.get(name, [1, 2, 3])
+    )
+
+
 # ---- sets of heads that are flipped, (c - v_N)^T A v_N
 
 PAIRED: dict[str, Any] = {

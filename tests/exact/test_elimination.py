@@ -152,6 +152,19 @@ def test_little_memory_in_place(monkeypatch: pytest.MonkeyPatch, order: Any) -> 
     assert peak < matrix.nbytes / 5
 
 
+@pytest.mark.parametrize("zero", [0, 150])
+def test_buffers_take_no_more_than_was_said(zero: int) -> None:
+    matrix = random_residues(5, 2000, 256).astype(np.float64)
+    matrix[:, :zero] = 0  # columns without a pivot stand first, and others move to their places
+    for peak in (False, True):  # what is loaded when it is first needed is no buffer
+        work = matrix.copy()
+        tracemalloc.start()
+        echelon_mod_p(work, P, overwrite=True)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert not peak or most < elimination.buffer_bytes(2000, 256, P) < 2 * most
+
+
 def test_bad_input_is_named() -> None:
     good = np.eye(2, dtype=np.int64)
     with pytest.raises(BadInput, match="must be one of"):
@@ -184,7 +197,7 @@ MUTANTS = {
     "lower half not cleared": ("        self.clear(bottom, top, above)", ""),
     "rows counted from the half": ("(half + row, column)", "(row, column)"),
     "multipliers not reduced": ("                self.tiles.reduce(multipliers)", "                pass"),
-    "never reduced below": ("pending + panel > self.tiles.products", "False"),
+    "never reduced below": ("pending + rank + panel > self.tiles.products", "False"),
     "transposed as it was": ("if transposed else Echelon", "if False else Echelon"),
     "other rows not cleared": ("            both -= multipliers", "            both[i + 1 :] -= multipliers[i + 1 :]"),
 }  # fmt: skip

@@ -189,6 +189,14 @@ def test_an_instruction_set_that_this_machine_lacks_is_refused(kernels: list[Ker
             Kernel(kernels[0].functions, name).rank(np.eye(2), P)
 
 
+@pytest.mark.parametrize(("rows", "columns", "height"), [(8000, 8000, 256), (20000, 9000, 281), (300, 100, 32)])
+def test_buffers_are_what_c_allocates(rows: int, columns: int, height: int) -> None:
+    """The window, a panel and its next state, operations, and these and rows packed: `elimination.h`, of 16 bits."""
+    deep, tall, wide = height + 2, height + 5, columns + 15  # at most: groups of 2, tiles of 6 rows and 16 columns
+    allocated = 4 * height * (2 * height + 24) + 2 * height * columns + height**2 + 2 * deep * (tall + wide)
+    assert allocated <= kernel.buffer_bytes(rows, columns) < 1.5 * allocated
+
+
 def test_progress_and_an_early_end(kernels: list[Kernel]) -> None:
     rows: list[int] = []
     matrix = as_bytes(np.random.default_rng(2).integers(0, P, size=(200, 50)))

@@ -55,6 +55,13 @@ def test_a_file_has_the_tests_of_its_room(file: str, room: str) -> None:
     assert (ROOT / "tests" / room).is_dir()
 
 
+def test_certificates_of_coefficients_have_tests_beside_what_writes_them() -> None:
+    change = Change("proofs_check/checker/kinds/coefficient/models.py", 1, 0, 1, "+")
+    assert change.tests == ["tests/checker", "tests/coefficients"]
+    assert all((ROOT / each).is_dir() for each in change.tests)
+    assert Change("proofs_check/checker/kinds/same.py", 1, 0, 1, "+").tests == ["tests/checker"]
+
+
 def test_it_says_what_no_test_noticed() -> None:
     words = [sys.executable, str(ROOT / "scripts" / "mutate_house.py"), "--changes", "1", "--seed", "2", "system"]
     said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from ball_rank import ball_rank
+from flint import arb
 from minors_of_balls import nonzero_minor, rank_of_balls
 
 from lightning_sym.dimension.certify import certified_dimension
@@ -14,6 +15,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.exact.rational import rank as exact_rank
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
+from lightning_sym.rings.ball_matrices import DecimalBall
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.dual_balls import DualBalls
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
@@ -134,6 +136,19 @@ def test_a_determinant_around_zero_says_nothing() -> None:
         infinite = DualBalls.of([[0]]).reciprocal([[1]]).values()
         assert nonzero_minor(infinite, 1) is None
     assert nonzero_minor(matrix, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("middle", "radius", "text"),
+    [("1/3", "1/512", "0.3333"), ("2/3", "5/512", "0.6667"), ("1/4", "0", "0.25"), ("2/3", "99/1024", "0.667")],
+)
+def test_decimals_are_those_that_are_known_and_one_more(middle: str, radius: str, text: str) -> None:
+    """Known are those whose unit is larger than the radius, and the one after them."""
+    ball = arb(float(Fraction(middle)), float(Fraction(radius)))
+    found = DecimalBall.around(ball)
+    assert found.midpoint == Fraction(text)
+    unit = Fraction(1, 10 ** len(text.split(".")[1]))
+    assert Fraction(radius) <= found.radius <= Fraction(radius) + 2 * unit  # either number is rounded
 
 
 def test_what_is_refused() -> None:

@@ -102,6 +102,14 @@ def test_nothing_is_lost_that_was_known() -> None:
                 assert float(a.rad() / abs(weights).max().astype(float)) < 2.0**-280
 
 
+def test_what_underflows_is_lost_and_no_more() -> None:
+    """Weights are halved so that the largest is below 1, and the smallest float has no half."""
+    with precision(64):
+        found = BallMatrix.of([[1], [1]]).after(np.array([[3.0, 2.0**-1074]])).flint
+    assert contained(found, np.array([[3 + Fraction(2) ** -1074]], dtype=object))
+    assert found[0, 0].rel_accuracy_bits() > 50
+
+
 def test_balls_without_end_and_bad_weights() -> None:
     line = BallMatrix(arb_mat([[arb(0, float("inf"))], [arb(1)]]))
     assert not line.after(np.ones((2, 2))).flint[0, 0].is_finite()

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lightning_sym.rings.power_series import PowerSeries, entry_product, matrix_product
+from lightning_sym.rings import power_series
+from lightning_sym.rings.power_series import PowerSeries, _toeplitz, entry_product, matrix_product, product_bytes
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 
 P = PRIMES[0]
@@ -62,6 +63,26 @@ def test_a_polynomial_of_a_series_is_its_sum_of_powers(degree: int, valuation: i
         expected = expected + power * s.like(np.full((2, 2), taylor(k)))
     for k in range(order + 1):
         assert (found.coefficient(k).residues() == expected.coefficient(k).residues()).all()
+
+
+def test_the_largest_matrix_of_a_product_is_as_large_as_was_said() -> None:
+    """A block of 32 coefficients by all of another series, floats of 8 bytes."""
+    middle, columns, terms = 30, 40, 35
+    made = _toeplitz(np.ones((middle, columns, terms)), range(terms), range(3, terms))
+    assert product_bytes(middle, columns, terms) == made.nbytes == 8 * middle * columns * terms * 32
+
+
+def test_matrices_of_a_batch_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = list[int]()
+
+    def made(b: Any, inner: range, outer: range) -> Any:
+        sizes.append((matrix := _toeplitz(b, inner, outer)).nbytes)
+        return matrix
+
+    monkeypatch.setattr(power_series, "_toeplitz", made)
+    a = residues(np.random.default_rng(0), 40, 8, 8, 16)
+    assert matrix_product(a, a, 0, 16, P).shape == a.shape
+    assert max(sizes) <= product_bytes(8, 8, 16) < sum(sizes) == 40 * 8 * (8 * 16) ** 2
 
 
 def test_series_stand_one_below_the_other() -> None:

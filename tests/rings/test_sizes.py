@@ -73,6 +73,16 @@ def test_ranks_and_systems_have_a_price_that_grows() -> None:
     assert long[1] > 2 * small[1]
 
 
+def test_a_solution_is_as_long_as_the_rows_together() -> None:
+    """Of systems whose solutions do not cancel: of 1 / a, b / c, ... the second equation has all numbers."""
+    a, b, c = 2**50 - 27, 2**50 - 35, 2**50 - 51  # primes
+    x = Fraction(1, a)
+    y = (c - b * x) / c  # b x + c y = c
+    solution = Sizes((2, 2), Price("rationals"), bits=50).solved(1)
+    assert y.numerator.bit_length() <= solution.bits == 100
+    assert y.numerator.bit_length() + y.denominator.bit_length() == solution.lowest == 200
+
+
 @pytest.mark.parametrize("ring", RATES)
 def test_no_rate_is_negative_and_something_takes_time(ring: str) -> None:
     rates = RATES[ring]._asdict()

@@ -10,6 +10,7 @@ import pytest
 
 from lightning_sym import SOFTMAX
 from lightning_sym.rings.balls import ball, distance, middle_and_radius, precision
+from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.rings.taylor import TaylorMatrix
 from lightning_sym.varieties.two_tokens import attended, two_token_form
@@ -17,6 +18,11 @@ from lightning_sym.varieties.two_tokens import attended, two_token_form
 TOKENS = np.array([[1, Fraction(-2, 3)], [Fraction(1, 7), 3]], dtype=object)
 MATRIX = np.array([[Fraction(1, 3), -2], [1, Fraction(5, 7)]], dtype=object)
 FORM = two_token_form(SOFTMAX, 3)
+
+
+def test_what_is_printed_of_a_normalization() -> None:
+    assert repr(SOFTMAX) == "SOFTMAX"
+    assert repr(Normalization("mine", SOFTMAX.taylor, abs)).endswith(", abs, growth=None)")
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
