@@ -146,8 +146,9 @@ def orbit_of_circuits(whole: Weights, tokens: int, seen: SeenCircuits[RationalMa
         seen: what is seen.
 
     Raises:
-        BadInput: the network has an option for which the symmetries are not known.
+        BadInput: the network has an option for which the symmetries are not known; or there are letters.
     """
+    whole.require_numbers("the orbit of circuits")
     if (found := modulo_a_prime(whole.all_held)) is None:
         return 0
     p, matrices = found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +20,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED, WeightSpace, pieces, spaces, stream
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix
+from lightning_sym.rings.arrays import ObjectArray, exact_matrix, require_entries
 from lightning_sym.rings.expressions import Entry, ExpressionMatrix, entry, is_expression, is_sympy_matrix, letters_of
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import Pair, act
@@ -166,8 +168,13 @@ def transform(
         shape.head_name(i, place): shape.head_name(i, h) for i in orders for place, h in enumerate(orders[i], start=1)
     }
     names = {piece.name: piece.name[0] + came_from.get(piece.name[1:], "") for piece in pieces(shape)}
-    found = {new: moved.get(old, weights[old]) for new, old in names.items()}
-    return Weights.of_family(found, weights.form) if letters else Weights.of(found, weights.form)
+    found = {new: moved[old] if old in moved else weights[old] for new, old in names.items()}
+    if letters:
+        return Weights.of_family(found, weights.form)
+    require_entries(found)
+    for matrix in moved.values():
+        matrix.flags.writeable = False
+    return replace(weights, matrices=MappingProxyType(found))  # names and shapes are what they were
 
 
 def _called(shape: Architecture, layer: int, head: int) -> str:

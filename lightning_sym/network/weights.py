@@ -180,7 +180,16 @@ class Weights(NamedMatrices):
         Raises:
             ShapeError: skip connections with unequal widths.
         """
-        return Architecture(**self._said | {"tokens": tokens})
+        if type(tokens) is not int:
+            return Architecture(**self._said | {"tokens": tokens})
+        if tokens not in self._by_tokens:
+            self._by_tokens[tokens] = Architecture(**self._said | {"tokens": tokens})
+        return self._by_tokens[tokens]
+
+    @cached_property
+    def _by_tokens(self) -> dict[int, Architecture]:
+        """The networks that were asked for: a question and what it asks share one, and the tables that it keeps."""
+        return {}
 
     @cached_property
     def _said(self) -> dict[str, Any]:

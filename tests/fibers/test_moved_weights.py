@@ -38,6 +38,9 @@ def test_the_function_stays(shape: Architecture, group: dict[str, Any]) -> None:
     moved = transform(weights, **group)
     assert moved != weights
     assert output(moved) == output(weights)
+    again = Weights.of(moved.named(), moved.form)
+    assert (again, list(again.matrices)) == (moved, list(moved.matrices)), "as if it had been given"
+    assert not any(matrix.flags.writeable for matrix in moved.matrices.values())
 
 
 @pytest.mark.parametrize(

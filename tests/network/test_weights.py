@@ -258,3 +258,12 @@ def test_the_limits_of_a_shape_are_named() -> None:
     ]:
         with pytest.raises(ShapeError, match=message):
             Architecture(widths, ranks, tokens)  # type: ignore[arg-type]
+
+
+def test_weights_have_one_network_for_each_number_of_tokens() -> None:
+    """A question and what it asks share the tables that a network keeps; what is no number of tokens is refused."""
+    w = Weights.random(SMALL)
+    assert w.architecture(2) is w.architecture(2) == SMALL != w.architecture(3)
+    for wrong in (True, 2.0, [2], 0):
+        with pytest.raises(ShapeError, match="tokens"):
+            w.architecture(wrong)  # type: ignore[arg-type]
