@@ -64,7 +64,8 @@ def best_stream(first: Checkpoint, second: Checkpoint, *, orders: bool) -> Found
         for had in ({}, gain):
             parts = stream_of(guess, first, second).symmetry
             try:
-                made = apply(replace(parts, layers=(LayerSymmetry(),) * first.form.layers, **had), first, exact=False)
+                layers = (LayerSymmetry(),) * first.form.layers
+                made = apply(parts.having({"layers": layers, **had}), first, exact=False)
                 off = sum_of(squares_of(made.ends(), theirs).values())
             except BadInput:  # this rotation mixes different gains
                 continue
@@ -129,7 +130,7 @@ def best_layer(found: FoundStream, second: Checkpoint, layer: int, *, orders: bo
     best: dict[int, tuple[float, LayerSymmetry]] = {}
     for inside in (LayerSymmetry(), guess):
         for had in ways:
-            for symmetry, made in _tried(found.prepared, layer, replace(inside, **had), None if orders else theirs):
+            for symmetry, made in _tried(found.prepared, layer, inside.having(had), None if orders else theirs):
                 squares = squares_of(made, theirs)
                 for number, names in OF_HALF.items():
                     off = sum_of(squares[name] for name in names & squares.keys())

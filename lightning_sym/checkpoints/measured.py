@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.exact_arrays import Numbers
 from lightning_sym.checkpoints.model import Index, P
 from lightning_sym.checkpoints.nice_numbers import Floats, Ratio
 from lightning_sym.checkpoints.units import unit_at
@@ -103,6 +104,10 @@ class Measured(_ArrayParts):
     def swapaxes(self, first: int, second: int) -> Measured:
         """Return two axes exchanged."""
         return Measured(self.value.swapaxes(first, second), self.square.swapaxes(first, second))
+
+
+E = TypeVar("E", Numbers, Measured)
+"""Numbers of a ring: exact ones, or measured ones; what is made of the one kind is of that kind."""
 
 
 @dataclass(frozen=True, eq=False)

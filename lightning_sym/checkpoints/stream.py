@@ -9,7 +9,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.bases import Bases, StreamMap
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers
-from lightning_sym.checkpoints.measured import Fitted
+from lightning_sym.checkpoints.measured import E, Fitted
 from lightning_sym.checkpoints.measuring import Measuring
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry import Symmetry
@@ -67,7 +67,7 @@ class StreamAction:
         """Return a map that reads the stream, `(..., d)`, or a vector of it: times `R^T`."""
         return self.map.turned(array, array.ndim - 1, array.ndim, self.ring)
 
-    def carried(self, gain: Numbers) -> Numbers | None:
+    def carried(self, gain: E) -> E | None:
         """Return the gain `g'` with `R diag(g) = diag(g') R`; `None` if there is none, as `R` mixes different gains."""
         if self.map.matrix is None:
             return gain if self.map.order is None else gain[self.map.order]

@@ -112,8 +112,8 @@ class _Parts(Result):
 
     def named(self) -> Iterator[tuple[str, Part | Fraction | float]]:
         """Yield each part that is there, by its name."""
-        for name in (each.name for each in fields(self)):
-            value = getattr(self, name)
+        for each in fields(self):
+            name, value = each.name, getattr(self, each.name)
             if value is not None and name != "layers" and (name != "scale" or not np.array_equal(value, 1)):
                 yield name, value
 

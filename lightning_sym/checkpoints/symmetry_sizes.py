@@ -33,11 +33,11 @@ def require_symmetry(symmetry: Symmetry, form: CheckpointForm) -> None:
     Raises:
         BadInput: with the first part that is none, and what must be true.
     """
-    for part in symmetry.parts():
-        layer, _, name = part.rpartition(".")
-        there = form.at(int(layer)) if layer else form
-        for need in () if name in ("groups", "tied") else KINDS[name].needs:
-            require(need.holds(there), f"{part}: {need.otherwise}")
+    of_layers = ((f"{number}.", form.at(number), layer) for number, layer in enumerate(symmetry.layers))
+    for where, there, parts in (("", form, symmetry), *of_layers):
+        for name, _ in parts.named():
+            for need in KINDS[name].needs if name in KINDS else ():  # numbers of groups and the tie are no arrays
+                require(need.holds(there), f"{where}{name}: {need.otherwise}")
     require_sizes(symmetry, form)
     for number, one in enumerate(symmetry.layers):
         require_numbers(one, form, f"layer {number}: ")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.changes import LayerChange, applied
-from lightning_sym.checkpoints.measured import Measured, less, value_of
+from lightning_sym.checkpoints.measured import E, Measured, less, value_of
 from lightning_sym.checkpoints.measuring import Measuring, Ring, TurnedRows
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Pieces
 from lightning_sym.checkpoints.pieces import HALVES, LAYER, STREAM_NORMS, table
@@ -139,7 +139,7 @@ class LayerWalk:
             lost = found.left["output_bias"]  # only the sum of both is seen
             if (lost != 0).any():
                 found.left["down_bias"] = self.ring.plus(found.left["down_bias"], lost)
-                found.left["output_bias"] = with_zeros(lost, True)
+                found.left["output_bias"] = filled(lost, True)
                 found.parts["attention_bias"] = self.second.output_bias
         if self.form.norm == "layer":
             self._shift_writers(found, biases=True)
@@ -157,14 +157,14 @@ class LayerWalk:
         lost = found.left[bias]
         for name in readers:
             self._add_to_bias(found, name, applied(self.ring, getattr(self.made, name), lost))
-        found.left[bias] = with_zeros(lost, True)
+        found.left[bias] = filled(lost, True)
         found.parts[f"bias{number}"] = getattr(self.second, bias)
 
     def _add_to_bias(self, found: Settled, name: str, more: Any) -> None:
         """Add a difference to a map's bias, or, where it has none, tell it of the map."""
         bias = f"{name}_bias"
         if bias in found.parts:  # of keys, seen in rows alone that rotary positions turn
-            more = with_zeros(more, np.arange(more.shape[-1]) >= self.form.turned)
+            more = filled(more, np.arange(more.shape[-1]) >= self.form.turned)
         found.left[bias] = self.ring.plus(found.left[bias], more) if bias in found.left else more
 
     def _settle_readers(self, found: Settled, number: int, readers: list[str], *, by_biases: bool) -> None:
@@ -193,7 +193,7 @@ class LayerWalk:
         wide = self.made.output.swapaxes(0, 1).reshape(self.form.width, -1)
         through = self.ring.product(wide, lost.reshape(-1, 1))[:, 0]
         found.left["output_bias"] = self.ring.plus(found.left["output_bias"], through)
-        found.left["value_bias"] = with_zeros(found.left["value_bias"], True)
+        found.left["value_bias"] = filled(found.left["value_bias"], True)
         found.parts["value_bias"] = self.second.value_bias
 
 
@@ -222,10 +222,12 @@ def drop_unread(found: Settled, readers: Iterable[str], *norms: object) -> None:
     unread = np.logical_and.reduce([np.asarray(part == 0, dtype=bool) for part in norms if part is not None])
     for name in readers if unread.any() else ():
         if (found.left[name][..., unread] != 0).any():
-            found.unread, found.left[name] = name, with_zeros(found.left[name], unread)
+            found.unread, found.left[name] = name, filled(found.left[name], unread)
 
 
-def gain_ways(stream: StreamAction, old: Any, new: Measured, limit: float, what: str) -> tuple[tuple[bool, ...], str]:
+def gain_ways(
+    stream: StreamAction, old: Measured, new: Measured, limit: float, what: str
+) -> tuple[tuple[bool, ...], str]:
     """Return whether a norm has the gains of the second, what is likelier first; and why it cannot, in one line.
 
     Args:
@@ -234,7 +236,7 @@ def gain_ways(stream: StreamAction, old: Any, new: Measured, limit: float, what:
         limit: units.
         what: the norm's name.
     """
-    carried: Any = stream.carried(old)
+    carried = stream.carried(old)
     if carried is not None and np.array_equal(carried.value, new.value):
         return (False,), ""
     if (new == 0).any():
@@ -245,23 +247,21 @@ def gain_ways(stream: StreamAction, old: Any, new: Measured, limit: float, what:
     return (not near, near), ""
 
 
-def gain_to_be_had(gain: Any) -> Any:
+def gain_to_be_had(gain: E) -> E:
     """Return a gain of the second, with 1 in place of 0, which no other gain becomes."""
-    if isinstance(gain, Measured):
-        return Measured(gain_to_be_had(gain.value), gain.square)
-    return np.where(gain == 0, 1, gain)
+    return filled(gain, gain == 0, 1)
 
 
-def with_zeros(array: Any, places: npt.NDArray[np.bool_] | bool) -> Any:
-    """Return the differences with none at some places.
+def filled(array: E, places: npt.NDArray[np.bool_] | bool, number: int = 0) -> E:
+    """Return an array with a number at some places; units stay.
 
     Example:
-        >>> with_zeros(np.array([2.0, 3.0]), np.array([True, False])).tolist()
+        >>> filled(np.array([2.0, 3.0]), np.array([True, False])).tolist()
         [0.0, 3.0]
     """
     if isinstance(array, Measured):
-        return Measured(with_zeros(array.value, places), array.square)
-    return np.where(places, 0, array)
+        return Measured(np.where(places, number, array.value), array.square)
+    return np.where(places, number, array)
 
 
 NOISE = 1e-10
