@@ -160,3 +160,18 @@ def test_a_piece_is_not_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for pieces in ([8, 0], [4, 4], []):
         line = answer(with_bound(network, pieces_of("linear maps", *pieces)), tmp_path, capsys)
         assert "the pieces of 'linear maps' must be [8]" in line
+
+
+@pytest.mark.parametrize(
+    ("embed", "unembed", "dimension"), [(None, None, 10), (3, None, 16), (None, 4, 18), (3, 4, 20), (2, 2, 14)]
+)
+def test_layers_and_ends_are_counted_up_to_a_change_of_basis(
+    embed: int | None, unembed: int | None, dimension: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two layers of 3 + 3 - 1, as 2 x 2 matrices of rank one have dimension 3; with both ends 2 x 2 bases go away."""
+    network = {"width": 2, "heads": 1, "embed": embed, "unembed": unembed}
+    layers = [{"count": 2, "rank": 1, "value_rank": 1, "proof": None}]
+    data = {"format": "lightning-sym/certificate", "version": 1, "kind": "layers", "network": network, "layers": layers}
+    assert f"dim M = {dimension}" in answer(data | {"dimension": dimension}, tmp_path, capsys)
+    for wrong in (dimension - 1, dimension + 1):
+        assert "the dimension must be" in answer(data | {"dimension": wrong}, tmp_path, capsys)

@@ -107,6 +107,21 @@ def test_components_by_hand(weights: Weights, tokens: int, known: tuple[int | No
 
 
 @pytest.mark.parametrize(
+    ("name", "exchanged"),
+    [
+        ("definite", True), ("definite, spare row", False), ("indefinite, one row", True),
+        ("indefinite, two rows", False), ("signature (2, 1), two rows", True), ("a square", True),
+    ],
+)  # fmt: skip
+def test_rows_are_exchanged_where_squares_of_a_sign_are_as_many(name: str, exchanged: bool) -> None:
+    """As many as the rows of Q: then an exchange in one row changes the sign of a determinant, else it is connected."""
+    weights, tokens, _ = case(name)
+    found = fiber(weights, tokens).real
+    assert found is not None
+    assert ("k and q exchanged in one row of K and Q, or k and -q" in found.moves) is exchanged
+
+
+@pytest.mark.parametrize(
     "form", [NetworkForm(skip=True), NetworkForm(causal=True), NetworkForm(skip=True, causal=True)]
 )
 def test_a_skip_connection_and_a_mask_change_no_count(form: NetworkForm) -> None:

@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 from shapes import architectures, integer_input
 
 import lightning_sym.symmetries.group as symmetries
-from lightning_sym import Architecture, Layer, Weights
+from lightning_sym import SOFTMAX, Architecture, Layer, Weights
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.attention import attention_layer, network_output
 from lightning_sym.network.jacobian import random_layers, random_weights, weight_gradients
 from lightning_sym.network.pieces import WeightPiece, pieces, spaces, stream
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
+from lightning_sym.symmetries import families
 from lightning_sym.symmetries.families import directions_mod_p, orbit_dimension_at, symmetry_count
 from lightning_sym.symmetries.group import act, verify_identity
+from lightning_sym.symmetries.point import Point
 
 
 def unimodular(size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -87,6 +89,17 @@ def test_a_wrong_action_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symmetries, "act", forgets_the_query)
     with pytest.raises(ProgramError, match="the symmetry is not one"):
         symmetries.verify_identity.__wrapped__()
+
+
+@pytest.mark.parametrize("normalization", [None, SOFTMAX])
+def test_at_special_weights_only_the_group_is_known_to_move_nothing(normalization: Any) -> None:
+    """At zero nothing is written, so that much more is unread than where a proposition was proved."""
+    network = Architecture((3, 3, 3), (2, 2), 3, normalization, heads=2, value_ranks=(2, 2))
+    zero = [PrimeFieldMatrix.of(np.zeros(shape, dtype=int), PRIMES[0]) for _, shape in network.weight_shapes()]
+    known = families.families_of(network)
+    assert any(not family.symmetry for family in known)
+    for family in known:
+        assert bool(list(family.at(Point(network, zero, PRIMES[0])))) <= family.symmetry, family.name
 
 
 @given(architectures(), st.integers(0, 5))

@@ -13,7 +13,9 @@ from special_weights import drawn_network
 from lightning_sym import SOFTMAX, Architecture, Weights, transform
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.limbs import Limbs
+from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.prime_field import PRIMES, modulo_a_prime
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system import reach
@@ -23,6 +25,7 @@ from lightning_sym.system.fields import Q, prime_field
 from lightning_sym.system.graph_streams import DyadicBound
 
 P = PRIMES[0]
+LINEAR = Normalization("1 + y", lambda k: Fraction(int(k < 2)), lambda y: 1 + y)
 
 
 def networks(seed: int, count: int = 16) -> list[tuple[Architecture, Weights]]:
@@ -110,6 +113,18 @@ def test_three_networks_are_the_same_where_each_two_are() -> None:
         pairs = [common_streams(nets[0], net, shape.tokens).same for net in nets[1:]]
         assert pairs[0]
         assert streams(nets, shape.tokens).same == all(pairs)
+
+
+@pytest.mark.parametrize(
+    ("normalization", "tokens", "same"), [(SOFTMAX, 2, True), (SOFTMAX, 3, False), (LINEAR, 2, False)]
+)
+def test_patterns_of_opposite_scores_have_one_sum(normalization: Normalization, tokens: int, same: bool) -> None:
+    """For softmax of two tokens it is J, twice the pattern of scores zero: 1 / (1 + e^s) + 1 / (1 + e^-s) = 1."""
+    value = [[3, 4], [1, 2]]
+    two = {"Q1.1": [[1, 2]], "K1.1": [[1, 3]], "V1.1": value, "Q1.2": [[-1, -2]], "K1.2": [[1, 3]], "V1.2": value}
+    one = {"Q1": [[0, 0]], "K1": [[1, 1]], "V1": [[6, 8], [2, 4]]}
+    nets = [NetworkCircuits.of(Weights.of(each, NetworkForm(normalization))) for each in (two, one)]
+    assert streams(nets, tokens).same is same
 
 
 def test_each_network_reads_its_own_part_of_the_stream() -> None:
