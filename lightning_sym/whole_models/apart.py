@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym.ask import Need, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import Need, TestedNeed, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.checkpoints.comparison import ApartByTheorem, CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.same_checkpoints import numbers_of
@@ -172,22 +171,16 @@ class ModelPair:
         return found and ApartByTheorem(*found, INPUTS, f"{PAGE}, {steps}, modulo {P}")
 
 
-class OneIsKnown(NamedTuple):
-    """That one of two models fulfils what determines all others with its function, or their ends."""
-
-    def failing(self, pair: ModelPair) -> str | None:
-        """Return what the first one lacks, where neither does."""
-        steps, _, why = pair.shown[2]
-        return None if steps else f"of the first model: {why}"
-
-
 APART: tuple[TheoremRow[ModelPair, ApartByTheorem], ...] = (
     TheoremRow(
         f"Corollary 3 of {PAGE}", any_question, paid_by_steps, ModelPair.apart,
         "what models of one function have in common is the same in both, as far as it is proved",
         needs=(
             Need("two models of one form, all of whose parts are known", lambda pair: pair.of_one_form),
-            OneIsKnown(),
+            TestedNeed(
+                "one that determines others",
+                lambda pair: None if pair.shown[2][0] else f"of the first model: {pair.shown[2][2]}",
+            ),
         ),
     ),
 )  # fmt: skip
