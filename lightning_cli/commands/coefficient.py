@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -214,37 +216,22 @@ def command(
         raise click.UsageError(
             "--certificate is of --of or of a model by its sizes; that of weights is a proof by ranks"
         )
+    form = asked.pop("form")
+    find: Callable[..., coefficients.LearningCoefficient | line.CoefficientPath]
     if len(files) == 2 and steps is not None:
-        return _along_line(*files, steps, as_json=as_json, **asked)
-    if len(files) != 1 or steps is not None:
+        one, other = (options.load_weights(file, **form) for file in files)
+        find = partial(line.coefficients_between, one, other, steps=steps)
+    elif len(files) != 1 or steps is not None:
         raise click.UsageError("give a FILE of weights, a FOLDER of weight files, or two files with --steps")
-    if Path(files[0]).is_dir():
-        return _along_folder(files[0], as_json=as_json, **asked)
-    return _at_weights(files[0], as_json=as_json, loss=loss or "squared", **asked)
-
-
-def _at_weights(file: str, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
-    """Answer for the weights of one file."""
-    weights = options.load_weights(file, **form)
+    elif Path(files[0]).is_dir():
+        named = {path.name: options.load_weights(str(path), **form) for path in files_in_order(files[0])}
+        find = partial(line.coefficients_of, named)
+    else:
+        find = partial(at_weights.learning_coefficient, options.load_weights(files[0], **form), loss=loss or "squared")
     with progress_bar() as progress:
-        found = at_weights.learning_coefficient(weights, progress=progress, **asked)
-    return write(ANSWER, found, "coefficient", as_json=as_json, holds=found.certified or None)
-
-
-def _along_line(first: str, last: str, steps: int, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
-    """Answer for the line between the weights of two files."""
-    one, other = (options.load_weights(file, **form) for file in (first, last))
-    with progress_bar() as progress:
-        found = line.coefficients_between(one, other, steps=steps, progress=progress, **asked)
-    return write(PATH, found, as_json=as_json, holds=found.certified or None)
-
-
-def _along_folder(folder: str, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
-    """Answer for each weight file of a folder."""
-    named = {path.name: options.load_weights(str(path), **form) for path in files_in_order(folder)}
-    with progress_bar() as progress:
-        found = line.coefficients_of(named, progress=progress, **asked)
-    return write(PATH, found, as_json=as_json, holds=found.certified or None)
+        answer = find(progress=progress, **asked)
+    kind = PATH if isinstance(answer, line.CoefficientPath) else ANSWER
+    return write(kind, answer, "coefficient", as_json=as_json, holds=answer.certified or None)
 
 
 def _answer(found: coefficients.LearningCoefficient, certificate: str | None, *, as_json: bool) -> int:
