@@ -178,20 +178,23 @@ def command(
     models = {"--of": ideal, "--linear-attention": linear_attention, "--one-head": one_head}
     models |= {"--deep-linear": deep_linear, "--factors": factors}
     given = [name for name, value in models.items() if value is not None]
-    if len(given) + bool(files) != 1:
-        said = " and ".join([*["FILES"] * bool(files), *given]) or "none"
-        raise click.UsageError(f"give FILES of weights or one of {', '.join(models)}, got {said}")
-    if at is not None and ideal is None:
-        raise click.UsageError("--at is a point of --of, which is not given")
-    if teacher is not None and linear_attention is None and one_head is None:
-        raise click.UsageError("--teacher is of --linear-attention or --one-head, which are not given")
-    if rank is not None and deep_linear is None:
-        raise click.UsageError("--rank is of --deep-linear, which is not given")
-    if loss is not None and (len(files) != 1 or Path(files[0]).is_dir()):
-        raise click.UsageError("--loss is of one FILE of weights")
+    said = " and ".join([*["FILES"] * bool(files), *given]) or "none"
+    options.refuse(
+        (len(given) + bool(files) != 1, f"give FILES of weights or one of {', '.join(models)}, got {said}"),
+        (at is not None and ideal is None, "--at is a point of --of, which is not given"),
+        (
+            teacher is not None and linear_attention is None and one_head is None,
+            "--teacher is of --linear-attention or --one-head, which are not given",
+        ),
+        (rank is not None and deep_linear is None, "--rank is of --deep-linear, which is not given"),
+        (loss is not None and (len(files) != 1 or Path(files[0]).is_dir()), "--loss is of one FILE of weights"),
+        (not files and steps is not None, "--steps is of two FILES, which are not given"),
+        (
+            files and certificate is not None,
+            "--certificate is of --of or of a model by its sizes; that of weights is a proof by ranks",
+        ),
+    )
     if not files:
-        if steps is not None:
-            raise click.UsageError("--steps is of two FILES, which are not given")
         for option in options.typed(["tokens", *asked["form"]]).values():
             raise click.UsageError(f"{option} is of FILES, which are not given")
         limits = {name: asked[name] for name in ("work", "memory")}
@@ -212,10 +215,6 @@ def command(
             words, tokens, own = _sizes(given[0], one_head, "V,T,E")
             found = heads.one_head_coefficient(words, tokens, own, width, **limits)
         return _answer(found, certificate, as_json=as_json)
-    if certificate is not None:
-        raise click.UsageError(
-            "--certificate is of --of or of a model by its sizes; that of weights is a proof by ranks"
-        )
     form = asked.pop("form")
     find: Callable[..., coefficients.LearningCoefficient | line.CoefficientPath]
     if len(files) == 2 and steps is not None:
