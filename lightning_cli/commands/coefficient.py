@@ -229,8 +229,13 @@ def command(
         find = partial(at_weights.learning_coefficient, options.load_weights(files[0], **form), loss=loss or "squared")
     with progress_bar() as progress:
         answer = find(progress=progress, **asked)
-    kind = PATH if isinstance(answer, line.CoefficientPath) else ANSWER
-    return write(kind, answer, "coefficient", as_json=as_json, holds=answer.certified or None)
+    return write(
+        PATH if isinstance(answer, line.CoefficientPath) else ANSWER,
+        answer,
+        "coefficient",
+        as_json=as_json,
+        holds=answer.certified or None,
+    )
 
 
 def _answer(found: coefficients.LearningCoefficient, certificate: str | None, *, as_json: bool) -> int:

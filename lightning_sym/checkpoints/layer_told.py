@@ -16,8 +16,9 @@ from lightning_sym.checkpoints.walk import Settled, differing, look_at
 
 MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
 
-NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in NUMBERS for part in ("gain", "bias")}
-NORMS |= {"attention_bias": "output_bias"}
+NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in NUMBERS for part in ("gain", "bias")} | {
+    "attention_bias": "output_bias"
+}
 """By part of a symmetry, the piece of the second that it is."""
 
 

@@ -120,14 +120,18 @@ def _sees_a_product(question: AtWeights) -> bool:
 
 def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> TheoremRow[AtWeights, Proved]:
     """Return the row of a theorem whose hypotheses are tested by what applies it, which says what is wrong."""
-    need = TestedNeed(
-        "what the theorem asks for",
-        lambda question: None if isinstance(found := question.proved_by(finder), Proved) else found,
-    )
     return TheoremRow(
-        f"{PAGE}, {number}", about, paid_by_steps, lambda question: cast(Proved, question.proved_by(finder)),
-        needs=(need,),
-    )  # fmt: skip
+        f"{PAGE}, {number}",
+        about,
+        paid_by_steps,
+        lambda question: cast(Proved, question.proved_by(finder)),
+        needs=(
+            TestedNeed(
+                "what the theorem asks for",
+                lambda question: None if isinstance(found := question.proved_by(finder), Proved) else found,
+            ),
+        ),
+    )
 
 
 THEOREMS = (

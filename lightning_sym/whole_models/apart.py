@@ -156,12 +156,12 @@ class ModelPair:
     @cached_property
     def shown(self) -> tuple[Checkpoint, Checkpoint, Shown]:
         """The model of which something is proved, the other one, and that; of none of them, what the first lacks."""
-        pairs, found = ((self.first, self.second), (self.second, self.first)), list[Shown]()
-        for one, other in pairs:
-            found.append(_proved_of_one(one, Work(self.seconds, self.progress), self.memory, self.progress))
-            if found[-1][0]:
-                return one, other, found[-1]
-        return *pairs[0], found[0]
+        found = (
+            (one, other, _proved_of_one(one, Work(self.seconds, self.progress), self.memory, self.progress))
+            for one, other in ((self.first, self.second), (self.second, self.first))
+        )
+        first = next(found)
+        return first if first[2][0] else next((each for each in found if each[2][0]), first)
 
     def apart(self) -> ApartByTheorem | None:
         """Return what differs of what one of them determines."""
