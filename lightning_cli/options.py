@@ -235,6 +235,17 @@ def typed(names: Iterable[str]) -> dict[str, str]:
     }
 
 
+def refuse(*checks: tuple[object, str]) -> None:
+    """Refuse what does not go together, by the first of these that is so.
+
+    Raises:
+        click.UsageError: with what is said of it.
+    """
+    for is_so, said in checks:
+        if is_so:
+            raise click.UsageError(said)
+
+
 def require_no_shape(option: str, names: Iterable[str]) -> None:
     """Refuse options with these names, as another one says what the network is.
 

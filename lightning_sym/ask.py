@@ -40,6 +40,22 @@ class Need(NamedTuple):
         return self.said or f"it needs {self.must}" + ("" if self.given is None else f", got {self.given(question)}")
 
 
+class TestedNeed(NamedTuple):
+    """A hypothesis with a test that says what is wrong: nothing where it holds.
+
+    Attributes:
+        must: what must be so.
+        why: the test.
+    """
+
+    must: str
+    why: Callable[[Any], str | None]
+
+    def failing(self, question: Any) -> str | None:
+        """Return what is wrong."""
+        return self.why(question)
+
+
 def failing(question: object, needs: Iterable[TheoremNeed]) -> str | None:
     """Return the first of these hypotheses that is not known to hold; those behind it are not tested."""
     for need in needs:

@@ -182,9 +182,12 @@ def command(
 ) -> int:
     """Check the statements of the paper: all of them, or those with the given ids."""
     given = {"--report": report, "--certificates": certificates, "--baseline": baseline}
-    for option, value in (given | {"--write-baseline": write_baseline}).items():
-        if only_list and value is not None:
-            raise click.UsageError(f"--list runs nothing that could be written down: leave out {option}")
+    options.refuse(
+        *(
+            (only_list and value is not None, f"--list runs nothing that could be written down: leave out {option}")
+            for option, value in (given | {"--write-baseline": write_baseline}).items()
+        )
+    )
     claims = [registry.claim_by_id(name) for name in dict.fromkeys(ids)] or list(registry.all_claims())
     results: Results = {}
     if only_list:

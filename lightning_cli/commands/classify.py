@@ -258,8 +258,7 @@ def command(
             )
         weights = options.load_weights(file, **form)
         if along is not None or powers is not None:
-            if degree is not None:
-                raise click.UsageError("--degree is about one point, not about a family")
+            options.refuse((degree is not None, "--degree is about one point, not about a family"))
             family = limits.family_of(weights, None if along is None else options.load_weights(along, **form), powers)
             with progress_bar() as progress:
                 limit = limits.function_limit(family, tokens, memory=memory, work=work, progress=progress)
@@ -272,8 +271,7 @@ def command(
         raise click.UsageError(
             "--orbits or --singular-ideal needs --widths and --ranks, no FILE and no other network than lightning"
         )
-    if orbits and degree is not None:
-        raise click.UsageError("--degree goes with a FILE or with --singular-ideal")
+    options.refuse((orbits and degree is not None, "--degree goes with a FILE or with --singular-ideal"))
     network = options.network_of(widths, ranks, tokens)
     if orbits:
         return write(ORBITS, orbit_table.layer_orbits(network, memory=memory), as_json=as_json)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,20 +178,23 @@ def command(
     models = {"--of": ideal, "--linear-attention": linear_attention, "--one-head": one_head}
     models |= {"--deep-linear": deep_linear, "--factors": factors}
     given = [name for name, value in models.items() if value is not None]
-    if len(given) + bool(files) != 1:
-        said = " and ".join([*["FILES"] * bool(files), *given]) or "none"
-        raise click.UsageError(f"give FILES of weights or one of {', '.join(models)}, got {said}")
-    if at is not None and ideal is None:
-        raise click.UsageError("--at is a point of --of, which is not given")
-    if teacher is not None and linear_attention is None and one_head is None:
-        raise click.UsageError("--teacher is of --linear-attention or --one-head, which are not given")
-    if rank is not None and deep_linear is None:
-        raise click.UsageError("--rank is of --deep-linear, which is not given")
-    if loss is not None and (len(files) != 1 or Path(files[0]).is_dir()):
-        raise click.UsageError("--loss is of one FILE of weights")
+    said = " and ".join([*["FILES"] * bool(files), *given]) or "none"
+    options.refuse(
+        (len(given) + bool(files) != 1, f"give FILES of weights or one of {', '.join(models)}, got {said}"),
+        (at is not None and ideal is None, "--at is a point of --of, which is not given"),
+        (
+            teacher is not None and linear_attention is None and one_head is None,
+            "--teacher is of --linear-attention or --one-head, which are not given",
+        ),
+        (rank is not None and deep_linear is None, "--rank is of --deep-linear, which is not given"),
+        (loss is not None and (len(files) != 1 or Path(files[0]).is_dir()), "--loss is of one FILE of weights"),
+        (not files and steps is not None, "--steps is of two FILES, which are not given"),
+        (
+            files and certificate is not None,
+            "--certificate is of --of or of a model by its sizes; that of weights is a proof by ranks",
+        ),
+    )
     if not files:
-        if steps is not None:
-            raise click.UsageError("--steps is of two FILES, which are not given")
         for option in options.typed(["tokens", *asked["form"]]).values():
             raise click.UsageError(f"{option} is of FILES, which are not given")
         limits = {name: asked[name] for name in ("work", "memory")}
@@ -210,41 +215,27 @@ def command(
             words, tokens, own = _sizes(given[0], one_head, "V,T,E")
             found = heads.one_head_coefficient(words, tokens, own, width, **limits)
         return _answer(found, certificate, as_json=as_json)
-    if certificate is not None:
-        raise click.UsageError(
-            "--certificate is of --of or of a model by its sizes; that of weights is a proof by ranks"
-        )
+    form = asked.pop("form")
+    find: Callable[..., coefficients.LearningCoefficient | line.CoefficientPath]
     if len(files) == 2 and steps is not None:
-        return _along_line(*files, steps, as_json=as_json, **asked)
-    if len(files) != 1 or steps is not None:
+        one, other = (options.load_weights(file, **form) for file in files)
+        find = partial(line.coefficients_between, one, other, steps=steps)
+    elif len(files) != 1 or steps is not None:
         raise click.UsageError("give a FILE of weights, a FOLDER of weight files, or two files with --steps")
-    if Path(files[0]).is_dir():
-        return _along_folder(files[0], as_json=as_json, **asked)
-    return _at_weights(files[0], as_json=as_json, loss=loss or "squared", **asked)
-
-
-def _at_weights(file: str, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
-    """Answer for the weights of one file."""
-    weights = options.load_weights(file, **form)
+    elif Path(files[0]).is_dir():
+        named = {path.name: options.load_weights(str(path), **form) for path in files_in_order(files[0])}
+        find = partial(line.coefficients_of, named)
+    else:
+        find = partial(at_weights.learning_coefficient, options.load_weights(files[0], **form), loss=loss or "squared")
     with progress_bar() as progress:
-        found = at_weights.learning_coefficient(weights, progress=progress, **asked)
-    return write(ANSWER, found, "coefficient", as_json=as_json, holds=found.certified or None)
-
-
-def _along_line(first: str, last: str, steps: int, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
-    """Answer for the line between the weights of two files."""
-    one, other = (options.load_weights(file, **form) for file in (first, last))
-    with progress_bar() as progress:
-        found = line.coefficients_between(one, other, steps=steps, progress=progress, **asked)
-    return write(PATH, found, as_json=as_json, holds=found.certified or None)
-
-
-def _along_folder(folder: str, *, form: options.FormOptions, as_json: bool, **asked: Any) -> int:
-    """Answer for each weight file of a folder."""
-    named = {path.name: options.load_weights(str(path), **form) for path in files_in_order(folder)}
-    with progress_bar() as progress:
-        found = line.coefficients_of(named, progress=progress, **asked)
-    return write(PATH, found, as_json=as_json, holds=found.certified or None)
+        answer = find(progress=progress, **asked)
+    return write(
+        PATH if isinstance(answer, line.CoefficientPath) else ANSWER,
+        answer,
+        "coefficient",
+        as_json=as_json,
+        holds=answer.certified or None,
+    )
 
 
 def _answer(found: coefficients.LearningCoefficient, certificate: str | None, *, as_json: bool) -> int:

@@ -249,11 +249,11 @@ def command(
     meet the dimension is proved; the paper's formula stands beside it and is never used.
     """
     if config_file is None:
-        if attention_only:
-            raise click.UsageError("--attention-only says how to read --config FILE: give both")
-        for name in ("widths", "ranks", "tokens"):
-            if shape[name] is None:
-                raise click.UsageError(f"Missing option '--{name}' (or give --config FILE)")
+        missing = [name for name in ("widths", "ranks", "tokens") if shape[name] is None]
+        options.refuse(
+            (attention_only, "--attention-only says how to read --config FILE: give both"),
+            (missing, f"Missing option '--{''.join(missing[:1])}' (or give --config FILE)"),
+        )
         result = _certified(options.network_of(**shape), seed, memory, certificate)
         return write(ANSWER, result, "dimension", as_json=as_json, holds=_is_known(result))
     options.require_no_shape("--config", shape)

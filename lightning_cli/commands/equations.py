@@ -126,8 +126,7 @@ def command(
     and a rank from below shows that there are no others. The generators are minimal. Nothing is said beyond the degree
     reached.
     """
-    if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--format {form} is another form than --json: give one")
+    options.refuse((as_json and form not in (None, "json"), f"--format {form} is another form than --json: give one"))
     found: known_ideal.Equations | None = None
     interrupted = False
     try:

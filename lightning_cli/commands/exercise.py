@@ -95,7 +95,7 @@ def command(
 
     Without N all of them are listed. No solution is stored: an answer is right if it does what was asked.
     """
-    for refused, said in (
+    options.refuse(
         (
             grade is not None and {number, seed, answer, sheet} != {None},
             "--grade must stand alone: the file names exercises and seeds",
@@ -103,9 +103,7 @@ def command(
         (number is None and answer is not None, "--answer needs the number of an exercise"),
         (solutions and sheet is None, "--solutions needs --sheet"),
         (sheet is not None and number is not None, "--sheet has all exercises: leave out N"),
-    ):
-        if refused:
-            raise click.UsageError(said)
+    )
     if grade is not None:
         return _grade(grade, as_json=as_json)
     found = exercises.exercises(seed) if number is None else (exercises.exercise(number, seed),)

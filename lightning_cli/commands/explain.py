@@ -88,11 +88,11 @@ def command(
     Everything shown is computed on the spot, with exact numbers. `lightning-sym check --list` names the claims.
     """
     chosen = [name for name, wanted in {**forms, "json": as_json}.items() if wanted]
-    if len(chosen) > 1:
-        raise click.UsageError("give one of --latex, --slides, --html, --json, not several")
     title = {name: said for name, said in {"author": author, "date": date, "picture": picture}.items() if said}
-    if title and chosen != ["slides"]:
-        raise click.UsageError("--author, --date and --picture need --slides")
+    options.refuse(
+        (len(chosen) > 1, "give one of --latex, --slides, --html, --json, not several"),
+        (title and chosen != ["slides"], "--author, --date and --picture need --slides"),
+    )
     claim = registry.claim_by_id(claim_id)
     if pause and (chosen or not sys.stdin.isatty()):
         raise BadInput("--pause must be given at a terminal, and without another form of output")

@@ -100,8 +100,12 @@ def command(
     several heads Q1_2_3_4 (layer 1, head 2, row 3, column 4), and E_1_2, U_1_2; inputs are x_k_j, coordinate k of
     token j. The map is homogeneous of degree 3^l; with skip connections it has all odd degrees up to 3^l.
     """
-    if form not in (None, "latex", "json") and (latex or as_json):
-        raise click.UsageError(f"--format {form} is another form than {'--latex' if latex else '--json'}: give one")
+    options.refuse(
+        (
+            form not in (None, "latex", "json") and (latex or as_json),
+            f"--format {form} is another form than {'--latex' if latex else '--json'}: give one",
+        )
+    )
     phi = polynomial_map.polynomial_map(network, weights, memory=memory)
     latex = latex or form == "latex"
     if as_json or form == "json":

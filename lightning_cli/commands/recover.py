@@ -224,10 +224,11 @@ def command(
     no skip connections, of two tokens or more. With --ask such a network is recovered from the answers of a program.
     """
     given = [f"--{name}" for name, value in {"plan": plan_only, "timeout": timeout, **of_a_program}.items() if value]
-    if ask is None and given:
-        raise click.UsageError(f"{given[0]} belongs to --ask")
-    if (file is None) == (ask is None):
-        raise click.UsageError("give a FILE, or --ask PROGRAM" if ask is None else "give a FILE or --ask, not both")
+    options.refuse(
+        (ask is None and given, f"{''.join(given[:1])} belongs to --ask"),
+        (file is None and ask is None, "give a FILE, or --ask PROGRAM"),
+        (file is not None and ask is not None, "give a FILE or --ask, not both"),
+    )
     result: map_recovery.Recovery | softmax_recovery.SoftmaxRecovery
     if ask is not None:
         if widths is None or tokens is None:

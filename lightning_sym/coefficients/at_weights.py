@@ -11,12 +11,12 @@ meet it is exact too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.ask import TheoremRow, ask, failing, paid_by_steps
+from lightning_sym.ask import TestedNeed, TheoremRow, ask, failing, paid_by_steps
 from lightning_sym.coefficients.any_depth import seen_by_conditions, seen_by_ranks
 from lightning_sym.coefficients.coefficient import LearningCoefficient
 from lightning_sym.coefficients.lightning_layer import PAGE, SQUARE, Proved, one_token, square, two_tokens
@@ -40,18 +40,6 @@ from lightning_sym.rings.normalization import SOFTMAX
 
 with lazy_imports(__name__):  # weights need none of what polynomials do
     from lightning_sym.coefficients import polynomials
-
-
-@dataclass(frozen=True)
-class Applies:
-    """The hypotheses of a theorem, which whoever applies it tests."""
-
-    finder: Finder
-
-    def failing(self, question: AtWeights) -> str | None:
-        """Return why the theorem does not apply, where it does not."""
-        found = question.proved_by(self.finder)
-        return found if isinstance(found, str) else None
 
 
 def _lightning_layer(question: AtWeights) -> Proved | str:
@@ -131,11 +119,19 @@ def _sees_a_product(question: AtWeights) -> bool:
 
 
 def _row(number: str, about: Callable[[AtWeights], bool], finder: Finder) -> TheoremRow[AtWeights, Proved]:
-    def prove(question: AtWeights) -> Proved | None:
-        found = question.proved_by(finder)
-        return found if isinstance(found, Proved) else None
-
-    return TheoremRow(f"{PAGE}, {number}", about, paid_by_steps, prove, needs=(Applies(finder),))
+    """Return the row of a theorem whose hypotheses are tested by what applies it, which says what is wrong."""
+    return TheoremRow(
+        f"{PAGE}, {number}",
+        about,
+        paid_by_steps,
+        lambda question: cast(Proved, question.proved_by(finder)),
+        needs=(
+            TestedNeed(
+                "what the theorem asks for",
+                lambda question: None if isinstance(found := question.proved_by(finder), Proved) else found,
+            ),
+        ),
+    )
 
 
 THEOREMS = (

@@ -137,7 +137,7 @@ class TransformerConditions(Result):
         """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
         return weaker_by(self.conditions)
 
-    @property
+    @cached_property
     def theorem(self) -> Theorem | None:
         """The strongest theorem that says what all weights with the same function are."""
         return self._known[0]

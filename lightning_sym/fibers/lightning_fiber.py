@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from lightning_sym.ask import TheoremPrice, TheoremRow, paid_by_steps
 from lightning_sym.fibers.answer import AskedFiber, Fiber, symmetry_generators
@@ -44,35 +45,26 @@ def _heads_in_words(layers: Sequence[KnownHeads], heads: int, alone: bool) -> st
     return "; ".join(said)
 
 
-def by_layer_tensors(asked: AskedFiber) -> Fiber:
-    """Return what Theorem 1 or 3 says, and what is known of the heads."""
+def by_layer_tensors(asked: AskedFiber, *, near: bool = False) -> Fiber:
+    """Return what Theorem 1 or 3 says, and what is known of the heads; near the weights Theorem 2 (i), or 3 with (G').
+
+    Args:
+        asked: the network.
+        near: whether it is said of weights near these.
+    """
     said, total = _determined(asked)
-    skip = asked.shape.skip
+    skip, where, last = asked.shape.skip, ", near these weights" * near, "G" if near else "F"
+    held = f"(D), (K) and ({last}) hold" if skip else f"(D'), (S) and ({last}') hold" * (asked.shape.depth > 1)
     return Fiber(
         asked.shape,
-        f"Theorem 1 of {PAGE}" if skip else f"Theorem 3 of {PAGE}",
-        "R",
-        said,
+        f"{'Theorem 3' if not skip else 'Theorem 2' if near else 'Theorem 1'} of {PAGE}{where}",
+        None if near else "R",
+        "near these weights " * near + said,
         symmetry_generators(asked.shape),
-        "(D), (K) and (F) hold" if skip else "(D'), (S) and (F') hold" if asked.shape.depth > 1 else "",
-        conditions=tuple(asked.tensors.conditions),
+        held,
+        conditions=(*asked.tensors.conditions, *(asked.tensors.near if near else ())),
         near=asked.near(),
-        total=total,
-    )
-
-
-def near_layer_tensors(asked: AskedFiber) -> Fiber:
-    """Return what Theorem 2 (i), or 3 with (G'), says of weights near these."""
-    skip = asked.shape.skip
-    return Fiber(
-        asked.shape,
-        f"Theorem 2 of {PAGE}, near these weights" if skip else f"Theorem 3 of {PAGE}, near these weights",
-        None,
-        f"near these weights {_determined(asked)[0]}",
-        symmetry_generators(asked.shape),
-        "(D), (K) and (G) hold" if skip else "(D'), (S) and (G') hold",
-        conditions=(*asked.tensors.conditions, *asked.tensors.near),
-        near=asked.near(),
+        total=None if near else total,
     )
 
 
@@ -131,7 +123,8 @@ TENSOR_FIBERS: tuple[TheoremRow[AskedFiber, Fiber], ...] = (
         _price, by_layer_tensors, needs=THEOREM_1,
     ),
     TheoremRow(
-        f"Theorem 2 of {PAGE}", lambda asked: asked.shape.skip and asked.shape.depth > 1, _price, near_layer_tensors,
+        f"Theorem 2 of {PAGE}", lambda asked: asked.shape.skip and asked.shape.depth > 1, _price,
+        partial(by_layer_tensors, near=True),
         needs=NEAR,
     ),
     TheoremRow(
@@ -140,7 +133,7 @@ TENSOR_FIBERS: tuple[TheoremRow[AskedFiber, Fiber], ...] = (
     ),
     TheoremRow(
         f"Theorem 3 of {PAGE}, near these weights", lambda asked: not asked.shape.skip and asked.shape.depth > 1,
-        _price, near_layer_tensors, needs=NEAR_3,
+        _price, partial(by_layer_tensors, near=True), needs=NEAR_3,
     ),
 )  # fmt: skip
 """Of `fiber.FIBERS` what is about layer tensors."""

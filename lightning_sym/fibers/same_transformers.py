@@ -129,8 +129,7 @@ def _by_tensors_of_one(pair: PairInBalls) -> Comparison | None:
         asked = TensorPair(TensorQuestion(pair.weights[number], pair.tokens), pair.shapes[1 - number])
         theorem, tried = apart_by_tensors(asked)
         if theorem is not None:
-            found = pair.by_inputs()
-            return Comparison(Answer.DIFFERENT, Reason.DETERMINED, theorem=theorem) if found is None else found
+            return _with_an_input(pair, Reason.DETERMINED, theorem)
         pair.tried += [each._replace(why=f"of the {which} network: {each.why}") for each in tried]
     return None
 

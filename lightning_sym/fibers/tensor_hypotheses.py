@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from lightning_sym.ask import Need, TheoremNeed
+from lightning_sym.ask import Need, TestedNeed, TheoremNeed
 from lightning_sym.fibers.conditions import Condition
 from lightning_sym.fibers.layer_tensors import LayerTensors, backgrounds, coprime_conditions, tensor_conditions
 from lightning_sym.network.architecture import Architecture
@@ -78,17 +78,15 @@ class HasTensors(Protocol):
         """The network that fulfils them."""
 
 
-@dataclass(frozen=True)
-class TensorNeed:
-    """A condition of Theorem 1 or 3, or of those near weights, in all layers."""
+def tensor_need(name: str) -> TestedNeed:
+    """Return a condition of Theorem 1 or 3, or of those near weights, in all layers: one not reached is not wrong."""
 
-    name: str
-
-    def failing(self, question: HasTensors) -> str | None:
-        """Return what is wrong where it is not shown in some layer; `None` also where it was not reached."""
+    def why(question: HasTensors) -> str | None:
         asked = question.tensors
-        mine = [c for c in (asked.near if self.name[:2] == "(G" else asked.conditions) if c.name.startswith(self.name)]
+        mine = (c for c in (asked.near if name[:2] == "(G" else asked.conditions) if c.name.startswith(name))
         return next((c.failing for c in mine if c.failing is not None), None)
+
+    return TestedNeed(name, why)
 
 
 TWO_TOKENS = Need(
@@ -104,10 +102,10 @@ FULL_ENDS = Need(
     lambda asked: asked.tensors.tested[0].full_ends(),
 )
 THEOREM_1: tuple[TheoremNeed, ...] = (
-    SKIP, NOT_TOO_WIDE, FULL_ENDS, TensorNeed("(D)"), TensorNeed("(K)"), TensorNeed("(F)"),
+    SKIP, NOT_TOO_WIDE, FULL_ENDS, tensor_need("(D)"), tensor_need("(K)"), tensor_need("(F)"),
 )  # fmt: skip
 """The hypotheses of Theorem 1; those behind one that fails are not tested."""
-NEAR: tuple[TheoremNeed, ...] = (*THEOREM_1[:-1], TensorNeed("(G)"))
+NEAR: tuple[TheoremNeed, ...] = (*THEOREM_1[:-1], tensor_need("(G)"))
 """Those of Theorem 2 (i)."""
 
 
@@ -138,11 +136,11 @@ STREAMS: tuple[TheoremNeed, ...] = (
         f"widths of at most {WIDEST}",
         lambda asked: max(*asked.tensors.shape.widths, *seen_widths(asked.tensors.shape)) <= WIDEST,
     ),
-    TensorNeed("(D')"), TensorNeed("(S)"),
+    tensor_need("(D')"), tensor_need("(S)"),
 )  # fmt: skip
 """Those of Theorem 3 and of what it says near weights."""
-THEOREM_3: tuple[TheoremNeed, ...] = (*STREAMS, TensorNeed("(F')"))
-NEAR_3: tuple[TheoremNeed, ...] = (*STREAMS, TensorNeed("(G')"))
+THEOREM_3: tuple[TheoremNeed, ...] = (*STREAMS, tensor_need("(F')"))
+NEAR_3: tuple[TheoremNeed, ...] = (*STREAMS, tensor_need("(G')"))
 WIDTH_ONE = (
     SKIP,
     Need("width one", lambda asked: asked.shape.widths[0] == 1, lambda asked: str(asked.shape.widths[0])),

@@ -43,7 +43,7 @@ from lightning_sym.exact.determinantal import determinantal, symmetric_determina
 from lightning_sym.exact.modular import null_space_mod_p, null_space_of_echelon, null_space_of_rank
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.pieces import SHAPED, layer_names
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Residues
 from lightning_sym.symmetries.attention_motions import sees_one_direction
@@ -69,9 +69,7 @@ def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Yield motions of the embedding and of the first two layers that leave what they write together in place."""
     architecture, read, p = point.architecture, point.read[2], point.prime
     line = sees_one_direction(architecture)
-    names = [architecture.head_name(i + 1, h + 1) for i in (0, 1) for h in range(architecture.heads)]
-    letters = "QKV" if architecture.value_ranks is None else "QKVO"
-    moved = ["E"] * (architecture.embed is not None) + [letter + name for name in names for letter in letters]
+    moved = ["E"] * (architecture.embed is not None) + [name for i in (1, 2) for name in layer_names(architecture, i)]
     system = np.concatenate([_moves(point, moving) for moving in moved]).T
     r, heads, a = len(read), architecture.heads, architecture.attention_ranks[1]
     b = min(r, 2) if architecture.value_ranks is None else min(r, 2, architecture.value_ranks[1])

@@ -131,7 +131,7 @@ class GraphStreams:
     def _heads(self, layer: int) -> list[list[HeadOver[Limbs]]]:
         """Return the heads of a layer, from 1, of both networks."""
         both = zip(self._shapes, self._both, strict=True)
-        return [list(layer_heads(shape, layer, partial(_limbs, weights))) for shape, weights in both]
+        return [list(layer_heads(shape, layer, lambda name: Limbs.of(w.held(name)))) for shape, w in both]  # noqa: B023
 
     @property
     def longest(self) -> int:
@@ -324,10 +324,6 @@ class GraphStreams:
                 CommonLayer(space, space, (tuple(spelled[: shape.heads]), tuple(spelled[shape.heads :])), blind)
             )
         return CommonStreams(True, tuple(layers), space)
-
-
-def _limbs(weights: Weights, name: str) -> Limbs:
-    return Limbs.of(weights.held(name))
 
 
 def _moved(head: HeadOver[PrimeFieldMatrix], change: PrimeFieldMatrix, *, first: bool) -> PrimeFieldMatrix:

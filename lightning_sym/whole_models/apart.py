@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym.ask import Need, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import Need, TestedNeed, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.checkpoints.comparison import ApartByTheorem, CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.same_checkpoints import numbers_of
@@ -157,12 +156,12 @@ class ModelPair:
     @cached_property
     def shown(self) -> tuple[Checkpoint, Checkpoint, Shown]:
         """The model of which something is proved, the other one, and that; of none of them, what the first lacks."""
-        pairs, found = ((self.first, self.second), (self.second, self.first)), list[Shown]()
-        for one, other in pairs:
-            found.append(_proved_of_one(one, Work(self.seconds, self.progress), self.memory, self.progress))
-            if found[-1][0]:
-                return one, other, found[-1]
-        return *pairs[0], found[0]
+        found = (
+            (one, other, _proved_of_one(one, Work(self.seconds, self.progress), self.memory, self.progress))
+            for one, other in ((self.first, self.second), (self.second, self.first))
+        )
+        first = next(found)
+        return first if first[2][0] else next((each for each in found if each[2][0]), first)
 
     def apart(self) -> ApartByTheorem | None:
         """Return what differs of what one of them determines."""
@@ -172,22 +171,16 @@ class ModelPair:
         return found and ApartByTheorem(*found, INPUTS, f"{PAGE}, {steps}, modulo {P}")
 
 
-class OneIsKnown(NamedTuple):
-    """That one of two models fulfils what determines all others with its function, or their ends."""
-
-    def failing(self, pair: ModelPair) -> str | None:
-        """Return what the first one lacks, where neither does."""
-        steps, _, why = pair.shown[2]
-        return None if steps else f"of the first model: {why}"
-
-
 APART: tuple[TheoremRow[ModelPair, ApartByTheorem], ...] = (
     TheoremRow(
         f"Corollary 3 of {PAGE}", any_question, paid_by_steps, ModelPair.apart,
         "what models of one function have in common is the same in both, as far as it is proved",
         needs=(
             Need("two models of one form, all of whose parts are known", lambda pair: pair.of_one_form),
-            OneIsKnown(),
+            TestedNeed(
+                "one that determines others",
+                lambda pair: None if pair.shown[2][0] else f"of the first model: {pair.shown[2][2]}",
+            ),
         ),
     ),
 )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -251,10 +250,10 @@ def _biases_of(block: Block, form: CheckpointForm) -> str | None:
     """Return what keeps the biases of a layer from being counted."""
     if form.norm == "layer":
         present = {name for name, _ in block.present()}
-        maps = chain.from_iterable(half.affine for half in table(form).halves.values())
-        without = (map_.name for map_, bias in maps if bias is not None and bias.name not in present)
-        if missing := next((name for name in without if name in present), None):
-            return f"{missing} has no bias beside LayerNorm"
+        halves = table(form).halves.values()
+        pairs = ((map_.name, bias) for half in halves for map_, bias in half.affine if bias is not None)
+        if missing := [name for name, bias in pairs if name in present and bias.name not in present]:
+            return f"{missing[0]} has no bias beside LayerNorm"
     if block.value_bias is not None and block.output_bias is None and fixed_biases(block, form) is None:
         return "the rank of what values' biases add is not known"
     return None

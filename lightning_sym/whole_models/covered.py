@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from lightning_sym.ask import Need, TheoremNeed, TheoremRow, ask, paid_by_steps
+from lightning_sym.ask import Need, TestedNeed, TheoremNeed, TheoremRow, ask, paid_by_steps
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.understood import FEATURES, Walker, require_form
 from lightning_sym.limits import Work
@@ -93,17 +93,14 @@ class AskedModels(NamedTuple):
     parts: Collection[str]
 
 
-class Unbiased(NamedTuple):
-    """That layers have none of the biases that a theorem does not know."""
+def _unbiased(unknown: Callable[[CheckpointForm, str], bool]) -> TestedNeed:
+    """Return that layers have none of the biases that a theorem does not know."""
 
-    unknown: Callable[[CheckpointForm, str], bool]
+    def why(asked: AskedModels) -> str | None:
+        there = (name for name in sorted(asked.parts) if unknown(asked.form, name))
+        return next((f"it needs no {name} in such networks" for name in there), None)
 
-    def failing(self, asked: AskedModels) -> str | None:
-        """Return the first of those that are there."""
-        found = (
-            f"it needs no {name} in such networks" for name in sorted(asked.parts) if self.unknown(asked.form, name)
-        )
-        return next(found, None)
+    return TestedNeed("no biases that it does not know", why)
 
 
 def form_need(must: str, holds: Callable[[CheckpointForm], bool], given: Callable[[CheckpointForm], object]) -> Need:
@@ -166,8 +163,8 @@ def _row(number: str, *needs: TheoremNeed) -> TheoremRow[AskedModels, str]:
 
 
 MODELS = (
-    _row("Theorem 1", Unbiased(lambda form, name: name == "key_bias" and bool(form.unturned))),
-    _row("Theorem 2", Unbiased(lambda form, name: name in ("query_bias", "key_bias"))),
+    _row("Theorem 1", _unbiased(lambda form, name: name == "key_bias" and bool(form.unturned))),
+    _row("Theorem 2", _unbiased(lambda form, name: name in ("query_bias", "key_bias"))),
     _row(
         "Theorem 3",
         form_need(
@@ -185,7 +182,7 @@ MODELS = (
             lambda form: (k := read_at_one_token(form)) * (k + 1) // 2 >= form.width,
             lambda form: f"k = {read_at_one_token(form)}, width {form.width}",
         ),
-        Unbiased(lambda form, name: name.endswith("_bias")),
+        _unbiased(lambda form, name: name.endswith("_bias")),
     ),
 )
 """Which symmetries there are, of each kind of models."""

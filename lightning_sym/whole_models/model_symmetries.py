@@ -114,8 +114,8 @@ class ModelSymmetries(Result):
     @property
     def tried(self) -> tuple[FellShort, ...]:
         """Theorems that would say more, each with what is not known to hold."""
-        near = (str(c) for c in self.conditions if not c.holds and c.name not in NOT_NEAR)
-        asked = ((self._theorem, self.first_unknown), (self._near, next(near, None)))
+        near = next((str(c) for c in self.conditions if not c.holds and c.name not in NOT_NEAR), None)
+        asked = ((self._theorem, self.first_unknown), (self._near, near))
         return tuple(FellShort(f"{theorem} of {PAGE}", why) for theorem, why in asked if why)
 
     @property

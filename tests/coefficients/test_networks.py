@@ -19,7 +19,8 @@ from lightning_sym import (
     learning_coefficient,
     transform,
 )
-from lightning_sym.coefficients.at_weights import THEOREMS, Applies
+from lightning_sym.ask import failing
+from lightning_sym.coefficients.at_weights import THEOREMS
 from lightning_sym.coefficients.lightning_layer import Proved
 from lightning_sym.coefficients.reduced_rank import LocalPair
 from lightning_sym.coefficients.seen_circuits import AtWeights
@@ -74,9 +75,8 @@ def test_masks_and_skip_connections_change_nothing_with_two_tokens() -> None:
 
 def proved(question: AtWeights) -> list[Proved]:
     """What all theorems prove, not only the first one."""
-    needs = [need for row in THEOREMS if row.about(question) for need in row.needs if isinstance(need, Applies)]
-    asked = [question.proved_by(need.finder) for need in needs]
-    return [found for found in asked if isinstance(found, Proved)]
+    rows = [row for row in THEOREMS if row.about(question) and failing(question, row.needs) is None]
+    return [found for row in rows if (found := row.prove(question)) is not None]
 
 
 @pytest.mark.parametrize("make", [degenerate_network, degenerate_layer])

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from lightning_sym import Architecture, NetworkForm, Weights, fiber, same_function
-from lightning_sym.ask import Need, TheoremPrice
+from lightning_sym.ask import TheoremPrice
 from lightning_sym.fibers import determined, lightning_fiber
 from lightning_sym.fibers.ball_pair import PairInBalls
 from lightning_sym.fibers.comparison import Answer, Reason
 from lightning_sym.fibers.head_tensors import MIXED, heads_of_tensor, mixes_heads
 from lightning_sym.fibers.layer_tensors import LayerTensors, tensor_conditions
 from lightning_sym.fibers.local_dimension import local_dimension
-from lightning_sym.fibers.tensor_hypotheses import TensorNeed, TensorQuestion
+from lightning_sym.fibers.tensor_hypotheses import TensorQuestion, tensor_need
 
 SKIP = NetworkForm(skip=True)
 ONE, LOW = [[1, 0], [0, 1]], [[0, 0], [1, 0]]
@@ -58,11 +58,8 @@ def test_each_hypothesis_keeps_twins_out(must: str, monkeypatch: pytest.MonkeyPa
     assert same_function(one, other, 2).answer is Answer.SAME
     assert not any(fiber(weights, 2).complete for weights in (one, other))
 
-    def name(need: Any) -> str:
-        return need.must if isinstance(need, Need) else need.name
-
-    row = lightning_fiber.TENSOR_FIBERS[1]
-    needs = tuple(need for need in row.needs if name(need) != must)
+    row: Any = lightning_fiber.TENSOR_FIBERS[1]
+    needs = tuple(need for need in row.needs if need.must != must)
     less = row._replace(needs=needs, price=lambda asked: TheoremPrice((), ""))
     monkeypatch.setattr(lightning_fiber, "TENSOR_FIBERS", (less,))
     assert fiber(one, 2).complete
@@ -159,7 +156,7 @@ def test_small_factors_are_seen() -> None:
     weights = Weights.of({f"{c}{i}": [[i]] for c in "QKV" for i in (1, 2)}, NetworkForm(skip=True))
     failed = [c for c in tensor_conditions(LayerTensors.of(weights, 2)) if c.failing is not None]
     assert [c.name for c in failed] == ["(F) to layer 2"]
-    assert TensorNeed("(F)").failing(Holder(TensorQuestion(weights, 2))) == failed[0].failing
+    assert tensor_need("(F)").failing(Holder(TensorQuestion(weights, 2))) == failed[0].failing
 
 
 class Holder:

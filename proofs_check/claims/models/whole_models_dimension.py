@@ -171,7 +171,7 @@ def at_given_weights(given: AtGiven, less: Count = lambda one: 0) -> None:
         name: random.integers(1, 98, shape) * random.choice([-1, 1], shape) for name, shape in one.shapes().items()
     }
     found = model_symmetries.symmetries_of(as_checkpoint(one, given.family, weights))
-    expect(found.complete, f"{given}: {found.proof}", Undecided)
+    expect(found.complete, f"{given}: {found.first_unknown}", Undecided)
     check(one, lambda one: stated(one) - less(one), {name: array % P for name, array in weights.items()})
 
 
