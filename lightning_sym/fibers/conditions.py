@@ -72,9 +72,13 @@ class Condition:
     holds: bool | None
     evidence: str
 
+    @property
+    def is_rank(self) -> bool:
+        """Whether it is about the rank of a space, not about a layer."""
+        return "=" in self.name
+
     def __str__(self) -> str:
-        is_rank = "=" in self.name
-        return f"{self.name}, {'space' if is_rank else 'layer'} {self.layer}"
+        return f"{self.name}, {'space' if self.is_rank else 'layer'} {self.layer}"
 
     @property
     def failing(self) -> str | None:
