@@ -56,12 +56,6 @@ def _verdict(told: Told) -> str | None:
     return None if told.result is None or told.result.verdict is None else told.result.verdict.value
 
 
-def _seconds(told: Told) -> float | None:
-    """Return how long it took, to the millisecond."""
-    found = _place_of_attribute("seconds")(told)
-    return None if found is None else round(found, 3)
-
-
 def _parts(told: Told) -> list[Told]:
     """Return the parts of a claim, each with its result."""
     found = {part.name: part for part in _place_of_attribute("parts", ())(told)}

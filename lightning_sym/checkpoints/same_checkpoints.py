@@ -31,7 +31,7 @@ from lightning_sym.checkpoints.identity import (
     unlike,
 )
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.overlap import Overlap, overlap
 from lightning_sym.checkpoints.pieces import SHAPELESS, table
 from lightning_sym.checkpoints.searched import Searched, rounded_at_most
@@ -83,8 +83,7 @@ def same_checkpoints(
     """
     require_arguments(same_checkpoints, locals())
     for name, given in (("first", first), ("second", second)):
-        if not isinstance(getattr(given, "form", None), CheckpointForm):
-            raise BadInput(f"{name} must be a checkpoint (open_checkpoint reads one), got {shown(given)}")
+        require_checkpoint(given, name)
     forms = first.form, second.form
     for one, other in ((first, second), (second, first)):
         if isinstance(one, StoredCheckpoint):

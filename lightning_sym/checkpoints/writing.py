@@ -28,7 +28,7 @@ from lightning_sym.checkpoints.layout import (
     tensor_shape,
 )
 from lightning_sym.checkpoints.layouts import Files, LayoutRow, layout_row
-from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
+from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces, require_checkpoint
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stored_types import ON_DISK, Numbers, Stored, WrittenTensor, to_disk
@@ -88,8 +88,7 @@ def save_checkpoint(
         require_integer(shard_size, "shard_size", 1)
         if row.files is not Files.FOLDER:
             raise BadInput(f"shard_size must go with safetensors, the layout {layout} is {row.files.value}")
-    if not hasattr(checkpoint, "form") or not hasattr(checkpoint, "block"):
-        raise BadInput(f"checkpoint must be a Checkpoint (open_checkpoint reads one), got {shown(checkpoint)}")
+    require_checkpoint(checkpoint)
     if not os.fspath(folder) or "\0" in os.fspath(folder):
         raise BadInput(f"folder must be a path, got {shown(os.fspath(folder))}")
     require_integer(checkpoint.form.layers, "the number of layers", 1)

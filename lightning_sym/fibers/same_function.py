@@ -94,6 +94,10 @@ class PlainPair(Pair):
         return sum(solving_cost(w, bits) for w, (bits, _) in zip(self.weights, self._bits, strict=True))
 
 
+def _both_zero(pair: PlainPair) -> Comparison | None:
+    return Comparison(Answer.SAME, Reason.ZERO) if all(pair.zero) else None
+
+
 def _by_symmetry(pair: PlainPair) -> Comparison | None:
     if (found := connect(*pair.virtual, pair.tokens)) is None:
         return None
@@ -115,10 +119,7 @@ def _by_kind(pair: PlainPair) -> Comparison | None:
 
 
 SAME: tuple[TheoremRow[Any, Comparison] | LaterRows[Any, Comparison], ...] = (
-    TheoremRow(
-        "", lambda pair: pair.is_plain, PlainPair.virtual_price,
-        lambda pair: Comparison(Answer.SAME, Reason.ZERO) if all(pair.zero) else None,
-    ),
+    TheoremRow("", lambda pair: pair.is_plain, PlainPair.virtual_price, _both_zero),
     TheoremRow(
         "Theorem 3.7, Eq. 13", lambda pair: pair.is_plain, paid_by_steps, _by_symmetry,
         "no moves and no rescaling lead from the virtual weights of one network to those of the other",

@@ -140,13 +140,10 @@ class _ElementSearch:
     scales: dict[HeadName, Fraction] = field(default_factory=dict)
     heads: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
-    def name_of_head(self, layer: int, head: int) -> HeadName:
-        """Return how `transform` calls a head."""
-        return layer if self.shape.heads == 1 else f"{layer}.{head}"
-
     def inside(self, layer: int, h: int, old: HeadCircuits, new: HeadCircuits, scale: Fraction) -> bool:
         """Return whether basis changes inside of head `h` were found, which are kept then."""
-        name, back = self.name_of_head(layer, h), self.between[layer - 1]
+        name: HeadName = layer if self.shape.heads == 1 else f"{layer}.{h}"  # as `transform` calls a head
+        back = self.between[layer - 1]
         if (change := intertwiner(old.key, new.key @ back, new.query @ back, old.query.scaled(scale))) is None:
             return False
         self.query_key[name] = change.fractions()

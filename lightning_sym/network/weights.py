@@ -78,8 +78,6 @@ class Weights(NamedMatrices):
             (['E', 'Q1', 'K1', 'V1'], True)
         """
         require_arguments(cls.of, locals())
-        if not isinstance(form, NetworkForm):
-            raise BadInput(f"the form must be a NetworkForm, got {shown(form)}")
         places, unknown = places_of(matrices)
         # layers count from 1 without a gap: what stands behind one is unknown, what is left out before it is missing
         layers = {place.layer for place in places if place.layer}

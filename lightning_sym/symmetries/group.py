@@ -138,7 +138,7 @@ def _letter(space: WeightSpace, shape: Architecture) -> Words:
 
 
 class _NearOne(Dual):
-    r"""$1 \pm \varepsilon E$, a batch over directions `E`: as a dual matrix, but neither 1 nor `E` is held."""
+    r"""$1 \pm \varepsilon E$, a batch over directions `E`, here 1: a dual matrix, but neither 1 nor `E` is held."""
 
     __slots__ = ("sign",)
 
@@ -148,7 +148,11 @@ class _NearOne(Dual):
 
     def moved(self, entries: Floats) -> Floats:
         """Return `E` times a matrix, for all directions."""
-        raise NotImplementedError
+        return entries[None]
+
+    @property
+    def mT(self) -> Dual:  # noqa: N802
+        return self
 
     def __matmul__(self, other: Dual) -> Dual:
         moved = PrimeFieldMatrix(self.sign * self.moved(other.value.entries), other.value.prime)
@@ -156,20 +160,6 @@ class _NearOne(Dual):
 
     def __rmatmul__(self, other: Dual) -> Dual:  # asked first, as this is a subclass
         return (self.mT @ other.mT).mT
-
-
-class _AlongOne(_NearOne):
-    r"""$1 + \varepsilon$ times the sign: it moves in the direction of 1."""
-
-    __slots__ = ()
-
-    def moved(self, entries: Floats) -> Floats:
-        """Return the matrix itself."""
-        return entries[None]
-
-    @property
-    def mT(self) -> Dual:  # noqa: N802
-        return self
 
 
 class _Everywhere(_NearOne):
@@ -200,7 +190,7 @@ class _Everywhere(_NearOne):
 _EVERYWHERE = _Everywhere(1), _Everywhere(-1)
 r"""$1 + \varepsilon E$ and its inverse, for all `E` of the size that fits."""
 
-_SCALED = _AlongOne(1), _AlongOne(-1)
+_SCALED = _NearOne(1), _NearOne(-1)
 r"""$1 + \varepsilon$ and its inverse, as matrices of the size that fits."""
 
 

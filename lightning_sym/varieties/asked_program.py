@@ -61,7 +61,7 @@ class AskedProgram:
             self.words = shlex.split(command) if isinstance(command, str) else list(command)
         except ValueError as error:
             raise BadInput(f"the program must be words as a shell takes them: {error}") from error
-        if not self.words or not all(isinstance(word, str) and "\0" not in word for word in self.words):
+        if not self.words or not all(_is_word(word) for word in self.words):
             raise BadInput(f"the program must be at least one word, got {shown(command)}")
         pipe = subprocess.PIPE
         try:
@@ -167,3 +167,7 @@ class AskedProgram:
                 with suppress(OSError, ValueError):
                     if stream is not None:
                         stream.close()
+
+
+def _is_word(word: object) -> bool:
+    return isinstance(word, str) and "\0" not in word

@@ -100,8 +100,6 @@ def recover(
         if not isinstance(phi, PolynomialMap):
             raise BadInput("the architecture must be given, unless the map is a PolynomialMap")
         architecture = phi.architecture
-    if not isinstance(architecture, Architecture):
-        raise BadInput(f"the shape must be an Architecture, got {type(architecture).__name__}")
     architecture.require_plain("the weights of a polynomial map")
     asked = _AskedMap(map_from_python(phi, architecture, inputs), memory, Work(work, progress))
     found, tried = ask(asked, RECOVERY, asked.work)

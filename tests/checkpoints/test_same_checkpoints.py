@@ -209,7 +209,7 @@ def test_what_is_asked_must_be_there() -> None:
         same_checkpoints(one, one, ids=[1] * 17)
     with pytest.raises(BadInput, match="units must be a finite number"):
         same_checkpoints(one, one, units=float("nan"))
-    with pytest.raises(BadInput, match="first must be a checkpoint"):
+    with pytest.raises(BadInput, match="first must be a Checkpoint"):
         same_checkpoints("model", one)  # type: ignore[arg-type]
 
 
