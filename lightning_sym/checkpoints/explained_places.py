@@ -249,11 +249,8 @@ class Places:
         It is exact where all of them is that pieces are the first's, and the symmetry makes all others exactly.
         """
         self.spend(FIT)
-        done, original, still = (
-            () if before is None else before.changes,
-            self._original(layer),
-            self._as_they_are(layer),
-        )
+        done = () if before is None else before.changes
+        original, still = self._original(layer), self._as_they_are(layer)
         more = tuple(each for each in not_moved(found, self._still, original) if not at_odds((*done, each)))
         known = known if before is None else known | before.mistakes
         best: tuple[int, Composition] | None = None
