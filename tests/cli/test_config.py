@@ -120,6 +120,7 @@ BAD = {
     "negative": ({**PLAIN, "num_hidden_layers": -1}, "num_hidden_layers must be an integer"),
     "zero heads": ({**PLAIN, "num_attention_heads": 0}, "num_attention_heads must be an integer"),
     "huge": ({**PLAIN, "hidden_size": 10**12}, "between 1 and 1,000,000,000"),
+    "deep": ({**PLAIN, "num_hidden_layers": 10**7}, "must be an integer between 1 and 100,000, got 10000000"),
     "not divisible": ({**PLAIN, "num_attention_heads": 5}, "divisible"),
     "two names": ({**PLAIN, "n_embd": 32}, "named once"),
     "few words tied": ({**PLAIN, "vocab_size": 63, "tie_word_embeddings": True}, "nothing is proved of tied"),
