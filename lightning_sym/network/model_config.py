@@ -15,7 +15,7 @@ from typing import NoReturn, TypeAlias
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.foreign_features import with_features
 from lightning_sym.network.readers.bounds import read_whole
-from lightning_sym.network.readers.exact_json import LARGEST_SIZE, MOST_LISTED, ExactNumbers, named_size, parse, said
+from lightning_sym.network.readers.exact_json import ExactNumbers, named_size, parse, said
 
 LARGEST_FILE = 4 * 2**20
 
@@ -205,7 +205,7 @@ def _size(config: Config, name: str) -> int | None:
         value = config.get(key)
         if value is None:
             continue
-        found[key] = named_size(key, value, MOST_LISTED if name == "layers" else LARGEST_SIZE)
+        found[key] = named_size(key, value)
     if len(set(found.values())) > 1:
         _refuse(f"the {name} must be named once, got {', '.join(f'{k} = {v}' for k, v in found.items())}")
     return next(iter(found.values()), None)
