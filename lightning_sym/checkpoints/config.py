@@ -8,11 +8,10 @@ from typing import Literal, NoReturn
 
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.foreign_features import with_features
-from lightning_sym.network.readers.exact_json import said
+from lightning_sym.network.readers.exact_json import LARGEST_SIZE, named_size, said
 
 Activation = Literal["gelu", "gelu_new", "silu", "relu"]
 
-LARGEST_SIZE = 10**9
 _LEAST, _MOST = Fraction(1, 10**300), Fraction(10**300)
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -73,16 +72,13 @@ class Config:
         """Return whether a key is there, be it as `null`."""
         return key in self._values
 
-    def size(self, key: str, default: int | None = None) -> int:
-        """Return a positive integer.
+    def size(self, key: str, default: int | None = None, most: int = LARGEST_SIZE) -> int:
+        """Return a positive integer up to `most`.
 
         Raises:
             FileFormatError: it is none, or absent and without a default.
         """
-        value = self.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
-            refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {said(value, integer=True)}")
-        return value
+        return named_size(key, self.get(key, default), most)
 
     def number(self, key: str, default: Fraction) -> Fraction:
         """Return a positive number that a float can be near, exactly.

@@ -116,15 +116,20 @@ class Places:
 
     # ---- number by number
 
-    def by_number(self, place: int | None, known: frozenset[str]) -> Explanation | None:
-        """Return what explains a layer, or the ends, with no symmetry at all."""
+    def _as_they_are(self, place: int | None) -> Scene:
+        """Return a layer, or the ends, of both with no symmetry at all."""
         pair = (pieces_of(each, place, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
         first, second = (dict(each.present()) for each in pair)
-        if any(name in first and first[name].shape != array.shape for name, array in second.items()):
-            return None
-        scene = Scene(
+        return Scene(
             self.first.form, first, second, frozenset(first), self.units, stored_types(self.first, self.second, place)
         )
+
+    def by_number(self, place: int | None, known: frozenset[str]) -> Explanation | None:
+        """Return what explains a layer, or the ends, with no symmetry at all."""
+        scene = self._as_they_are(place)
+        first, second = scene.first, scene.second
+        if any(name in first and np.shape(first[name]) != np.shape(array) for name, array in second.items()):
+            return None
         new = {name for name, array in second.items() if name not in first and np.any(array)}
         scene = replace(scene, off=self._left(scene, frozenset(first)) | new)
         if (found := explain(scene, self._left, known)) is None:
@@ -245,14 +250,14 @@ class Places:
         """
         self.spend(FIT)
         done = () if before is None else before.changes
-        more = tuple(
-            each for each in not_moved(found, self._still, self._original(layer)) if not at_odds((*done, each))
-        )
+        original, still = self._original(layer), self._as_they_are(layer)
+        more = tuple(each for each in not_moved(found, self._still, original) if not at_odds((*done, each)))
         known = known if before is None else known | before.mistakes
         best: tuple[int, Composition] | None = None
         for number, scene in enumerate(layers_behind(found, self._still)):
             made = explain(scene, self._left, known, more=() if number else more, most=most)
-            if made is not None:
+            # an update of a piece that is the first's would take back what a symmetry did to it that is none
+            if made is not None and not any(still.explains(name, still.first[name]) for name in made.updated):
                 best, most = (number, made), len(made.mistakes - known) - 1  # another must have fewer
             if best is not None and most < 1:
                 break
@@ -261,7 +266,7 @@ class Places:
         number, by = best
         changed = {name for change in by.changes for name in change.pieces}
         rest = all(not worst.differing for name, worst in found.tensors.items() if name not in changed)
-        exact = before is None and number == 0 and found.exact and rest and all(map(self._original(layer), changed))
+        exact = before is None and number == 0 and found.exact and rest and all(map(original, changed))
         return Explanation.of(layer, exact, *([by] if before is None else [before, by]))
 
     def _original(self, layer: int) -> Callable[[str], bool]:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from lightning_sym.checkpoints.config import LARGEST_SIZE, UNGATED, Config, refuse
+from lightning_sym.checkpoints.config import UNGATED, Config, refuse
 from lightning_sym.checkpoints.layout import Biases
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.relatives import ATTENTION, MLP
 from lightning_sym.errors import BadInput
-from lightning_sym.network.readers.exact_json import said
+from lightning_sym.network.readers.exact_json import LARGEST_SIZE, MOST_LISTED, said
 
 NORMS = frozenset(("norm1", "norm2"))
 AFFINE = ATTENTION | MLP
@@ -56,7 +56,7 @@ class LayerNormFamily:
         epsilon = config.number(self.keys["epsilon"], EPSILON) if "epsilon" in self.keys else EPSILON
         form = CheckpointForm(
             family=self.model_type,
-            layers=config.size(self.keys["layers"]),
+            layers=config.size(self.keys["layers"], most=MOST_LISTED),
             width=d,
             heads=heads,
             groups=heads,

@@ -8,7 +8,7 @@ from typing import Literal
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.errors import BadInput, FileFormatError
-from lightning_sym.network.readers.exact_json import said
+from lightning_sym.network.readers.exact_json import MOST_LISTED, said
 from lightning_sym.rings.rotary import RotaryScaling
 
 Rope = tuple[Fraction, RotaryScaling | None]
@@ -152,7 +152,7 @@ def read_rotary(
         refuse(f"num_attention_heads must be a multiple of num_key_value_heads, got {heads} and {groups}")
     if config.get(width_key, head_width) is None and d % heads:
         refuse(f"hidden_size must be a multiple of num_attention_heads without head_dim, got {d} and {heads}")
-    a = config.size(width_key, head_width or d // heads or 1)
+    a = config.size(width_key, head_width or d // heads or 1, most=MOST_LISTED)
     if a % 2:
         refuse(f"{width_key} must be even for rotary positions, got {a}")
     for key in ("v_head_dim", "rotary_dim") if width_key == "head_dim" else ():
@@ -166,7 +166,7 @@ def read_rotary(
     act = config.activation("hidden_act", activation)
     return CheckpointForm(
         family=family,
-        layers=config.size("num_hidden_layers"),
+        layers=config.size("num_hidden_layers", most=MOST_LISTED),
         width=d,
         heads=heads,
         groups=groups,

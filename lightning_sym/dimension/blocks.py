@@ -32,6 +32,9 @@ from lightning_sym.rings.prime_field import PRIMES, matmul_mod, random_residues,
 MOST_WORK = 2 * 10**13
 """Multiplications of the ranks: a quarter of an hour or so on two cores."""
 
+EACH = 500_000
+"""Multiplications that a rank takes as long as, however small its matrix is."""
+
 _Floats = npt.NDArray[np.float64]
 
 
@@ -120,7 +123,8 @@ class Transformer:
         for each in self.layers:
             values = 0 if each.b is None else self.groups * each.b * d * d
             small = sum(min(inner, d) ** 3 for inner in (each.a, each.b or 1))
-            total += each.count * (values + d**3 + 2 * self.heads * small + self.heads * (each.b or d) * d)
+            begun = EACH * (2 * (self.heads + self.groups) + 1)
+            total += each.count * (begun + values + d**3 + 2 * self.heads * small + self.heads * (each.b or d) * d)
         return total
 
 

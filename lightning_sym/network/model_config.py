@@ -15,10 +15,9 @@ from lightning_sym.errors import FileFormatError
 from lightning_sym.network.foreign_features import with_features
 from lightning_sym.network.model_types import MODEL_TYPES, Config, ModelType
 from lightning_sym.network.readers.bounds import read_whole
-from lightning_sym.network.readers.exact_json import ExactNumbers, parse, said
+from lightning_sym.network.readers.exact_json import ExactNumbers, named_size, parse, said
 
 LARGEST_FILE = 4 * 2**20
-LARGEST_SIZE = 10**9
 
 # the names that families of models have for the same size
 SIZES = {
@@ -157,9 +156,7 @@ def _size(config: Config, name: str) -> int | None:
         value = config.get(key)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
-            _refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {said(value, integer=True)}")
-        found[key] = value
+        found[key] = named_size(key, value)
     if len(set(found.values())) > 1:
         _refuse(f"the {name} must be named once, got {', '.join(f'{k} = {v}' for k, v in found.items())}")
     return next(iter(found.values()), None)

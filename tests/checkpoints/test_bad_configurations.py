@@ -58,6 +58,9 @@ KEYS: list[tuple[str, str, Any, str]] = [
     ("llama", "hidden_size", ..., "hidden_size must be an integer"),
     ("llama", "num_key_value_heads", 3, "must be a multiple of num_key_value_heads, got 4 and 3"),
     ("llama", "head_dim", 3, "head_dim must be even"),
+    ("llama", "head_dim", 10**9, "head_dim must be an integer between 1 and 100,000, got 1000000000"),
+    ("llama", "num_hidden_layers", 10**7, "num_hidden_layers must be an integer between 1 and 100,000, got 10000000"),
+    ("gpt2", "n_layer", 10**7, "n_layer must be an integer between 1 and 100,000, got 10000000"),
     ("llama", "rms_norm_eps", -1, "rms_norm_eps must be a number between 1e-300 and 1e300, got -1"),
     ("llama", "rms_norm_eps", 10**999, "rms_norm_eps must be a number between 1e-300 and 1e300, got 1000"),
     (

@@ -74,6 +74,16 @@ def test_a_factor_in_one_map_is_no_change_of_basis_that_the_other_lacks() -> Non
     assert [(each.mistake, each.detail["not_moved_by"]) for each in found.explained] == [("scale-one-side", "turns")]
 
 
+def test_no_adapter_in_a_matrix_that_is_the_first_s() -> None:
+    """Queries of two heads are negated; a fit that exchanges the heads has outputs exchanged back by an update."""
+    one = rounded(small_checkpoint("llama", tied=False))
+    query = np.array(one.block(0).query)
+    query[:2] *= -1
+    found = same_checkpoints(one, rounded(changed(one, 0, query=query), "F16"))
+    told = [(each.mistake, each.tensors, each.detail["factors_by"]) for each in found.explained]
+    assert told == [("scale-one-side", ("0.query",), "heads")]
+
+
 def test_the_final_gain_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, one in (("model", MODEL), ("wrong", MISTAKES["one taken from the final gain"](MODEL))):
         save_checkpoint(replace(one, type_stored="F32"), tmp_path / name, "F32")

@@ -215,6 +215,9 @@ def test_a_model_too_large_for_ranks_is_still_a_theorem(capsys: pytest.CaptureFi
     out = run(capsys, "dimension", "--config", write(tmp_path, seven), "--attention-only")[1]
     assert "2,367,684,608" in out  # at once, not after minutes of ranks that the theorem does not need
     assert "at most 1e+12 multiplications, estimated 2.8e+12" in out
+    for many in ({"num_hidden_layers": 10**6}, {"num_attention_heads": 10**6}):
+        small = {**PLAIN, "hidden_size": 4, "num_attention_heads": 2, "head_dim": 1, "num_hidden_layers": 1, **many}
+        assert "not computed   the ranks" in run(capsys, "dimension", "--config", write(tmp_path, small))[1]
     endless = {**PLAIN, "num_hidden_layers": 10**9}
     code, out, err = run(capsys, "dimension", "--config", write(tmp_path, endless))
     assert (code, err) == (0, "")

@@ -118,3 +118,17 @@ def parse(content: bytes, numbers: ExactNumbers) -> Any:
 
 said = shown
 """The name by which configurations call it."""
+
+LARGEST_SIZE, MOST_LISTED = 10**9, 10**5
+"""What a configuration may say, of layers and of rows that are turned, which are gone through one by one, less."""
+
+
+def named_size(key: str, value: object, most: int = LARGEST_SIZE) -> int:
+    """Return what a configuration says of a size, a positive integer.
+
+    Raises:
+        FileFormatError: it is none, or a larger one.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= most:
+        raise FileFormatError(f"{key} must be an integer between 1 and {most:,}, got {said(value, integer=True)}")
+    return value
