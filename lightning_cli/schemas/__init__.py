@@ -20,7 +20,7 @@ from lightning_cli.writing.fields import COMMON, DRAFT, JsonAnswer, Schema, comm
 from lightning_cli.writing.version_answer import ANSWER as VERSION
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
-from proofs_check.checker.functions.matrices import table
+from proofs_check.checker.functions.matrices import rational_matrix
 from proofs_check.checker.functions.network import FORM, Form
 from proofs_check.checker.verify import (
     BRACKETS,
@@ -45,7 +45,7 @@ _READ_BY: dict[Callable[..., object], object] = {
     any_prime: range(2, 2**22),
     odd_prime: range(3, 2**22),
     rational: Later(INTEGER, RATIONAL),
-    table: [[rational, SOME], SOME],
+    rational_matrix: [[rational, SOME], SOME],
     Network: NETWORK,
     Form.read: FORM,
 }
@@ -107,7 +107,7 @@ class _Definitions:
         return {"$ref": f"#/$defs/{name}"}
 
     def kinds(self, objects: Table) -> Schema:
-        """Return the schema of all objects of a table, one for each row."""
+        """Return the schema of all objects of a rational_matrix, one for each row."""
         rows = ((word, form) for word in objects.words() for form, _ in objects.rows(word))
         return {
             "anyOf": [self.object({**objects.begin, objects.key: frozenset({word}), **form}) for word, form in rows]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, pairwise, product
-from math import comb
+from math import comb, prod
 
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.determinantal import (
@@ -65,6 +65,13 @@ class Cone:
     def choices(self) -> int:
         """Number of fixed points of the Grassmannians that resolve the cone."""
         return comb(self.size, self.rank) ** (1 if self.symmetric or self.rows is not None else 2)
+
+    @property
+    def weights(self) -> int:
+        """Of the linear space over a fixed point."""
+        if self.rows is not None:
+            return self.rows * self.rank
+        return comb(self.rank + 1, 2) if self.symmetric else self.rank**2
 
     def spaces(self, inside: Indices) -> Iterator[tuple[int, list[Indices]]]:
         """Yield fixed points over the subspace of these coordinates: Euler number, weights of the linear space."""
@@ -145,17 +152,22 @@ def flag_dimension(sizes: Sequence[int]) -> int:
     return sum(small * (large - small) for large, small in pairwise(sizes))
 
 
-def fixed_points(sizes: Sequence[int], cones: Sequence[Cone]) -> int:
-    """Return how many summands the sum over fixed points has.
+FRACTION, PAIR = 6, 2
+"""Products that a sum of fractions takes as long as, and one of classes of two cones, roughly."""
+
+
+def products_of_sum(sizes: Sequence[int], cones: Sequence[Cone]) -> int:
+    """Return how many products the sum over fixed points has: of weights and classes, of classes of two cones.
 
     Example:
-        >>> fixed_points([3, 2], [Cone(1, 2, 2, 1, symmetric=True)])
-        3
+        >>> products_of_sum([3, 2], [Cone(1, 2, 2, 1, symmetric=True)])
+        108
     """
-    count = 1
-    for large, small in pairwise(sizes):
-        count *= comb(large, small)
-    return count * sum(cone.choices for cone in cones)
+    most = flag_dimension(sizes)
+    of_flag = len(cones) * PAIR * comb(most + 2, 2)
+    for cone in cones:
+        of_flag += cone.choices * (cone.weights * (cone.dimension - cone.weights + 1 + most) + FRACTION * (most + 1))
+    return of_flag * prod(comb(large, small) for large, small in pairwise(sizes))
 
 
 def intersection_number(sizes: Sequence[int], cones: Sequence[Cone]) -> int:

@@ -348,7 +348,7 @@ class Echelon:
         return row >> 64 * (self.width - max(self.width - 1, 0) // 32 * 32)
 
 
-class Bits(Echelon):
+class EchelonOfBits(Echelon):
     """The same modulo 2, of rows of bits. They are kept by their lengths, which become less when rows are added."""
 
     def add(self, row: int) -> int | None:
@@ -574,7 +574,7 @@ def lower_bound(net: Network, r: int, data: object) -> str:
     need(n * most * p * p < 2**tape.slot, f"sizes and terms must be smaller, so that sums fit into {tape.slot} bits")
     need(all(a < b for a, b in itertools.pairwise([*columns, point.size])), "columns must increase, and be parameters")
     form = of_row(p, net.t, net.n, net.m, n, len(net.heads) if free else 0)
-    taken, echelon = (take(row, "a row", form) for row in rows), (Bits if p == 2 else Echelon)(p, r)
+    taken, echelon = (take(row, "a row", form) for row in rows), (EchelonOfBits if p == 2 else Echelon)(p, r)
     for (x, *given), group in itertools.groupby(taken, lambda row: [row[0], *row[2:]]):
         with scratch(echelon):  # what the tape makes is gone afterwards, and what it makes on each way back
             tape.ways, functionals = [], [row[1] for row in group]
@@ -603,7 +603,7 @@ def orbit(has: Any, along: Any, net: Network, bound: int, p: int, weights: objec
     for name in families:
         good = has[name](net) and families.count(name) == 1
         need(good, f"families must be ones of this network, each once, {name!a} is none")
-    echelon = Bits(p, point.size) if p == 2 else Echelon(p, point.size)
+    echelon = EchelonOfBits(p, point.size) if p == 2 else Echelon(p, point.size)
     every, slots = (x for name in families for x in along(point, name)), parities if p == 2 else int
     while point.size - len(echelon.rows) > bound and any(echelon.add(slots(x)) is None for x in every):
         pass  # as many directions as the bound needs

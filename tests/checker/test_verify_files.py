@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from bent_certificates import leaves, put
-from checker import checked_alone, copied_checker
+from checker import CORPUS, checked_alone, copied_checker
 from small_certificates import GOOD, LIGHTNING, Document, answer
 from small_pairs import DIFFERENT, SAME
 
@@ -127,3 +128,35 @@ def test_a_kind_is_found_by_the_name_of_its_file(tmp_path: Path) -> None:
     assert lines.pop("of_another_form") == "rejected: number must be an integer from 2 to 999999999, found '101'"
     said = '"kind" of a certificate must be one of dimension, coefficient, different, fiber, layers, prime'
     assert all(said in line for line in lines.values())
+
+
+def state() -> dict[str, dict[str, str]]:
+    """Everything that modules of the checker hold, in words; of objects what they hold themselves."""
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("proofs_check.checker")}
+    return {
+        name: {
+            key: f"{value!r} {vars(value) if hasattr(value, '__dict__') and not callable(value) else ''}"
+            for key, value in vars(module).items()
+            if not key.startswith("__") and not isinstance(value, ModuleType)
+        }
+        for name, module in modules.items()
+    }
+
+
+def test_checking_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of each kind, the smallest one: no module remembers anything of it."""
+    smallest = dict[str, Path]()
+    for path in sorted((CORPUS / "good").glob("*.json"), key=lambda each: -each.stat().st_size):
+        smallest[json.loads(path.read_text(encoding="utf-8"))["kind"]] = path
+
+    def checked() -> None:
+        for path in smallest.values():
+            verify.check(verify.read(str(path)))
+
+    checked()  # what kinds need is loaded
+    before = state()
+    checked()
+    assert len(smallest) > 5
+    assert state() == before
+    monkeypatch.setitem(verify.ORBIT, "another", lambda net: True)
+    assert state() != before

@@ -176,7 +176,7 @@ def test_products_are_not_larger_than_what_is_counted(digits: int, rational: boo
 def test_matrices_are_not_larger_than_what_is_counted(text: str, sizes: tuple[int, int]) -> None:
     rows = [[json.loads(text)] * sizes[1]] * sizes[0]
     found = list[Any]()
-    counted = used(lambda: found.append(matrices.table(rows)))
+    counted = used(lambda: found.append(matrices.rational_matrix(rows)))
     assert size_of(found[0]) - (0 if text.startswith('"') else size_of(rows)) <= counted <= 3 * size_of(found[0])
 
 

@@ -22,7 +22,7 @@ from small_certificates import GOOD, LIGHTNING, RATIONAL, SERIES, shape, with_bo
 from small_pairs import GROUP, LAYER, OTHER, TWO, same
 
 from proofs_check.checker import verify
-from proofs_check.checker.bounds.directions.spaces import Unseen
+from proofs_check.checker.bounds.directions.spaces import StreamSpaces
 from proofs_check.checker.functions import rings
 from proofs_check.checker.functions.proofs import plain_weights
 from proofs_check.checker.kinds import same as steps
@@ -105,7 +105,7 @@ def test_layers_of_networks_of_other_depths_are_not_compared(
 def test_products_of_wrong_shapes_are_refused() -> None:
     with pytest.raises(verify.Rejected, match="must fit"):
         rings.RATIONALS.times([[1, 2]], [[1, 2]])
-    at = Unseen(verify.Point(verify.Network(shape([1, 1], [1], 1)), [[[1]], [[1]], [[1]]], 5))
+    at = StreamSpaces(verify.Point(verify.Network(shape([1, 1], [1], 1)), [[[1]], [[1]], [[1]]], 5))
     with pytest.raises(verify.Rejected, match="must fit"):
         at.product([[1, 2]], [[1, 2]])
     with pytest.raises(verify.Rejected, match="spaces must be of vectors that a weight is applied to"):

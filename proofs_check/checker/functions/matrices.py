@@ -13,7 +13,7 @@ from proofs_check.checker.verify import BITS, BUDGET, ROOM, STEPS, Matrix, keep,
 Vector = list[int]
 
 
-def table(value: object) -> Matrix:
+def rational_matrix(value: object) -> Matrix:
     """Return a matrix of rational numbers."""
     rows: Matrix = take(value, "a matrix", [[rational]])
     need(rows and rows[0] and len(set(map(len, rows))) == 1, "a matrix must have rows of equal length, not zero")
@@ -93,7 +93,7 @@ def combined(*parts: tuple[int, Matrix]) -> Matrix:
     return total
 
 
-def common(denominators: list[int]) -> int:
+def lcm_of(denominators: list[int]) -> int:
     """Return the least common multiple of numbers."""
     under = 1
     for low in denominators:

@@ -3,11 +3,11 @@
 import re
 from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.matrices import combined, common, dots, integral, table, through
+from proofs_check.checker.functions.matrices import combined, dots, integral, lcm_of, rational_matrix, through
 from proofs_check.checker.verify import HEADS, LAYERS, Later, Matrix, need, take, transposed
 
 NAME = re.compile(r"([QKVO])([1-9][0-9]{0,3})(?:\.([1-9][0-9]{0,3}))?")
-NAMED = Later({NAME: table, re.compile("[EU]"): table})
+NAMED = Later({NAME: rational_matrix, re.compile("[EU]"): rational_matrix})
 
 
 FORM = {"normalization": frozenset({"none", "softmax"}), "mask": frozenset({"none", "causal"}), "skip": bool}
@@ -55,8 +55,8 @@ class Head(NamedTuple):
 def integers(heads: list[Head]) -> tuple[list[Head], int]:
     """Return heads of integers: all K^T Q are multiplied by one number, all O V by the number that is returned too."""
     parts = [[integral(m) for m in head] for head in heads]
-    form = common([q.under * k.under for q, k, _, _ in parts])
-    value = common([v.under * o.under for _, _, v, o in parts])
+    form = lcm_of([q.under * k.under for q, k, _, _ in parts])
+    value = lcm_of([v.under * o.under for _, _, v, o in parts])
 
     def scaled(m: Matrix, factor: int) -> Matrix:
         return m if factor == 1 else combined((factor, m))
@@ -80,8 +80,8 @@ class Weights:
             letter, layer, head = place.groups() if place else ("", 0, 0)
             key = letter, int(layer), int(head or 1)
             need(key not in w, f"{letter} of a head must stand once, {name} names it again")
-            w[key] = table(data[name])
-        self.E, self.U = (table(data[name]) if name in data else list[Any]() for name in "EU")
+            w[key] = rational_matrix(data[name])
+        self.E, self.U = (rational_matrix(data[name]) if name in data else list[Any]() for name in "EU")
         self.layers = list[list[Head]]()
         while ("Q", i := len(self.layers) + 1, 1) in w:
             heads = list[Head]()

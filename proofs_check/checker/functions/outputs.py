@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from proofs_check.checker.functions.matrices import foresee, table
+from proofs_check.checker.functions.matrices import foresee, rational_matrix
 from proofs_check.checker.functions.network import Form, Head, Weights
 from proofs_check.checker.functions.rings import RATIONALS, Intervals, Rationals, Residues, is_multiple
 from proofs_check.checker.verify import Matrix, keep, need, odd_prime, spend, transposed
@@ -12,8 +12,8 @@ GUARD = 64
 """Bits that are computed with beyond those that a certificate asks for."""
 
 
-def _counted(w: Weights, form: Form, t: int, ring: Rationals) -> int:
-    """Return steps for what all pairs of tokens take: scores, what is read with them, two exponentials of each."""
+def _least_steps(w: Weights, form: Form, t: int, ring: Rationals) -> int:
+    """Return the steps for what all pairs of tokens take: scores, what is read with them, two exponentials of each."""
     pairs, plain = t * (t + 1) // 2 if form.causal else t * t, not (form.softmax or form.causal)
     powers = 2 * pairs * ring.steps(ring.bits // 2 + 3) if isinstance(ring, Intervals) else 0
     each = t * (25 if form.softmax else 10)
@@ -57,7 +57,7 @@ def _output(w: Weights, form: Form, x: Matrix, ring: Rationals) -> Matrix:
     return ring.times(taken(w.U), x)
 
 
-INPUT = {"input": table, "prime": (odd_prime,), "bits": (range(16, 4097),)}
+INPUT = {"input": rational_matrix, "prime": (odd_prime,), "bits": (range(16, 4097),)}
 
 
 def outputs(form: Form, t: int, first: Weights, second: Weights, x: Matrix, p: int | None, bits: int | None) -> str:
@@ -67,7 +67,7 @@ def outputs(form: Form, t: int, first: Weights, second: Weights, x: Matrix, p: i
     good = form.softmax is (bits is not None) and not (p and bits)
     need(good, "bits must be given with softmax, and only then, and a prime without alone")
     ring = Intervals(bits + GUARD) if bits else Residues(p) if p else RATIONALS
-    foresee(sum(_counted(w, form, len(x[0]), ring) for w in (first, second)))
+    foresee(sum(_least_steps(w, form, len(x[0]), ring) for w in (first, second)))
     one, other = (_output(w, form, x, ring) for w in (first, second))
     if bits:
         pairs = (pair for rows in zip(one, other, strict=True) for pair in zip(*rows, strict=True))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.matrices import Span, dots, integral, table, through, unit, zero
+from proofs_check.checker.functions.matrices import Span, dots, integral, rational_matrix, through, unit, zero
 from proofs_check.checker.functions.network import NAMED, Form, Head, Weights, integers
 from proofs_check.checker.functions.outputs import INPUT, outputs
 from proofs_check.checker.functions.streams import behind, start, streams, tensors
@@ -42,7 +42,7 @@ class Placed(NamedTuple):
     apart: Matrix
 
 
-def moved(form: Form, t: int, w: Weights, levels: list[list[int | None]]) -> Weights:
+def rearranged(form: Form, t: int, w: Weights, levels: list[list[int | None]]) -> Weights:
     """Return the network whose layers are the levels, if it has the same function."""
     fits = len(levels) == len(w.layers) and all(map(lambda a, b: len(a) == len(b), levels, w.layers))
     need(fits, "there must be a level, or null, for each head of each layer")
@@ -84,11 +84,11 @@ def levels(form: Form, t: int, first: Weights, second: Weights, *places: list[li
     """Say what shows common streams of both networks with their heads in other layers."""
     need(form.skip, "heads can stand in other layers with skip connections only")
     keep(16 * (first.heads + second.heads) + 64 * LAYERS)
-    one, other = (moved(form, t, w, each) for w, each in zip((first, second), places, strict=True))
+    one, other = (rearranged(form, t, w, each) for w, each in zip((first, second), places, strict=True))
     return f"heads in other layers, and {streams(form, t, one, other)}"
 
 
-PLAIN = Later({re.compile("[QKV][1-9][0-9]*"): table})
+PLAIN = Later({re.compile("[QKV][1-9][0-9]*"): rational_matrix})
 PLAIN_PAIR = {"tokens": SIZE, "first": PLAIN, "second": PLAIN}
 PAIR = {"form": Form.read, "tokens": SIZE, "first": NAMED, "second": NAMED}
 
@@ -119,7 +119,9 @@ def say_what_proves(proofs: Table, form: Form, t: int, one: Weights, other: Weig
     return proved(proofs, proof, form, t, one, other)
 
 
-def _through(form: Form, t: int, here: Weights, last: Weights, between: list[list[object]], end: object) -> str:
+def _by_networks_between(
+    form: Form, t: int, here: Weights, last: Weights, between: list[list[object]], end: object
+) -> str:
     """Say what leads from network to network, each with the function of the one before."""
     said = []
     for weights, proof in between:
@@ -155,7 +157,7 @@ SAME: Table = Table(
         "streams": (({}, streams),),
         "tensors": (({}, tensors),),
         "levels": ((PLACES, levels),),
-        "through": (({"networks": [{"weights": NAMED, "proof": SAME}], "proof": SAME}, _through),),
+        "through": (({"networks": [{"weights": NAMED, "proof": SAME}], "proof": SAME}, _by_networks_between),),
     },
 )
 

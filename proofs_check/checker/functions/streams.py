@@ -15,7 +15,7 @@ from itertools import permutations, product
 from operator import neg
 from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.matrices import Span, bits, combined, common, foresee, integral, through, unit, zero
+from proofs_check.checker.functions.matrices import Span, bits, combined, foresee, integral, lcm_of, through, unit, zero
 from proofs_check.checker.functions.network import Form, Head, Weights, integers
 from proofs_check.checker.functions.rings import symmetric
 from proofs_check.checker.verify import Matrix, keep, need, scratch, spend, transposed
@@ -41,7 +41,7 @@ def _letters(forms: list[Matrix], form: Form, t: int) -> list[Letters]:
     flat = [tuple(x for row in m for x in row) for m in forms]
     if not form.softmax:  # patterns are linear in the form: coordinates in a basis, times what its pivots are
         space = Span(map(list, flat))
-        under = common([b[p] for p, b in space.basis.items()])
+        under = lcm_of([b[p] for p, b in space.basis.items()])
         return [{p: m[p] * (under // b[p]) for p, b in space.basis.items() if m[p]} for m in flat]
     if t == 1:
         return [{None: 1} for _ in flat]

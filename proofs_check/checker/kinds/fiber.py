@@ -20,7 +20,7 @@ from proofs_check.checker.functions.fibers.conditions import (
     places,
 )
 from proofs_check.checker.functions.fibers.places import Field, Spaces
-from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
+from proofs_check.checker.functions.fibers.sizes import OneHead, orbit_dimension
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.functions.proofs import SAME, say_what_proves
 from proofs_check.checker.verify import COUNT, LAYERS, SIZE, Later, need, odd_prime, scratch, take
@@ -121,7 +121,7 @@ def _from_theorem(case: Case, name: str | None, found: list[Shown]) -> tuple[str
     need(not all(missing), f"{name} needs conditions that are not shown: {str(missing[0])[:100]}")
     told = f"all real weights of this shape with the function of these, of {claim}: {THEOREMS[name].says}"
     if name == EXACT:
-        return told, orbit(form, w, next(iter(shown.values()))), None
+        return told, orbit_dimension(form, w, next(iter(shown.values()))), None
     if not name.startswith(ONE):
         return told, None, None
     one = OneHead(*case)

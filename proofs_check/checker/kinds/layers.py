@@ -12,14 +12,14 @@ from proofs_check.checker.bounds import of_rank
 from proofs_check.checker.verify import BOUNDS, COUNT, DIMENSION, ENDS, SIZE, SOME, Later, dimension, need, take
 
 
-def _counted(d: int, heads: int, a: int, b: int) -> int:
+def _counted_dimension(d: int, heads: int, a: int, b: int) -> int:
     """Return the dimension of a layer whose heads are determined."""
     good = heads == 1 or any(min(r, d) > 1 and heads * min(r, d) <= d for r in (a, b))
     need(good, "a layer of several heads is counted if all A, or all V, of rank 2 or more fit beside each other")
     return heads * (of_rank(d, d, a) + of_rank(d, d, b) - 1)
 
 
-def _proved(d: int, heads: int, a: int, b: int | None, proof: object) -> int:
+def _proved_dimension(d: int, heads: int, a: int, b: int | None, proof: object) -> int:
     """Return the dimension of a layer that a certificate proves."""
     net, r, u, below, above = take(proof, "the proof of a layer", PROOF)
     good = net.d == [d, d] and net.a == [0, a] and net.h == heads and net.t > 1
@@ -36,7 +36,7 @@ def prove(network: list[Any], layers: list[Any], claimed: int) -> str:
     need((n or d) >= d <= (m or d), "embed and unembed must reach the width")
     total, said = d * ((n or 0) + (m or 0)) - (d * d if n and m else 0), []
     for count, a, b, proof in layers:
-        one = _counted(d, heads, a, b or d) if proof is None else _proved(d, heads, a, b, proof)
+        one = _counted_dimension(d, heads, a, b or d) if proof is None else _proved_dimension(d, heads, a, b, proof)
         total += count * one
         said.append(f"{count} of ranks {a}" + f", value ranks {b}" * (b is not None) + f", of dimension {one}")
     need(total == claimed, f"the dimension must be {total}, it is {claimed}")

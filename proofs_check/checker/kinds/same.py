@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import chain
 
-from proofs_check.checker.functions.matrices import table, zero
+from proofs_check.checker.functions.matrices import rational_matrix, zero
 from proofs_check.checker.functions.network import Weights
 from proofs_check.checker.functions.proofs import PAIR, PLAIN, PLAIN_PAIR, SAME, about, plain_weights, with_a_form
 from proofs_check.checker.functions.rings import RATIONALS, bits_of_sums, is_multiple, symmetric
@@ -104,7 +104,7 @@ def _zero(t: int, *networks: Weights) -> str:
 MOVES: dict[str, Rows] = {
     "zero": (({}, _zero),),
     "layer": (({"layer": SIZE}, _layer),),
-    "group": (({"query_key": [table], "between": [table], "scales": [rational]}, _group),),
+    "group": (({"query_key": [rational_matrix], "between": [rational_matrix], "scales": [rational]}, _group),),
     "rescaling": (({"factors": [rational], "value_factor": rational}, _rescaling),),
 }
 STEP = Table("a step", "step", lambda: MOVES, begin={"to?": PLAIN})

@@ -8,7 +8,7 @@ from operator import mul
 from typing import Any
 
 from proofs_check.checker.bounds import of_rank
-from proofs_check.checker.bounds.directions.spaces import Unseen
+from proofs_check.checker.bounds.directions.spaces import StreamSpaces
 from proofs_check.checker.functions.matrices import Span, dots, unit
 from proofs_check.checker.verify import Matrix, need, spend, transposed
 
@@ -16,7 +16,7 @@ Equations = dict[Any, list[tuple[int, int]]]
 """Pairs of words by their equation, whose name begins with its kind."""
 
 
-def cancelling(at: Unseen) -> Iterator[int]:
+def cancelling(at: StreamSpaces) -> Iterator[int]:
     """Yield motions whose blocks between words, that is products of values, cancel in the scores."""
     net, base, layers = at.net, at.net.h + at.net.skip, range(2, at.net.l + 1)
     for i, s in [(j, k) for j in layers for k in range(max(1, j - 6), j) if 2 <= base ** (j - k) <= 64]:
@@ -46,7 +46,7 @@ def longer(words: list[Any], factors: Sequence[Any], times: Callable[[Any, Any],
     return [*words, *found] if skip else found
 
 
-def orbit_size(at: Unseen, s: int, i: int) -> int:
+def orbit_size(at: StreamSpaces, s: int, i: int) -> int:
     """Return the dimension of an open orbit of words in the layers from s on, in front of layer i."""
     net, dims = at.net, [len(F) for F in at.F]
     parts = [net.h * of_rank(net.d[j], dims[j - 1], net.b[j]) for j in range(s, i)]
@@ -55,7 +55,7 @@ def orbit_size(at: Unseen, s: int, i: int) -> int:
     return int(sum(parts) + net.d[i - 1] * dims[s - 1] * net.skip)
 
 
-def generic(at: Unseen, columns: list[Matrix], size: int, f: int) -> bool:
+def generic(at: StreamSpaces, columns: list[Matrix], size: int, f: int) -> bool:
     """Return whether words, by their columns, span f dimensions and basis changes move them in as many as there are."""
     d, n = len(columns[0][0]), len(columns[0])
     spend((d * d + n * n) * len(columns) * d * n * 64)
@@ -65,7 +65,7 @@ def generic(at: Unseen, columns: list[Matrix], size: int, f: int) -> bool:
     return len(orbit) == size and len(at.basis(itertools.chain(*columns))) == f
 
 
-def equations(at: Unseen, names: list[Any]) -> Equations:
+def equations(at: StreamSpaces, names: list[Any]) -> Equations:
     """Return the pairs of words in each equation."""
     net, sums = at.net, defaultdict[Any, list[tuple[int, int]]](list)
     for (a, x), (b, y) in itertools.product(enumerate(names), repeat=2):
@@ -91,7 +91,7 @@ def coefficients(columns: list[Matrix], sums: Equations) -> Iterator[list[int]]:
             yield [sum(v[q] * w[r] for v, w in terms) for q in range(d) for r in range(d)]
 
 
-def rational_rank(at: Unseen, i: int, s: int, size: int, sums: Equations) -> int:
+def rational_rank(at: StreamSpaces, i: int, s: int, size: int, sums: Equations) -> int:
     """Return the rank over the rationals of the equations on all forms, at small integer words in the open orbit."""
     net, source = at.net, random.Random(0)
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from proofs_check.checker.bounds import of_rank, symmetric_of_rank
-from proofs_check.checker.bounds.directions.spaces import Unseen, Vector, holding, line
+from proofs_check.checker.bounds.directions.spaces import StreamSpaces, Vector, holding, is_line
 from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.verify import Matrix, Tape, keep, spend, transposed, unpack
 
 
-def combinations(at: Unseen, i: int, k: int, W: Matrix, forms: Sequence[Matrix]) -> Iterator[int]:
+def combinations(at: StreamSpaces, i: int, k: int, W: Matrix, forms: Sequence[Matrix]) -> Iterator[int]:
     """Yield motions of the scores of a head that are combinations of these forms on the columns of W."""
     f, size = len(at.F[i - 1]), len(W[0]) ** 2
     motions = ((n, block) for n, _, block in at.motions(i, k, W, at.R[i], values=False))
@@ -33,7 +33,7 @@ def side_by_side(a: Matrix, b: Matrix) -> Matrix:
     return [[*x, *y] for x, y in zip(a, b, strict=True)]
 
 
-def skew_differences(at: Unseen) -> Iterator[int]:
+def skew_differences(at: StreamSpaces) -> Iterator[int]:
     """Yield combinations of k k'^T - k' k^T, where k and k' vanish on the sum s of the words."""
     net, product = at.net, at.product
     s = transposed(at.F[0])
@@ -51,7 +51,7 @@ def skew_differences(at: Unseen) -> Iterator[int]:
                 yield from combinations(at, i, k, F, forms)
 
 
-def symmetric_products(at: Unseen) -> Iterator[int]:
+def symmetric_products(at: StreamSpaces) -> Iterator[int]:
     """Yield motions by forms that see nothing of X and V X (X^T A X), layer after layer, on the words side by side."""
     W, forms = transposed(at.F[0]), list[Matrix]()
     for i in range(2, at.net.l + 1):
@@ -73,9 +73,9 @@ def symmetric_products(at: Unseen) -> Iterator[int]:
         yield from combinations(at, i, 0, W, forms)
 
 
-def first_layers(at: Unseen) -> Iterator[int]:
+def first_layers(at: StreamSpaces) -> Iterator[int]:
     """Yield motions of E and of two layers that leave the coefficients of what they write in place."""
-    net, r, one, tape = at.net, len(at.R[2]), line(at.net), Tape(at.p, 1, 0)
+    net, r, one, tape = at.net, len(at.R[2]), is_line(at.net), Tape(at.p, 1, 0)
     a, b = min(net.a[2], 2), min(r, 2, net.b[2])
     moving = [piece for piece in at.point.pieces if piece.key[1] <= 2]
     units = [
@@ -98,7 +98,7 @@ def first_layers(at: Unseen) -> Iterator[int]:
         yield from at.solve(images, 2 * r + min(most, net.h * (forms + of_rank(r, 2, b) - 1)))
 
 
-def coefficients(at: Unseen, tape: Tape) -> list[Matrix]:
+def coefficients(at: StreamSpaces, tape: Tape) -> list[Matrix]:
     """Return R e, R (g + c_1), R c_2, ... as columns."""
     net, R, dots = at.net, at.R[2], tape.dots
 
@@ -116,6 +116,6 @@ def coefficients(at: Unseen, tape: Tape) -> list[Matrix]:
         both = [head(2, h, x) for x in (e, g)]
         values = [dots(R, dots(x, m)) for _, _, x, m in both]
         for m, k, n in itertools.product((0, 1), repeat=3):
-            name = tuple(sorted((m, k, n))) if line(net) else (k, *sorted((m, n)))
+            name = tuple(sorted((m, k, n))) if is_line(net) else (k, *sorted((m, n)))
             found[name].append(dots(values[n], dots(both[m][0], both[k][1])))
     return [dots(R, e), *(tape.add(*found[name]) for name in sorted(found))]

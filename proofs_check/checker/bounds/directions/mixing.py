@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from proofs_check.checker.bounds import of_rank, symmetric_of_rank
-from proofs_check.checker.bounds.directions.spaces import Unseen, line
+from proofs_check.checker.bounds.directions.spaces import StreamSpaces, is_line
 from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.verify import Matrix, spend, transposed
 
@@ -16,8 +16,8 @@ class MixedLayer:
     Where the stream is a line the symmetric parts of forms are all that counts.
     """
 
-    def __init__(self, at: Unseen, i: int) -> None:
-        self.at, self.i, self.p, self.one = at, i, at.p, line(at.net)
+    def __init__(self, at: StreamSpaces, i: int) -> None:
+        self.at, self.i, self.p, self.one = at, i, at.p, is_line(at.net)
         self.F, self.R = transposed(at.F[i - 1]), at.R[i]
         self.f, self.r, self.h = len(at.F[i - 1]), len(at.R[i]), at.net.h
         self.A = [self.part(at.form(i, k, self.F)) for k in range(self.h)]
@@ -66,7 +66,7 @@ class MixedLayer:
                 yield None, self.image((-1, j, True, second), (1, k, True, first))
 
 
-def mixing(at: Unseen) -> Iterator[int]:
+def mixing(at: StreamSpaces) -> Iterator[int]:
     """Yield motions of the heads of a layer that fill the forms it depends on, or mix its heads."""
     net, heads = at.net, range(at.net.h)
     for i in range(1, net.l + 1):

@@ -33,7 +33,7 @@ def holding(size: int) -> Iterator[None]:
     keep(-size)
 
 
-def line(net: Network) -> bool:
+def is_line(net: Network) -> bool:
     """Return whether the stream is y z^T, with scores that are not normalized."""
     return net.t == 1 or (net.n == 1 and not net.causal)
 
@@ -46,8 +46,8 @@ class Motion(NamedTuple):
     block: Matrix
 
 
-class Unseen:
-    """The spaces F_i and R_i of a point, V for O V, and motions of its weights."""
+class StreamSpaces:
+    """Spaces F_i of what is written and R_i of what is read at a point, V for O V, and motions of its weights."""
 
     def __init__(self, point: Point) -> None:
         self.point, self.net, self.p, self.w = point, point.net, point.p, point.w

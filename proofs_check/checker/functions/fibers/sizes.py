@@ -22,7 +22,7 @@ MOST_ORDERS = 256
 
 
 def factors(rows: int, columns: int, inner: int, rank: int) -> int:
-    """Return that of the pairs (K, Q) with a given K^T Q (Lemma 1)."""
+    """Return the dimension of the pairs (K, Q) with a given K^T Q (Lemma 1)."""
     spend(20 * inner)
     return max((k - rank) * (rows - k) + inner * k + (inner - k) * columns for k in range(rank, min(inner, rows) + 1))
 
@@ -35,8 +35,8 @@ def _rank(left: Matrix, right: Matrix, field: Field) -> int:
     return len(Span(dots(transposed(integral(left).rows), transposed(integral(right).rows))).basis)
 
 
-def orbit(form: Form, w: Weights, field: Field) -> int:
-    """Return that of the fiber of Corollary 5: bases of the stream act freely, and factors vary for themselves."""
+def orbit_dimension(form: Form, w: Weights, field: Field) -> int:
+    """Return the dimension of the fiber of Corollary 5: bases of the stream act freely, factors vary for themselves."""
     ends = [d * d for d, m in ((w.widths[0], w.E), (w.widths[-1], w.U)) if m]
     total = (ends[0] if len(ends) == 2 else 0) if form.skip else sum(ends) + sum(d * d for d in w.widths[1:-1])
     for i, heads in enumerate(w.layers):
@@ -78,7 +78,7 @@ class OneHead:
             self.dimension = max(self._dimension([m for part in order for m in part]) for order in product(*places))
 
     def _dimension(self, forms: list[Matrix | None]) -> int:
-        """Return that of the weights with these A~, of which those that are None are free (Lemma 2)."""
+        """Return the dimension of the weights with these A~, of which those that are None are free (Lemma 2)."""
         space, contained = Span(self.value), list[int]()
         end = len(space.basis)
         for m in reversed(forms):

@@ -10,15 +10,15 @@ from math import prod
 
 from proofs_check.checker.functions.matrices import unit
 from proofs_check.checker.functions.rings import Residues
-from proofs_check.checker.kinds.coefficient.models import MODEL, proved
+from proofs_check.checker.kinds.coefficient.models import MODEL, bounds_of_model
 from proofs_check.checker.kinds.coefficient.newton import by_faces, tight_at
 from proofs_check.checker.kinds.coefficient.terms import (
     DEGREES,
     Polynomial,
     add,
-    at,
     at_most_one,
     polynomial,
+    substituted,
     times,
     total,
     weight,
@@ -49,20 +49,22 @@ PROVED = {
 VARIABLES, PRIME = range(1, 257), 2**31 - 1
 
 
-def moved(
+def in_coordinates(
     polynomials: list[Polynomial], point: list[Fraction], tops: list[Polynomial], low: Polynomial
 ) -> list[Polynomial]:
     """Return polynomials at the point and tops / low, times powers of low, without zeros."""
     shifted = [dict(p) for p in tops]
     for p, x in zip(shifted, point, strict=True):
         add(p, {key: c * x for key, c in low.items()})
-    return [at(f, [{k: c for k, c in p.items() if c} for p in shifted], low, len(point)) for f in polynomials]
+    return [substituted(f, [{k: c for k, c in p.items() if c} for p in shifted], low, len(point)) for f in polynomials]
 
 
 def at_point(polynomials: list[Polynomial], point: list[Fraction]) -> list[Polynomial]:
     """Return polynomials with a point as the origin."""
     n = len(point)
-    return moved(polynomials, point, [{tuple(variable): Fraction(1)} for variable in unit(n)], {(0,) * n: Fraction(1)})
+    return in_coordinates(
+        polynomials, point, [{tuple(variable): Fraction(1)} for variable in unit(n)], {(0,) * n: Fraction(1)}
+    )
 
 
 class ZeroPoint:
@@ -77,7 +79,7 @@ class ZeroPoint:
         rows = ([field.of(p.get(key, Fraction(0))) for key in variables] for p in tops)
         invertible = all(echelon.add(pack(row)) is None for row in rows)
         need(invertible, "coordinates must have an invertible differential")
-        self.whole = moved(polynomials, point, tops, low)
+        self.whole = in_coordinates(polynomials, point, tops, low)
         need(all(origin not in f for f in self.whole), "the polynomials must be 0 at the point")
         self.n, self.seen = n, {i for _, i in seen}
         need(len(self.seen) == len({k for k, _ in seen}) == len(seen), "a coordinate is seen once")
@@ -154,7 +156,7 @@ def prove(of: Fields, lower: Fraction, upper: Fraction, above: Fields, below: Fi
     """Say what a certificate proves of a learning coefficient."""
     take(of, "of", dict)
     if "model" in of:
-        low, high, about, theorem = proved(of, above, below)
+        low, high, about, theorem = bounds_of_model(of, above, below)
     else:
         point, given = take(of, "of", {"polynomials": object, "point": [rational]})[::-1]
         need(len(point) in VARIABLES, f"there must be at most {VARIABLES[-1]} variables")

@@ -11,7 +11,7 @@ from operator import mul
 from proofs_check.checker.kinds.coefficient.terms import total
 from proofs_check.checker.verify import COUNT, SIZE, need, rational, spend, take
 
-Proved = tuple[Fraction, Fraction, str]
+TwiceBounds = tuple[Fraction, Fraction, str]
 """Twice both bounds, and by which theorem."""
 
 
@@ -79,7 +79,7 @@ def triple_below(e: int, data: object) -> Fraction:
     return 3 * e * (of_b + of_c)
 
 
-def linear_attention(v: int, e: int, teacher: int | None, above: object, below: object) -> Proved:
+def linear_attention(v: int, e: int, teacher: int | None, above: object, below: object) -> TwiceBounds:
     """Return twice both bounds, and by which theorem."""
     if teacher is None and v <= e:
         return rows_below(v, e, below), zero_above(v, e, above), "Theorem 3"
@@ -102,7 +102,7 @@ def linear_attention(v: int, e: int, teacher: int | None, above: object, below: 
     return 2 * teacher * v - 1 + low, Fraction(2 * teacher * v - v + most), "Theorem 5"
 
 
-def one_head(v: int, e: int, teacher: int | None, above: object, below: object) -> Proved:
+def one_head(v: int, e: int, teacher: int | None, above: object, below: object) -> TwiceBounds:
     """Return twice both bounds, which are the same number, and by which theorem."""
     take(above, "above", {"chain": str})
     take(below, "below", {"chain": str})
@@ -118,7 +118,7 @@ def one_head(v: int, e: int, teacher: int | None, above: object, below: object) 
     return value, value, theorem
 
 
-Model = Callable[[int, int, int | None, object, object], Proved]
+Model = Callable[[int, int, int | None, object, object], TwiceBounds]
 MODELS: dict[str, Model] = {"linear attention": linear_attention, "one head": one_head}
 
 
@@ -126,7 +126,7 @@ SMALL = range(1, 10**4)
 MODEL = {"model": frozenset(MODELS), "vocabulary": SMALL, "width": SMALL, "teacher": (SMALL,), "tokens": (SIZE,)}
 
 
-def proved(data: object, above: object, below: object) -> tuple[Fraction, Fraction, str, str]:
+def bounds_of_model(data: object, above: object, below: object) -> tuple[Fraction, Fraction, str, str]:
     """Return twice both bounds of a model, what it is, and by which theorem."""
     model, v, e, teacher, tokens = take(data, "of", MODEL)
     need(v > 1 and (tokens is None or tokens > 1), "there must be two words and two tokens, or more")

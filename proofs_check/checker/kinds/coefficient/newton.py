@@ -67,7 +67,9 @@ def expanded(rows: list[list[Polynomial]]) -> Polynomial:
     return {e: c for e, c in found.items() if c}
 
 
-def combined(terms: Terms, face: list[Polynomial], variables: list[int], level: Fraction | None, n: int) -> Polynomial:
+def combination_on_face(
+    terms: Terms, face: list[Polynomial], variables: list[int], level: Fraction | None, n: int
+) -> Polynomial:
     """Return a combination of generators on a face, and of derivatives or their minors, as the level allows."""
     places, found = range(len(variables)), dict[tuple[int, ...], Fraction]()
     most, size = (0, 1) if level is None else (level.denominator, level.numerator)
@@ -93,10 +95,8 @@ def by_faces(polynomials: list[Polynomial], variables: list[int], n: int, data: 
     planes where their differentials have a smaller rank, or which is of a larger order; without a level none at all.
     """
     size = len(variables)
-    form = {
-        "rays": [[RAY, size]], "cones": [[COUNT, size]], "multipliers": [[object, 2]], "level": (rational,),
-        "faces": [{"rays": [COUNT, SOME], "terms": [object, SOME]}],
-    }  # fmt: skip
+    form = {"rays": [[RAY, size]], "cones": [[COUNT, size]], "multipliers": [[object, 2]], "level": (rational,)}
+    form |= {"faces": [{"rays": [COUNT, SOME], "terms": [object, SOME]}]}
     rays, cones, multipliers, level, faces = take(data, "fan", form)
     need(size in SIZES, f"there must be from 1 to {SIZES[-1]} variables beside those that are generators")
     need(all(r < len(rays) for cone in cones for r in cone), "cones must have rays that are there")
@@ -115,7 +115,7 @@ def by_faces(polynomials: list[Polynomial], variables: list[int], n: int, data: 
         need(all(r < len(rays) for r in at), "faces must have rays that are there")
         face = frozenset.intersection(*(tight[r] for r in at))
         own = [{e: c for e, c in f.items() if short(e) in face} for f in polynomials]
-        found = combined(terms, own, variables, level, n)
+        found = combination_on_face(terms, own, variables, level, n)
         need(found and definite(found), "on a face a combination must have one sign off the coordinate planes")
         shown.add(face)
     for cone in cones:

@@ -8,14 +8,14 @@ from typing import Any
 from proofs_check.checker.verify import BITS, keep, need, rational, scratch, spend, take
 
 
-def bits(x: Fraction | int) -> int:
+def length_of(x: Fraction | int) -> int:
     """Return how long a number is."""
     return x.numerator.bit_length() + x.denominator.bit_length()
 
 
 def paid(*numbers: Fraction | int) -> None:
     """Say what a sum or a product of these takes, so that neither many numbers nor long ones take forever."""
-    long = sum(map(bits, numbers))
+    long = sum(map(length_of, numbers))
     need(long <= BITS, f"coefficients must have at most {BITS:,} bits")
     spend(20 + long**2 // 2**17)
 
@@ -74,11 +74,11 @@ def add(found: Polynomial, other: Polynomial) -> None:
     for key, c in other.items():
         old = found.get(key, Fraction(0))
         paid(old, c)
-        keep((bits(old + c) - bits(old)) // 7 + 300 * (key not in found))
+        keep((length_of(old + c) - length_of(old)) // 7 + 300 * (key not in found))
         found[key] = old + c
 
 
-def at(f: Polynomial, tops: list[Polynomial], low: Polynomial, n: int) -> Polynomial:
+def substituted(f: Polynomial, tops: list[Polynomial], low: Polynomial, n: int) -> Polynomial:
     """Return low^D f(tops / low), where D is the degree of f."""
     degree, found = max(map(sum, f), default=0), dict[tuple[int, ...], Fraction]()
     for key, c in f.items():

@@ -10,7 +10,7 @@ connections it is Theorem 3 there, with (D'), (S) and (F'), up to a change of ba
 from itertools import combinations
 
 from proofs_check.checker.functions.fibers.places import Field
-from proofs_check.checker.functions.fibers.sizes import orbit
+from proofs_check.checker.functions.fibers.sizes import orbit_dimension
 from proofs_check.checker.functions.network import NAMED, Form, Weights
 from proofs_check.checker.kinds.tensors.lines import degrees, excluded
 from proofs_check.checker.kinds.tensors.residues import TensorResidues
@@ -45,9 +45,16 @@ def _factors_excluded(net: TensorResidues, i: int, j: int, ranks: list[int], lin
 
 
 def prove(
-    form: Form, t: int, weights: object, p: int, s: int, top: list[Matrix], carried: list[Matrix],
-    lines: list[list[Line]], dimension: int | None,
-) -> str:  # fmt: skip
+    form: Form,
+    t: int,
+    weights: object,
+    p: int,
+    s: int,
+    top: list[Matrix],
+    carried: list[Matrix],
+    lines: list[list[Line]],
+    dimension: int | None,
+) -> str:
     """Say what is determined."""
     w = Weights(weights, form)
     need(not form.softmax, "layer tensors are those of lightning networks")
@@ -99,7 +106,7 @@ def prove(
     for (i, j), some in zip(pairs, lines, strict=True):
         _factors_excluded(net, i, j, ranks, [[background(x, i) for x in line] for line in some])
     counted = skip and t > 1 and all(len(heads) == 1 for heads in w.layers)
-    want = orbit(form, w, field) + depth if counted else None  # and a factor of each layer, between A and V
+    want = orbit_dimension(form, w, field) + depth if counted else None  # and a factor of each layer, between A and V
     need(dimension == want, f"the dimension must be {want}, it is {dimension}")
     what = "layer tensors" if t > 1 else "cubic forms of layers"
     size = "" if want is None else f"; dimension {want}"

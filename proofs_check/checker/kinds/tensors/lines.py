@@ -7,10 +7,10 @@ from operator import mul
 
 from proofs_check.checker.verify import need, pack, spend, unpack
 
-Vector = list[int]
+Coefficients = list[int]
 
 
-def _less(f: Vector, g: Vector, p: int) -> tuple[Vector, Vector]:
+def _divided(f: Coefficients, g: Coefficients, p: int) -> tuple[Coefficients, Coefficients]:
     """Return quotient and remainder by a monic polynomial."""
     f, quotient = f[:], list[int]()
     spend(2 * len(g) * max(0, len(f) - len(g) + 1))
@@ -25,20 +25,20 @@ def _less(f: Vector, g: Vector, p: int) -> tuple[Vector, Vector]:
     return quotient[::-1], f
 
 
-def _monic(f: Vector, p: int) -> Vector:
+def _monic(f: Coefficients, p: int) -> Coefficients:
     inverse = pow(f[-1], -1, p)
     return [x * inverse % p for x in f]
 
 
-def _common(f: Vector, g: Vector, p: int) -> Vector:
+def _common_divisor(f: Coefficients, g: Coefficients, p: int) -> Coefficients:
     """Return the greatest common divisor, f being monic."""
     while g:
         g = _monic(g, p)
-        f, g = g, _less(f, g, p)[1]
+        f, g = g, _divided(f, g, p)[1]
     return f
 
 
-def _overflow(f: Vector, p: int) -> list[int]:
+def _overflow(f: Coefficients, p: int) -> list[int]:
     """Return x^n, ..., x^(2n - 1) modulo a monic polynomial of degree n, packed: no product is divided afterwards."""
     spend(4 * len(f) ** 2)
     power, found = [0] * (len(f) - 2) + [1], list[int]()
@@ -49,11 +49,11 @@ def _overflow(f: Vector, p: int) -> list[int]:
     return found
 
 
-def _power(h: Vector, overflow: list[int], p: int) -> Vector:
+def _power(h: Coefficients, overflow: list[int], p: int) -> Coefficients:
     """Return h^p modulo the polynomial with this overflow."""
     n = len(overflow)
 
-    def times(a: Vector, b: Vector) -> Vector:
+    def times(a: Coefficients, b: Coefficients) -> Coefficients:
         spend(50 * n + n * n // 20)
         product = [x % p for x in unpack(pack(a) * pack(b))]
         found = [x % p for x in unpack(pack(product[:n]) + sum(map(mul, product[n:], overflow)))]
@@ -68,23 +68,23 @@ def _power(h: Vector, overflow: list[int], p: int) -> Vector:
     return found
 
 
-def degrees(f: Vector, degree: int, p: int) -> list[int]:
+def degrees(f: Coefficients, degree: int, p: int) -> list[int]:
     """Return the degrees of the irreducible factors, each once."""
     need(len(f) == degree + 1 and f[-1], "on a line a polynomial must keep its degree")
     f = _monic(f, p)
     slope = [k * x % p for k, x in enumerate(f)][1:]
-    need(len(_common(f, _less(slope, f, p)[1], p)) == 1, "on a line a polynomial must have no double factor")
+    need(len(_common_divisor(f, _divided(slope, f, p)[1], p)) == 1, "on a line a polynomial must have no double factor")
     found, h, k, overflow = list[int](), [0, 1], 0, _overflow(f, p)
     while len(f) - 1 > 2 * k + 1:
         k += 1
         h = _power(h, overflow, p)
         apart = [*h, *[0] * (2 - len(h))]
         apart[1] = (apart[1] - 1) % p
-        g = _common(f, _less(apart, [*[0] * len(apart), 1], p)[1], p)
+        g = _common_divisor(f, _divided(apart, [*[0] * len(apart), 1], p)[1], p)
         found += [k] * ((len(g) - 1) // k)
-        f = _less(f, g, p)[0]
+        f = _divided(f, g, p)[0]
         if len(g) > 1:
-            h, overflow = _less(h, f, p)[1], _overflow(f, p)
+            h, overflow = _divided(h, f, p)[1], _overflow(f, p)
     return [*found, len(f) - 1] if len(f) > 1 else found
 
 
