@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flint import fmpq, fmpq_mat, fmpz_mat, nmod_mat
 
 from lightning_sym.exact.modular import small_fraction
-from lightning_sym.exact.rational import columns_of, independent_columns, row_echelon
+from lightning_sym.exact.rational import columns_of, independent_columns, leading, row_echelon
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
@@ -64,17 +64,13 @@ def _guessed(matrices: Sequence[RationalMatrix]) -> Subspace | None:
     echelon, rank = nmod_mat(fmpz_mat(rows), _PRIME).rref()
     if not rank:
         return None
-    found, pivots = [], []
-    for row in echelon.tolist()[:rank]:
-        new = []
-        for residue in map(int, row):
-            top, bottom = (residue, 1) if residue < 2 else small_fraction(residue, _PRIME, _SMALL)
-            if not bottom:
-                return None
-            new.append(fmpq(top, bottom))
-        found.append(new)
-        pivots.append(next(j for j, x in enumerate(new) if x != 0))
-    space = Subspace(RationalMatrix(fmpq_mat(found).transpose()), tuple(pivots))
+    found, columns = list[fmpq](), len(rows[0])
+    for residue in map(int, echelon.entries()[: rank * columns]):
+        top, bottom = (residue, 1) if residue < 2 else small_fraction(residue, _PRIME, _SMALL)
+        if not bottom:
+            return None
+        found.append(fmpq(top, bottom))
+    space = Subspace(RationalMatrix(fmpq_mat(rank, columns, found).transpose()), leading(found, columns))
     return space if all(map(space.contains, matrices)) else None
 
 

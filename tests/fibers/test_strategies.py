@@ -254,6 +254,10 @@ def test_progress_tells_the_stages() -> None:
     told.clear()
     fiber(PLAIN, progress=lambda stage, done, total: told.append(stage))
     classify(PLAIN, progress=lambda stage, done, total: told.append(stage))
-    fibers = ["virtual weights", "the dimension near these weights", "directions near these weights"]
+    fibers = ["virtual weights", "the dimension near these weights"]
     limits = "families that tend to the function"
     assert told == [*fibers, "connected components", "ranks of the virtual weights", limits]
+    told.clear()
+    wide = Weights.random(Architecture((2, 2), (2,), 1), seed=1)
+    fiber(wide, 1, progress=lambda stage, done, total: told.append(stage))
+    assert told[:3] == [*fibers, "directions near these weights"], "the orbit does not fill this fiber"
