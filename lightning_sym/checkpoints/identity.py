@@ -18,6 +18,7 @@ import numpy as np
 from lightning_sym.checkpoints.coded import are_equal, slices
 from lightning_sym.checkpoints.measured import less, measured
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, Worst, coarsest, entry_of, form_residual, number_type, unit_at
@@ -239,8 +240,10 @@ def stored_types(first: Checkpoint, second: Checkpoint, layer: int | None, *piec
         layer: from 0; `None`: the ends.
         pieces: of both, whose types are asked for; without them of all that there may be.
     """
-    kind, before = (Ends, "") if layer is None else (Block, f"{layer}.")
-    names = {name for each in pieces for name, _ in each.present()} or {each.name for each in fields(kind)}
+    names, before = {name for each in pieces for name, _ in each.present()}, "" if layer is None else f"{layer}."
+    if not pieces:
+        tables = [table(each.form) for each in (first, second)]
+        names = {each.name for each in fields(Ends if layer is None else Block)}.union(*(each.names for each in tables))
     return {name: stored_type(first, second, before + name) for name in names}
 
 

@@ -74,7 +74,8 @@ def common(ring: Ring, array: Any, axis: int) -> Any:
     """Return what the entries along an axis have in common; exactly, of three of them the one that two of them are.
 
     Example:
-        >>> common(Exact(), np.array([1.0, 2.0, 1.0, 5.0]), 0).tolist()
+        >>> from lightning_sym.checkpoints.stream import EXACT
+        >>> common(EXACT, np.array([1.0, 2.0, 1.0, 5.0]), 0).tolist()
         [1.0]
     """
     if isinstance(ring, Measuring):

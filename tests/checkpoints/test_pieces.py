@@ -15,7 +15,7 @@ from command import run
 from plain_checkpoints import logits as plain_logits
 
 from lightning_sym import apply, circuits, compare_fingerprints, fingerprint, open_checkpoint, same_checkpoints
-from lightning_sym.checkpoints import families, logits, pieces, stored_checkpoint, transformer, understood
+from lightning_sym.checkpoints import families, layer_parts, logits, pieces, stored_checkpoint, transformer, understood
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.layout import Place
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
@@ -169,6 +169,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[P
     pieces.table.cache_clear()
     for named in (pieces.HALVES[ATTENTION].maps, pieces.LAYER):
         monkeypatch.setitem(named, "query_gain", list(with_gain(SHAPELESS_FORM))[-1])
+    monkeypatch.setattr(layer_parts, "CUT_ALONG", layer_parts.cuts_along(pieces.LAYER))
     monkeypatch.setattr(stored_checkpoint, "Block", GainedBlock)
     monkeypatch.setitem(NAMED, "query_gain", frozenset({Walker.FORWARD}))
     monkeypatch.setattr(
