@@ -125,6 +125,15 @@ FORMULAS = sorted(
 )
 
 
+def test_rows_of_tables_stand_below_a_heading() -> None:
+    """A blank line ends a table; what comes behind it would be a paragraph of bars."""
+    for page in PAGES:
+        prose = re.sub(r"^(`{3,}).*?^\1", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for part in re.split(r"\n\s*\n", prose):
+            if re.match(r"\s*\| .*\|$", part, flags=re.MULTILINE):
+                assert re.match(r"\s*\|.*\|\n *\|[-:| ]+\|\n", part), f"{page.name}: {part[:60]}"
+
+
 def test_every_formula_of_every_page_becomes_mathml() -> None:
     assert len(FORMULAS) > 300
     for name, formula in FORMULAS:
