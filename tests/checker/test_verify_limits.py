@@ -13,6 +13,7 @@ from small_certificates import LIGHTNING, RATIONAL, Document, answer, shape
 from small_pairs import DIFFERENT, SAME, SWAPPED, TWO, same
 
 from proofs_check.checker import verify
+from proofs_check.checker.functions.matrices import foresee
 
 
 def test_the_limits_are_those_of_the_grammar() -> None:
@@ -102,6 +103,15 @@ def test_series_that_are_made_are_no_larger_than_what_is_counted(
     assert tape.made(made) is made
     bytes_of = sum(sys.getsizeof(row) + sum(map(sys.getsizeof, row)) for row in made)
     assert bytes_of <= verify.ROOM - verify.BUDGET.get().room <= 6 * bytes_of
+
+
+def test_work_may_take_all_that_is_left_and_no_more() -> None:
+    verify.BUDGET.set(verify.Budget())
+    foresee(verify.STEPS, verify.ROOM)
+    with pytest.raises(verify.Rejected, match="at most 2,000,000,000 steps, this takes 2,000,000,001 or more"):
+        foresee(verify.STEPS + 1)
+    with pytest.raises(verify.Rejected, match="into 536,870,912 bytes of memory, these take 536,870,913 or more"):
+        foresee(0, verify.ROOM + 1)
 
 
 def test_so_many_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,6 +78,15 @@ def cases(seed: int, count: int) -> Iterator[tuple[Weights, int | None]]:
         yield weights, exact_chain(weights).rank()
 
 
+def test_a_square_behind_a_layer_that_writes_less() -> None:
+    """The value and the form of the last layer share a factor, which a layer of rank one leaves free."""
+    weights = Weights.of({
+        "Q1": [[4, 2, 2], [3, 3, -1]], "K1": [[1, 0, 0], [1, -1, 1]], "V1": [[0, 0, 0], [0, 0, 0], [2, 1, 1]],
+        "Q2": [[1, 2, 2]], "K2": [[2, 0, -2]], "V2": [[1, 2, 1]],
+    })  # fmt: skip
+    assert exact_chain(weights).rank() == jacobian_rank(weights)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_it_is_the_rank_of_the_jacobian(seed: int) -> None:
     kinds: Counter[str] = Counter()

@@ -81,6 +81,14 @@ def test_what_breaks_a_condition_is_not_certified(name: str) -> None:
     assert not found.complete
 
 
+@pytest.mark.parametrize(("heads", "missing"), [(2, set()), (3, {"(P2)"}), (4, set())])
+def test_attention_of_rank_one_less_than_the_width_is_not_proved(heads: int, missing: set[str]) -> None:
+    """Heads of width 2 and a stream of 7: rank 4 is below 7 - 1, rank 6 is not, and 4 heads have full rank."""
+    sizes: dict[str, Any] = {"heads": heads, "groups": heads, "head_width": 2, "layers": 1, "inner": 20}
+    found = symmetries_of(small_checkpoint("gemma2", seed=3, config={"hidden_size": 7}, **sizes))
+    assert {c.name for c in found.conditions if not c.holds} == missing
+
+
 @pytest.mark.parametrize("family", ["gemma2", "gemma3_text"])
 def test_random_weights_fulfil_all(family: str) -> None:
     found = symmetries_of(small_checkpoint(family, seed=5, tied=False))
