@@ -289,9 +289,11 @@ def price_of_reconstruction(shape: Architecture, terms: int) -> float:
     d, t = shape.widths[0], shape.tokens
     unknowns = d * d * (d + 1) // 2
     points = unknowns // t + 4
-    values = RATES["forms"].seconds(product=terms * points)
-    kernel = price_of_kernel(points * t, unknowns + shape.widths[-1], VALUE_BITS * shape.degree)
-    return price_of_comparison(terms // t, d * t).seconds + values + kernel.seconds
+    return (
+        price_of_comparison(terms // t, d * t).seconds
+        + RATES["forms"].seconds(product=terms * points)
+        + price_of_kernel(points * t, unknowns + shape.widths[-1], VALUE_BITS * shape.degree).seconds
+    )
 
 
 def _row_of_rank_one(y: ObjectArray) -> ObjectArray:

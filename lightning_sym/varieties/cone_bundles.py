@@ -46,20 +46,16 @@ class Cone:
     @property
     def dimension(self) -> int:
         """Of the projective variety, on one subspace."""
-        if self.rows is not None:
-            return determinantal(self.rows, self.size, self.rank) - 1
         if self.symmetric:
             return symmetric_determinantal(self.size, self.rank) - 1
-        return determinantal(self.size, self.size, self.rank) - 1
+        return determinantal(self.rows or self.size, self.size, self.rank) - 1
 
     @property
     def degree(self) -> int:
         """Of the projective variety, on one subspace."""
-        if self.rows is not None:
-            return determinantal_degree(self.rows, self.size, self.rank)
         if self.symmetric:
             return symmetric_determinantal_degree(self.size, self.rank)
-        return determinantal_degree(self.size, self.size, self.rank)
+        return determinantal_degree(self.rows or self.size, self.size, self.rank)
 
     @property
     def choices(self) -> int:
@@ -69,9 +65,7 @@ class Cone:
     @property
     def weights(self) -> int:
         """Of the linear space over a fixed point."""
-        if self.rows is not None:
-            return self.rows * self.rank
-        return comb(self.rank + 1, 2) if self.symmetric else self.rank**2
+        return comb(self.rank + 1, 2) if self.symmetric else self.rank * (self.rows or self.rank)
 
     def spaces(self, inside: Indices) -> Iterator[tuple[int, list[Indices]]]:
         """Yield fixed points over the subspace of these coordinates: Euler number, weights of the linear space."""
@@ -152,8 +146,7 @@ def flag_dimension(sizes: Sequence[int]) -> int:
     return sum(small * (large - small) for large, small in pairwise(sizes))
 
 
-FRACTION, PAIR = 6, 2
-"""Products that a sum of fractions takes as long as, and one of classes of two cones, roughly."""
+FRACTION, PAIR = 6, 2  # products that a sum of fractions takes as long as, and one of classes of two cones, roughly
 
 
 def products_of_sum(sizes: Sequence[int], cones: Sequence[Cone]) -> int:
@@ -164,9 +157,11 @@ def products_of_sum(sizes: Sequence[int], cones: Sequence[Cone]) -> int:
         108
     """
     most = flag_dimension(sizes)
-    of_flag = len(cones) * PAIR * comb(most + 2, 2)
-    for cone in cones:
-        of_flag += cone.choices * (cone.weights * (cone.dimension - cone.weights + 1 + most) + FRACTION * (most + 1))
+    of_cones = sum(
+        cone.choices * (cone.weights * (cone.dimension - cone.weights + 1 + most) + FRACTION * (most + 1))
+        for cone in cones
+    )
+    of_flag = of_cones + len(cones) * PAIR * comb(most + 2, 2)
     return of_flag * prod(comb(large, small) for large, small in pairwise(sizes))
 
 

@@ -176,7 +176,7 @@ def test_refusals() -> None:
         Architecture((2, 10**9), (2,), 2),
         Architecture((2,) * 500, (2,) * 499, 1),
         Architecture((1,) * 100_001, (1,) * 100_000, 1),
-        Architecture((10, 9, 8, 7, 6), (3, 3, 3, 3), 1),
+        Architecture((12, 11, 10, 9, 8), (4, 4, 4, 4), 1),
     ):
         with pytest.raises(TooLarge):
             variety_degree(network)

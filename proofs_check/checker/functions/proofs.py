@@ -119,9 +119,7 @@ def say_what_proves(proofs: Table, form: Form, t: int, one: Weights, other: Weig
     return proved(proofs, proof, form, t, one, other)
 
 
-def _by_networks_between(
-    form: Form, t: int, here: Weights, last: Weights, between: list[list[object]], end: object
-) -> str:
+def _step_by_step(form: Form, t: int, here: Weights, last: Weights, between: list[list[object]], end: object) -> str:
     """Say what leads from network to network, each with the function of the one before."""
     said = []
     for weights, proof in between:
@@ -157,7 +155,7 @@ SAME: Table = Table(
         "streams": (({}, streams),),
         "tensors": (({}, tensors),),
         "levels": ((PLACES, levels),),
-        "through": (({"networks": [{"weights": NAMED, "proof": SAME}], "proof": SAME}, _by_networks_between),),
+        "through": (({"networks": [{"weights": NAMED, "proof": SAME}], "proof": SAME}, _step_by_step),),
     },
 )
 

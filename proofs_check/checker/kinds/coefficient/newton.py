@@ -95,8 +95,13 @@ def by_faces(polynomials: list[Polynomial], variables: list[int], n: int, data: 
     planes where their differentials have a smaller rank, or which is of a larger order; without a level none at all.
     """
     size = len(variables)
-    form = {"rays": [[RAY, size]], "cones": [[COUNT, size]], "multipliers": [[object, 2]], "level": (rational,)}
-    form |= {"faces": [{"rays": [COUNT, SOME], "terms": [object, SOME]}]}
+    form = {
+        "rays": [[RAY, size]],
+        "cones": [[COUNT, size]],
+        "multipliers": [[object, 2]],
+        "level": (rational,),
+        "faces": [{"rays": [COUNT, SOME], "terms": [object, SOME]}],
+    }
     rays, cones, multipliers, level, faces = take(data, "fan", form)
     need(size in SIZES, f"there must be from 1 to {SIZES[-1]} variables beside those that are generators")
     need(all(r < len(rays) for cone in cones for r in cone), "cones must have rays that are there")
