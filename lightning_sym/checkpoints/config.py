@@ -46,6 +46,10 @@ HARMLESS = frozenset((
 """Keys that say nothing about the function from token ids to logits."""
 
 
+NULL_COUNTS = frozenset(("rope_interleave", "is_causal"))
+"""Keys of which `null` means false, while their absence means true."""
+
+
 def refuse(text: str) -> NoReturn:
     """Raise what is wrong with a file."""
     raise FileFormatError(text)
@@ -56,17 +60,29 @@ class Config:
 
     Args:
         values: by key, what JSON can say; decimals are `Fraction`. What is asked for is tested before it is used.
+        where: what refusals begin with.
     """
 
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self._values = values
+    def __init__(self, values: Mapping[str, object], where: str = "") -> None:
+        self._values, self._where = values, where
         self._asked: set[str] = set()
 
     def get(self, key: str, default: object = None) -> object:
-        """Return the value of a key, `default` where it is absent or `null`."""
+        """Return the value of a key, `default` where it is absent, or `null` and not in `NULL_COUNTS`."""
         self._asked.add(key)
         value = self._values.get(key)
-        return default if value is None else value
+        return default if value is None and not (key in NULL_COUNTS and key in self._values) else value
+
+    def inner(self, key: str) -> Config:
+        """Return the values of an object, none where it is absent.
+
+        Raises:
+            FileFormatError: it is no object.
+        """
+        value = self.get(key, {})
+        if not isinstance(value, dict):
+            refuse(f"{self._where}{key} must be an object, got {said(value)}")
+        return Config(value, f"{key}: ")
 
     def has(self, key: str) -> bool:
         """Return whether a key is there, be it as `null`."""
@@ -78,28 +94,18 @@ class Config:
         Raises:
             FileFormatError: it is none, or absent and without a default.
         """
-        return named_size(key, self.get(key, default), most)
+        return named_size(f"{self._where}{key}", self.get(key, default), most)
 
-    def number(self, key: str, default: Fraction) -> Fraction:
+    def number(self, key: str, default: Fraction | None = None) -> Fraction:
         """Return a positive number that a float can be near, exactly.
 
         Raises:
-            FileFormatError: it is none.
+            FileFormatError: it is none, or absent and without a default.
         """
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or not _LEAST < value < _MOST:
-            refuse(f"{key} must be a number between 1e-300 and 1e300, got {said(value)}")
+            refuse(f"{self._where}{key} must be a number between 1e-300 and 1e300, got {said(value)}")
         return Fraction(value)
-
-    def needed_number(self, key: str) -> Fraction:
-        """Return a positive number that must be there.
-
-        Raises:
-            FileFormatError: it is absent, or none.
-        """
-        if self.get(key) is None:
-            refuse(f"{key} must be there, as a positive number")
-        return self.number(key, Fraction(1))
 
     def flag(self, key: str, *, default: bool) -> bool:
         """Return the value of a key, true or false.
@@ -109,7 +115,7 @@ class Config:
         """
         value = self.get(key, default)
         if not isinstance(value, bool):
-            refuse(f"{key} must be true or false, got {said(value)}")
+            refuse(f"{self._where}{key} must be true or false, got {said(value)}")
         return value
 
     def activation(self, key: str, default: str, known: Mapping[str, Activation] = ACTIVATIONS) -> Activation:
@@ -120,7 +126,7 @@ class Config:
         """
         value = self.get(key, default)
         if not isinstance(value, str) or value not in known:
-            refuse(f"{key} must be one of {', '.join(known)}, got {said(value)}")
+            refuse(f"{self._where}{key} must be one of {', '.join(known)}, got {said(value)}")
         return known[value]
 
     def require(self, key: str, *allowed: object) -> None:
@@ -131,7 +137,7 @@ class Config:
         """
         value = self.get(key, allowed[0])
         if not any(type(value) is type(each) and value == each for each in allowed):
-            refuse(f"{key} must be {' or '.join(map(said, allowed))} or absent, got {said(value)}")
+            refuse(f"{self._where}{key} must be {' or '.join(map(said, allowed))} or absent, got {said(value)}")
 
     def finish(self) -> None:
         """Refuse, by name, what was not asked for and is not known to be harmless.
@@ -140,6 +146,9 @@ class Config:
             FileFormatError: with the first such key.
         """
         for key, value in self._values.items():
-            if key not in self._asked and key not in HARMLESS and value is not None:
+            if key not in self._asked and key not in HARMLESS and (value is not None or key in NULL_COUNTS):
                 more = with_features({key: value})
-                refuse(f"every key of the configuration must be understood, got {said(key)} = {said(value)}{more}")
+                refuse(
+                    f"{self._where}every key of the configuration must be understood, got {said(key)} = {said(value)}"
+                    f"{more}"
+                )

@@ -85,7 +85,7 @@ def _read_last_layers(config: Config, form: CheckpointForm) -> CheckpointForm:
         if kinds is not None and any(kinds):
             refuse("layer_types must be full_attention where use_sliding_window is false")
         return form
-    window = config.size("sliding_window", 4096)
+    window = _stated_window(config, 4096)
     first = 28 if first is None else first
     if isinstance(first, bool) or not isinstance(first, int) or first < 0:
         refuse(f"max_window_layers must be an integer of at least 0, got {said(first)}")
@@ -269,7 +269,10 @@ def every_other(pattern: str = "") -> Feature:
         local = [(layer + 1) % every != 0 for layer in range(form.layers)] if kinds is None else kinds
         if not pattern:
             return with_window(form, _stated_window(config, 4096), local)
-        window, theta = config.size("sliding_window", 4096), _local_theta(config)
+        window, theta = (  # the library does not run with `null`
+            config.size("sliding_window", None if config.has("sliding_window") else 4096),
+            _local_theta(config),
+        )
         places = tuple(layer for layer, has in enumerate(local) if has)
         if not places or (theta == form.theta and form.scaling is None):
             return with_window(form, window, local)
@@ -287,10 +290,13 @@ def _local_theta(config: Config) -> Fraction:
     """Return the base of the rotary frequencies of layers with a window.
 
     Raises:
-        FileFormatError: these are scaled, or the base is stated twice and differently.
+        FileFormatError: these are scaled, the base is stated twice and differently, or stated of no kind of layers.
     """
-    both = config.get("rope_parameters", {})
-    inner = Config(both.get("sliding_attention", {}) if isinstance(both, dict) else {})
+    config.inner("rope_scaling").require("type", None)  # rope_type is there already, and counts
+    both = config.inner("rope_parameters")
+    both.get("full_attention")
+    inner = both.inner("sliding_attention")
+    both.finish()
     inner.require("rope_type", "default")
     local = Fraction(10000)
     stated = [each.number(key, local) for each, key in ((config, "rope_local_base_freq"), (inner, "rope_theta"))
@@ -310,6 +316,16 @@ def ignored(*keys: str) -> Feature:
         return form
 
     return Feature(read, lambda form: {})
+
+
+def _unscaled(config: Config, form: CheckpointForm) -> CheckpointForm:
+    if form.scaling is not None:
+        refuse(f"rope_type must be default in this family, others are read as longrope, got {form.scaling}")
+    return form
+
+
+UNSCALED = Feature(_unscaled, lambda form: {})
+"""Of Phi-3: its library refuses `linear` and `llama3`, and takes `yarn` for `longrope`."""
 
 
 def required(key: str, *allowed: object) -> Feature:

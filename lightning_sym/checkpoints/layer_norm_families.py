@@ -100,24 +100,16 @@ def _neox(config: Config, form: CheckpointForm) -> tuple[CheckpointForm, Biases]
 
     Both halves stand side by side unless `use_parallel_residual` says otherwise.
     """
-    inner = config.get("rope_parameters", {})
-    if not isinstance(inner, dict):
-        refuse(f"rope_parameters must be an object, got {said(inner)}")
-    parts = Config(inner)
+    parts = config.inner("rope_parameters")
     parts.require("rope_type", "default")
     config.require("rope_scaling", None, {})
-    stated = {}
-    for what, default, names in (
-        ("the base of the frequencies", Fraction(10000), ("rotary_emb_base", "rope_theta")),
-        ("the share of rows that are turned", Fraction(1, 4), ("rotary_pct", "partial_rotary_factor")),
-    ):
-        sides = ((each, name) for each in (config, parts) for name in names if each.get(name) is not None)
-        found = {each.number(name, default) for each, name in sides}
-        if len(found) > 1:
-            refuse(f"{what} must be stated once, got {' and '.join(map(said, sorted(found)))}")
-        stated[what] = found.pop() if found else default
+    theta = parts.number("rope_theta", config.number("rotary_emb_base", Fraction(10000)))
+    share = parts.number("partial_rotary_factor", config.number("rotary_pct", Fraction(1, 4)))
     parts.finish()
-    theta, share = stated.values()
+    for key, value in (("rotary_emb_base", theta), ("rope_theta", theta), ("rotary_pct", share),
+                       ("partial_rotary_factor", share)):  # fmt: skip
+        if (other := config.number(key, value)) != value:  # the second names count in `rope_parameters` alone
+            refuse(f"{key} must be what is read, {said(value)}, got {said(other)}")
     turned = int(form.head_width * float(share))  # as the library counts
     if turned % 2 or not 0 < turned <= form.head_width:
         refuse(f"rotary_pct must turn an even number of the {form.head_width} rows of a head, got {said(share)}")

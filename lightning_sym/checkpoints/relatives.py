@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from lightning_sym.checkpoints.config import Config, refuse
+from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.config_features import (
     BEHIND_ALONE,
     EMBEDDINGS_TIMES_ROOT,
@@ -18,6 +18,7 @@ from lightning_sym.checkpoints.config_features import (
     OF_LAST_LAYERS,
     QUERY_SCALE,
     UNPADDED,
+    UNSCALED,
     UNTURNED,
     Feature,
     caps,
@@ -77,8 +78,7 @@ class Relative:
 def _read_gemma_activation(config: Config, form: CheckpointForm) -> CheckpointForm:
     """Return the form with the activation of Gemma: in old files the library takes `gelu` for the form with tanh."""
     config.require("hidden_activation", "gelu_pytorch_tanh")
-    if form.activation not in ("gelu", "gelu_new"):
-        refuse(f"hidden_act must be gelu_pytorch_tanh in this family, got {form.activation}")
+    config.require("hidden_act", "gelu_pytorch_tanh", "gelu_new", "gelu")
     return replace(form, activation="gelu_new")
 
 
@@ -129,6 +129,7 @@ RELATIVES: dict[str, Relative] = {
             OF_LAST_LAYERS,
             HEAD_NORMS,
             experts(("num_experts", 128), 8, ("moe_intermediate_size", 768), "norm_topk_prob"),
+            required("use_sliding_window", False),  # where it is true the library has the window in all layers
             required("decoder_sparse_step", 1),
             required("mlp_only_layers", []),
             ignored(*OF_TRAINING),
@@ -161,6 +162,7 @@ RELATIVES: dict[str, Relative] = {
             everywhere(None),
             required("attention_bias", False),
             ignored("original_max_position_embeddings", "auto_map"),
+            UNSCALED,
             UNPADDED,
         ),
     ),

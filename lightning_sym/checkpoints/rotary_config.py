@@ -7,7 +7,7 @@ from typing import Literal
 
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.errors import BadInput, FileFormatError
+from lightning_sym.errors import BadInput
 from lightning_sym.network.readers.exact_json import MOST_LISTED, said
 from lightning_sym.rings.rotary import RotaryScaling
 
@@ -28,42 +28,37 @@ def rope_of(config: Config, theta: Fraction = Fraction(10000), kind: str = "") -
     Args:
         config: the keys.
         theta: the base where nothing is said.
-        kind: of layers whose frequencies these are, where `rope_parameters` may state those of several kinds.
+        kind: of layers whose frequencies these are, where `rope_parameters` has an object for each kind.
 
     Raises:
         FileFormatError: frequencies depend on the length of the text, or are stated twice and differently.
     """
-    found = {config.number("rope_theta", theta)} if config.get("rope_theta") is not None else set[Fraction]()
-    scalings: set[RotaryScaling] = set()
+    base, found = config.number("rope_theta", theta), set[Rope]()
     for key in ("rope_parameters", "rope_scaling"):
-        inner = config.get(key, {})
-        if not isinstance(inner, dict):
-            refuse(f"{key} must be an object, got {said(inner)}")
-        if kind and key == "rope_parameters" and kind in inner:
-            inner = inner[kind]
-            if not isinstance(inner, dict):
-                refuse(f"{kind} in {key} must be an object, got {said(inner)}")
-        try:
-            base, scaling = _stated(Config(inner))
-        except FileFormatError as error:
-            refuse(f"{key}: {error}")
-        found |= base
-        scalings |= scaling
+        inner = config.inner(key)
+        if kind and key == "rope_parameters":
+            inner = inner.inner(kind)
+        if config.get(key):
+            found.add(_stated(inner, base))
     if (factors := config.get(FACTORS)) is not None:
         if not isinstance(factors, tuple) or any(each <= 0 for each in factors):
             refuse(f"{FACTORS} must be a tensor of positive numbers of a GGUF file, got {said(factors)}")
-        scalings.add(RotaryScaling("factors", factors=factors))
+        found.add((base, RotaryScaling("factors", factors=factors)))
+    bases = sorted({each for each, _ in found} | ({base} if config.get("rope_theta") is not None else set()))
+    if len(bases) > 1:  # where there are two objects the second is all that counts
+        refuse(f"rope_theta must be stated once, got {' and '.join(map(said, bases))}")
     if len(found) > 1:
-        refuse(f"rope_theta must be stated once, got {' and '.join(map(said, sorted(found)))}")
-    if len(scalings) > 1:
-        refuse(f"rotary frequencies must be scaled once, got {' and '.join(sorted(map(str, scalings)))}")
+        refuse(
+            "rotary frequencies must be scaled once, got "
+            + " and ".join(sorted(str(each or "none") for _, each in found))
+        )
     config.require("partial_rotary_factor", 1, Fraction(1))
     config.require("rope_interleaved", False)
-    return (found.pop() if found else theta), (scalings.pop() if scalings else None)
+    return found.pop() if found else (base, None)
 
 
-def _stated(config: Config) -> tuple[set[Fraction], set[RotaryScaling]]:
-    """Return the base, and the scaling, that an object of parameters states, if it states one."""
+def _stated(config: Config, theta: Fraction) -> Rope:
+    """Return base and scaling that an object of parameters states; `theta`: the base where it states none."""
     kind = config.get("rope_type", config.get("type", "default"))
     if config.get("type", kind) != kind:
         refuse(f"rope_type and type must agree, got {said(kind)} and {said(config.get('type'))}")
@@ -71,29 +66,31 @@ def _stated(config: Config) -> tuple[set[Fraction], set[RotaryScaling]]:
         what = "of fixed frequencies, default, linear, llama3 or yarn; others depend on the length of the text"
         refuse(f"rope_type must be {what}, got {said(kind)}")
     config.require("partial_rotary_factor", 1, Fraction(1))
-    found = {config.number("rope_theta", Fraction(1))} if config.get("rope_theta") is not None else set[Fraction]()
+    base = config.number("rope_theta", theta)
     scaling = None if (fixed := SCALINGS[kind]) is None else _scaling(config, fixed)
     config.finish()
-    return found, set() if scaling is None or scaling == RotaryScaling("linear") else {scaling}
+    return base, None if scaling == RotaryScaling("linear") else scaling
 
 
 def _scaling(config: Config, kind: Fixed) -> RotaryScaling:
     """Return the scaling that an object of parameters states."""
-    factor = config.needed_number("factor")
+    factor = config.number("factor")
     if kind == "linear":
         return RotaryScaling(kind, factor)
     context = config.size("original_max_position_embeddings")
     if kind == "llama3":
-        low, high = config.needed_number("low_freq_factor"), config.needed_number("high_freq_factor")
+        low, high = config.number("low_freq_factor"), config.number("high_freq_factor")
         if low >= high:
             refuse(f"low_freq_factor must be below high_freq_factor, got {said(low)} and {said(high)}")
         return RotaryScaling(kind, factor, low, high, context)
     for key in ("mscale", "mscale_all_dim"):
         config.require(key, None)
     config.require("truncate", True)
+    if factor < 1:
+        refuse(f"factor of yarn must be at least 1, got {said(factor)}")
     low, high = config.number("beta_slow", Fraction(1)), config.number("beta_fast", Fraction(32))
     stated = config.get("attention_factor") is not None
-    return RotaryScaling(kind, factor, low, high, context, config.needed_number("attention_factor") if stated else None)
+    return RotaryScaling(kind, factor, low, high, context, config.number("attention_factor") if stated else None)
 
 
 def write_scaling(scaling: RotaryScaling | None) -> dict[str, object]:

@@ -14,6 +14,7 @@ from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.testing import small_checkpoint
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1, "original_max_position_embeddings": 8}
+LINEAR = {"rope_type": "linear", "factor": 8.0}
 YARN = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8}
 KEYS: list[tuple[str, str, Any, str]] = [
     ("llama", "model_type", "bert", f"{', '.join(FAMILIES)}, got 'bert', which means attention to both sides"),
@@ -32,7 +33,7 @@ KEYS: list[tuple[str, str, Any, str]] = [
     ("llama", "num_local_experts", 8, "got 'num_local_experts' = 8, which means experts"),
     ("llama", "is_causal", False, "got 'is_causal' = false"),
     ("llama", "model_type", "gpt2", "n_embd must be an integer"),
-    ("llama", "rope_scaling", LLAMA3, "rope_scaling: high_freq_factor must be there, as a positive number"),
+    ("llama", "rope_scaling", LLAMA3, "rope_scaling: high_freq_factor must be a number between"),
     ("llama", "rope_scaling", LLAMA3 | {"high_freq_factor": 1}, "low_freq_factor must be below high_freq_factor, got"),
     (
         "llama",
@@ -42,7 +43,7 @@ KEYS: list[tuple[str, str, Any, str]] = [
     ),
     ("llama", "rope_scaling", {"type": "longrope", "factor": 2}, "others depend on the length of the text, got 'longr"),
     ("llama", "rope_scaling", {"type": "linear", "rope_type": "yarn"}, "rope_type and type must agree, got 'yarn' and"),
-    ("llama", "rope_scaling", {"type": "linear"}, "factor must be there, as a positive number"),
+    ("llama", "rope_scaling", {"type": "linear"}, "factor must be a number between 1e-300 and 1e300, got null"),
     ("llama", "rope_scaling", {"type": "factors", "factors": [1.0]}, "rope_type must be of fixed frequencies, default"),
     ("llama", "rope_scaling", YARN | {"mscale": 1}, "rope_scaling: mscale must be null or absent, got 1"),
     ("llama", "rope_scaling", YARN | {"truncate": False}, "rope_scaling: truncate must be true or absent, got false"),
@@ -97,7 +98,18 @@ KEYS: list[tuple[str, str, Any, str]] = [
     ("smollm3", "no_rope_layers", [1], "no_rope_layers must be a list of 1 (rotary positions) or 0, one for each of"),
     ("smollm3", "no_rope_layers", [1, True], "no_rope_layers must be a list of 1 (rotary positions) or 0, one for"),
     ("smollm3", "use_sliding_window", True, "use_sliding_window must be false or absent, got true"),
-    ("gemma", "hidden_act", "silu", "hidden_act must be gelu_pytorch_tanh in this family, got silu"),
+    (
+        "gemma",
+        "hidden_act",
+        "silu",
+        "hidden_act must be 'gelu_pytorch_tanh' or 'gelu_new' or 'gelu' or absent, got 'si",
+    ),
+    (
+        "gemma",
+        "hidden_act",
+        "gelu_python",
+        "hidden_act must be 'gelu_pytorch_tanh' or 'gelu_new' or 'gelu' or absent, got",
+    ),
     ("gemma", "hidden_activation", "gelu", "hidden_activation must be 'gelu_pytorch_tanh' or absent, got 'gelu'"),
     ("gemma", "use_bidirectional_attention", True, "use_bidirectional_attention must be false or absent, got true"),
     ("gemma3_text", "attn_logit_softcapping", 30.0, "attn_logit_softcapping must be null or absent, got 30"),
@@ -119,9 +131,89 @@ def test_a_key_that_changes_the_function_is_refused(
     assert expected in refusal(tmp_path)
 
 
+TOGETHER: list[tuple[str, dict[str, Any], str]] = [
+    ("llama", {"is_causal": None}, "got 'is_causal' = null"),
+    ("deepseek_v3", {"rope_interleave": None}, "rope_interleave must be true or absent, got null"),
+    ("youtu", {"rope_interleave": None}, "rope_interleave must be true or absent, got null"),
+    ("llama", {"rope_scaling": YARN | {"factor": 0.5}}, "factor of yarn must be at least 1, got 1/2"),
+    (
+        "llama",
+        {"rope_theta": ..., "rope_parameters": {"rope_theta": 500.0}, "rope_scaling": LINEAR},
+        "rope_theta must be stated once, got 500 and 10000",
+    ),
+    (
+        "llama",
+        {"rope_parameters": LINEAR, "rope_scaling": {"rope_type": "default"}},
+        "rotary frequencies must be scaled once, got linear",
+    ),
+    ("gpt_neox", {"rotary_emb_base": ..., "rope_theta": 500.0}, "rope_theta must be what is read, 10000, got 500"),
+    (
+        "gpt_neox",
+        {"rotary_pct": ..., "partial_rotary_factor": 0.5},
+        "partial_rotary_factor must be what is read, 1/4, got 1/2",
+    ),
+    (
+        "gpt_neox",
+        {"rotary_emb_base": ..., "rope_parameters": {"rotary_emb_base": 500.0}},
+        "rope_parameters: every key of the configuration must be understood, got 'rotary_emb_base' = 500",
+    ),
+    ("phi3", {"rope_scaling": YARN}, "rope_type must be default in this family, others are read as longrope, got yarn"),
+    ("phi3", {"rope_theta": ..., "rope_parameters": LINEAR}, "rope_type must be default in this family"),
+    ("qwen3_moe", {"use_sliding_window": True}, "use_sliding_window must be false or absent, got true"),
+    (
+        "gemma3_text",
+        {"rope_theta": ..., "rope_parameters": {"rope_theta": 500.0}},
+        "rope_parameters: every key of the configuration must be understood, got 'rope_theta' = 500",
+    ),
+    (
+        "gemma3_text",
+        {"rope_scaling": {"type": "linear", "factor": 8.0}},
+        "rope_scaling: type must be null or absent, got 'linear'",
+    ),
+    (
+        "gemma3_text",
+        {"rope_parameters": {"full_attention": LINEAR}, "rope_scaling": {"rope_type": "default"}},
+        "rotary frequencies must be scaled once, got linear",
+    ),
+    (
+        "gemma3_text",
+        {"rope_parameters": {"full_attention": {}, "sliding_attention": [1]}},
+        "rope_parameters: sliding_attention must be an object, got a list",
+    ),
+    (
+        "gemma3_text",
+        {"sliding_window": None},
+        "sliding_window must be an integer between 1 and 1,000,000,000, got null",
+    ),
+]
+"""Keys that the `transformers` library does not read as they sound: a reading of its own for each was wrong."""
+
+
+@pytest.mark.parametrize(("family", "keys", "expected"), TOGETHER)
+def test_keys_that_the_library_reads_otherwise_are_refused(
+    family: str, keys: dict[str, Any], expected: str, tmp_path: Path
+) -> None:
+    save_checkpoint(small_checkpoint(family), tmp_path)
+    change_config(tmp_path, **keys)
+    assert expected in refusal(tmp_path)
+
+
+def test_no_window_is_said_by_null(tmp_path: Path) -> None:
+    save_checkpoint(small_checkpoint("qwen2"), tmp_path)
+    keys = {"use_sliding_window": True, "max_window_layers": 0, "max_position_embeddings": 8192}
+    for window, expected in ((..., 4096), (None, None)):
+        change_config(tmp_path, **keys, sliding_window=window)
+        assert open_checkpoint(tmp_path).form.window == expected
+
+
 @pytest.mark.parametrize(
     ("family", "keys"),
     [
+        (
+            "gpt_neox",
+            {"rope_theta": 10000.0, "rope_parameters": {"rope_theta": 10000, "partial_rotary_factor": 0.5}},
+        ),
+        ("gemma3_text", {"rope_parameters": {"full_attention": {}, "sliding_attention": None}}),
         ("llama", {"rope_theta": ..., "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}}),
         ("llama", {"rope_theta": 1e4, "rope_scaling": None, "pretraining_tp": 2, "head_dim": None}),
         ("llama", {"sliding_window": 16, "transformers.js_config": {"x": 1}, "is_llama_config": True}),
