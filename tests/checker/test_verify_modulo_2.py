@@ -88,7 +88,7 @@ def ranks_differ(module: ModuleType, p: int, count: int) -> bool:
     for _ in range(count):
         matrix = random_matrix(rng, p)
         module.BUDGET.set(module.Budget())
-        echelon, before = (module.Bits if p == 2 else module.Echelon)(p, len(matrix[0])), 0
+        echelon, before = (module.EchelonOfBits if p == 2 else module.Echelon)(p, len(matrix[0])), 0
         for i, row in enumerate(matrix, 1):
             packed = module.pack(row)
             new = echelon.add(module.parities(packed) if p == 2 else packed) is None
