@@ -250,14 +250,23 @@ class Places:
         """
         self.spend(FIT)
         done = () if before is None else before.changes
-        original, still = self._original(layer), self._as_they_are(layer)
+        still = self._as_they_are(layer)
+
+        def original(name: str) -> bool:
+            there = name in still.first and name in still.second
+            return there and are_equal(still.first[name], still.second[name])
+
         more = tuple(each for each in not_moved(found, self._still, original) if not at_odds((*done, each)))
         known = known if before is None else known | before.mistakes
         best: tuple[int, Composition] | None = None
         for number, scene in enumerate(layers_behind(found, self._still)):
             made = explain(scene, self._left, known, more=() if number else more, most=most)
             # an update of a piece that is the first's would take back what a symmetry did to it that is none
-            if made is not None and not any(still.explains(name, still.first[name]) for name in made.updated):
+            if made is not None and not any(
+                each.mistake == "lora-unmerged" and still.explains(name, still.first[name])
+                for each in made.changes
+                for name in each.pieces
+            ):
                 best, most = (number, made), len(made.mistakes - known) - 1  # another must have fewer
             if best is not None and most < 1:
                 break
@@ -268,12 +277,6 @@ class Places:
         rest = all(not worst.differing for name, worst in found.tensors.items() if name not in changed)
         exact = before is None and number == 0 and found.exact and rest and all(map(original, changed))
         return Explanation.of(layer, exact, *([by] if before is None else [before, by]))
-
-    def _original(self, layer: int) -> Callable[[str], bool]:
-        """Return whether a piece of the second is the first's, number by number."""
-        old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
-        there = {name: (had, has) for name, had in old.present() if (has := getattr(new, name)) is not None}
-        return lambda name: name in there and are_equal(*there[name])
 
     def _refitted(
         self, layer: int, blocks: tuple[Block, Block], stream: Stream, found: LayerFound, known: frozenset[str],

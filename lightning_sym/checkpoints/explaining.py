@@ -41,11 +41,6 @@ class Composition:
         """What they count as."""
         return frozenset[str]().union(*(change.counted for change in self.changes))
 
-    @property
-    def updated(self) -> tuple[str, ...]:
-        """The pieces that an update of low rank was added to."""
-        return tuple(name for each in self.changes if each.mistake == "lora-unmerged" for name in each.pieces)
-
 
 @dataclass(order=True)
 class _State:
