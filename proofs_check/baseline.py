@@ -10,10 +10,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lightning_sym.errors import BadInput, FileFormatError
+from lightning_sym.errors import FileFormatError
 from lightning_sym.version import __version__
 from lightning_sym.whole_files import in_words, replacing
-from proofs_check.run import ClaimResult
 
 SCHEMA = "lightning-sym/baseline/1"
 
@@ -70,47 +69,13 @@ def _short(value: object) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def as_baseline(results: Mapping[str, ClaimResult], *, quick: bool) -> dict[str, object]:
-    """Return what is kept of a run: nothing that depends on the machine.
+def write_baseline(path: str | os.PathLike[str], kept: Mapping[str, object]) -> None:
+    """Write what is kept of a run into a file, whole or not at all.
 
     Raises:
-        BadInput: a claim ended in an error of the program, so there is nothing to keep.
+        BadInput: the file cannot be written.
     """
-    if failed := [result.id for result in results.values() if result.verdict is None]:
-        raise BadInput(f"a baseline must be of claims that ran to their end, got errors in {', '.join(failed)}")
-    return {
-        "schema": SCHEMA,
-        "version": __version__,
-        "size": "quick" if quick else "full",
-        "claims": {claim_id: _kept(result) for claim_id, result in sorted(results.items())},  # they end in any order
-    }
-
-
-def _kept(result: ClaimResult) -> dict[str, Any]:
-    return {
-        "verdict": None if result.verdict is None else result.verdict.value,
-        "instances": result.instances,
-        "parts": {
-            part.name: {
-                "scope": part.scope.name,
-                "verdict": part.verdict.value,
-                "instances": part.instances,
-                "witness": part.witness,
-                "findings": list(part.findings),
-                "tallies": list(part.tallies),
-            }
-            for part in result.parts
-        },
-    }
-
-
-def write_baseline(path: str | os.PathLike[str], results: Mapping[str, ClaimResult], quick: bool) -> None:
-    """Write a run into a file, whole or not at all.
-
-    Raises:
-        BadInput: the file cannot be written, or a claim ended in an error.
-    """
-    text = json.dumps(as_baseline(results, quick=quick), indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
     with in_words("a baseline", path), replacing(path) as file:
         file.write_text(text, encoding="utf-8")
 
@@ -178,7 +143,7 @@ def _mistyped(value: object, types: Mapping[str, tuple[type, ...]], where: str) 
             yield f"a {type(value[key]).__name__} for {key} in {where[:LONGEST]!a}"
 
 
-def compare(baseline: Mapping[str, Any], results: Mapping[str, ClaimResult], quick: bool, everything: bool) -> Compared:
+def compare(baseline: Mapping[str, Any], run: Mapping[str, Any], *, everything: bool) -> Compared:
     """Return how a run differs from a baseline.
 
     Verdicts are compared always. Counts, witnesses and findings are those of a size, and compared where both runs are
@@ -186,12 +151,10 @@ def compare(baseline: Mapping[str, Any], results: Mapping[str, ClaimResult], qui
 
     Args:
         baseline: as `read_baseline` gives it.
-        results: of the claims that ran.
-        quick: their size.
+        run: what is kept of it.
         everything: all claims ran, so that one that stands in the baseline alone is gone.
     """
-    before, now = baseline["claims"], {name: _kept(result) for name, result in results.items()}
-    size = "quick" if quick else "full"
+    before, now, size = baseline["claims"], run["claims"], run["size"]
     same_size = baseline["size"] == size
     notes = []
     if baseline["version"] != __version__:

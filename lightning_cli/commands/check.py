@@ -14,7 +14,7 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import require_directory, require_output_file
-from lightning_cli.writing.check_answer import CHECK, check_document
+from lightning_cli.writing.check_answer import CHECK, KEPT_RUN, check_document, kept_run
 from lightning_cli.writing.output import console, write_json
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
@@ -30,7 +30,7 @@ with lazy_imports(__name__):
     from proofs_check import claim as claimed
     from proofs_check import registry, run
 
-ANSWERS = (CHECK,)
+ANSWERS = (CHECK, KEPT_RUN)
 
 SILENCE = 10.0
 """Seconds without a word where stderr is no terminal."""
@@ -131,7 +131,7 @@ def _write_baseline(path: str, results: Results, *, quick: bool) -> None:
     if any(result.error is not None for result in results.values()):
         click.echo(f"baseline: {path} is not written, a claim did not run to its end", err=True)
         return
-    baselines.write_baseline(path, results, quick)
+    baselines.write_baseline(path, kept_run(results, quick=quick))
     words = "check --quick" if quick else "check"
     click.echo(f"baseline: {path}, compared with by: lightning-sym {words} --baseline {path}", err=True)
 
@@ -219,7 +219,7 @@ def command(
         for result in found:
             results[result.id] = result
             display.finished(by_id[result.id], result)
-    compared = None if known is None else baselines.compare(known, results, quick, everything=not ids)
+    compared = None if known is None else baselines.compare(known, kept_run(results, quick=quick), everything=not ids)
     if first:
         compared = baselines.nothing_compared(str(baseline))
     if report_directory is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lightning_cli.writing.fields import (
     FLOAT,
+    JsonAnswer,
     JsonKind,
     constant,
     each,
@@ -23,6 +24,7 @@ from lightning_cli.writing.fields import (
 )
 from lightning_cli.writing.shared_fields import ANY_MATRIX
 from lightning_sym.lazy import lazy_imports
+from lightning_sym.version import __version__
 
 with lazy_imports(__name__):
     from proofs_check.blackboard import step
@@ -121,6 +123,32 @@ BASELINE = group(
     field("notes", [str], "what could not be compared, and why"),
 )
 
+KEPT_PART = group(
+    field("scope", SCOPES, of="scope.name"),
+    field("verdict", VERDICTS, of="verdict.value"),
+    field("instances", natural(1)),
+    field("witness", optional(str), "where the statement fails, or is undecided"),
+    field("findings", [str]),
+    field("tallies", [str]),
+)
+
+KEPT_CLAIM = group(
+    field("verdict", VERDICTS, of=lambda result: result.verdict and result.verdict.value),  # none where it failed
+    field("instances", natural(1), "different ones, of all parts together"),
+    field("parts", {str: KEPT_PART}, "by name", lambda result: {part.name: part for part in result.parts}),
+)
+
+KEPT_RUN = JsonAnswer(
+    "baseline",
+    "The file that `lightning-sym check --write-baseline FILE` writes and `--baseline FILE` reads.",
+    (
+        field("version", str, "of the program that wrote it"),
+        field("size", one_of("quick", "full"), "of the instances"),
+        field("claims", {str: KEPT_CLAIM}, "by id, what was found"),
+    ),
+)
+"""What is kept of a run: nothing that depends on the machine."""
+
 CHECK = json_answer(
     "check",
     field("claims", each(CLAIM, 1), "the claims, in the paper's order, with their parts"),
@@ -134,6 +162,12 @@ def check_document(
 ) -> dict[str, object]:
     """Return the JSON of claims with their results; without one what running it would give is null."""
     return CHECK.document(claims=[Told(claim, results.get(claim.id)) for claim in claims], baseline=compared)
+
+
+def kept_run(results: Mapping[str, ClaimResult], *, quick: bool) -> dict[str, object]:
+    """Return what is kept of a run in which every claim ran to its end; claims end in any order."""
+    size = "quick" if quick else "full"
+    return KEPT_RUN.document(version=__version__, size=size, claims=dict(sorted(results.items())))
 
 
 # ---- steps of the blackboard

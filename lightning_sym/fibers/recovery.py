@@ -286,6 +286,7 @@ def price_of_reconstruction(shape: Architecture, terms: int) -> float:
         >>> 0 < price_of_reconstruction(Architecture((2, 2, 1), (1, 1), 2), 100) < 1
         True
     """
+    shape.require_plain("the price of a reconstruction")
     d, t = shape.widths[0], shape.tokens
     unknowns = d * d * (d + 1) // 2
     points = unknowns // t + 4

@@ -12,14 +12,15 @@ import pytest
 from command import run
 from jsonschema import Draft202012Validator
 
-from lightning_cli.writing.check_answer import CHECK
+from lightning_cli.schemas import schema
+from lightning_cli.writing.check_answer import CHECK, kept_run
 from proofs_check.baseline import compare, write_baseline
 from proofs_check.claim import Scope, Verdict
 from proofs_check.registry import claim_by_id
 from proofs_check.run import ClaimResult, PartResult, run_claim
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "lightning_cli" / "schemas" / "baseline.schema.json").read_text(encoding="utf-8"))
+SCHEMA = schema("baseline")
 IDS = ("definition-1", "section-4-skip")
 
 
@@ -27,7 +28,7 @@ IDS = ("definition-1", "section-4-skip")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A baseline of two claims, one of them refuted."""
     path = tmp_path_factory.mktemp("baseline") / "kept.json"
-    write_baseline(path, {name: run_claim(claim_by_id(name), quick=True) for name in IDS}, quick=True)
+    write_baseline(path, kept_run({name: run_claim(claim_by_id(name), quick=True) for name in IDS}, quick=True))
     return path
 
 
@@ -163,11 +164,11 @@ def test_gone_and_new_claims() -> None:
     one = {"verdict": "HOLDS", "instances": 2, "parts": {"part 0": kept}}
     baseline = {"version": "0", "size": "quick", "claims": {"old": one, "stays": copy.deepcopy(one)}}
     results = {"stays": result("stays", Verdict.HOLDS, parts=2), "new": result("new", Verdict.HOLDS)}
-    found = compare(baseline, results, True, everything=True)
+    found = compare(baseline, kept_run(results, quick=True), everything=True)
     assert [str(d) for d in found.differences] == ["old: gone"]
     assert found.notes[1:] == ("not in the baseline: new", "not in the baseline: stays, part 1")
-    assert compare(baseline, results, True, everything=False).differences == ()
-    broken = compare(baseline, {"stays": result("stays", None)}, True, everything=False)
+    assert compare(baseline, kept_run(results, quick=True), everything=False).differences == ()
+    broken = compare(baseline, kept_run({"stays": result("stays", None)}, quick=True), everything=False)
     assert [str(d) for d in broken.differences] == ["stays: verdict HOLDS, now none"]
 
 

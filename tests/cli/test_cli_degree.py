@@ -51,7 +51,7 @@ def test_a_long_degree_is_one_number(capsys: pytest.CaptureFixture[str]) -> None
     [
         ("--widths", "2,2", "--ranks", "1", "--tokens", "2", "--normalization", "softmax"),
         ("--widths", "1000000,2", "--ranks", "1", "--tokens", "2"),
-        ("--widths", "9,8,7,6,5", "--ranks", "2", "--tokens", "1"),
+        ("--widths", "12,11,10,9,8", "--ranks", "4", "--tokens", "1"),
         ("--widths", "2", "--ranks", "1", "--tokens", "2"),
         ("--widths", "2,0", "--ranks", "1", "--tokens", "2"),
         ("--widths", "2,2", "--ranks", "1"),

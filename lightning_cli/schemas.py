@@ -1,9 +1,7 @@
-"""What answers of commands, certificates and baselines look like as JSON: JSON Schemas, which are data.
+"""What answers of commands, baselines and certificates look like as JSON: JSON Schemas, which are data.
 
-Those of answers follow from their fields, that of certificates from the forms of the checker, others stand beside this
-module.
-
-The JSON Schema of certificates, made from the forms by which the checker reads them.
+Those of answers and baselines follow from their fields, that of certificates from the forms by which the checker reads
+them.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from lightning_cli.main import COMMANDS, module_of
@@ -127,9 +124,6 @@ def certificate_schema() -> Schema:
     }
 
 
-_END = ".schema.json"
-
-
 def all_answers() -> Iterator[JsonAnswer]:
     """Yield each kind of answer once, command by command, and that of the program itself."""
     yield VERSION
@@ -139,11 +133,9 @@ def all_answers() -> Iterator[JsonAnswer]:
 
 @cache
 def _schemas() -> dict[str, Schema]:
-    """Return all schemas by name: first those of answers, then those of files."""
-    found = {answer.name: answer.schema() for answer in all_answers()} | {COMMON.removesuffix(_END): common_schema()}
-    beside = (file for file in files(__name__).iterdir() if file.name.endswith(_END))
-    found["certificate"] = certificate_schema()
-    return found | {file.name.removesuffix(_END): json.loads(file.read_text(encoding="utf-8")) for file in beside}
+    """Return all schemas by name: first those of answers, and of files that commands write."""
+    answers = {answer.name: answer.schema() for answer in all_answers()}
+    return answers | {COMMON.removesuffix(".schema.json"): common_schema(), "certificate": certificate_schema()}
 
 
 def schema_names() -> list[str]:
