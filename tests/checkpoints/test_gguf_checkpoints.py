@@ -155,7 +155,7 @@ def says(key: str, value: Any) -> Callable[[gguf.GGUFWriter], None]:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "scaling": ({"change": says("llama.rope.scaling.type", "longrope")}, "understood, got 'llama.rope.scaling.type'"),
-    "factor": ({"change": says("llama.rope.scaling.type", "yarn")}, "rope_scaling: factor must be there"),
+    "factor": ({"change": says("llama.rope.scaling.type", "yarn")}, "rope_scaling: factor must be a number"),
     "too many frequencies": (
         {"more": {"rope_freqs.weight": np.ones(3, np.float32)}},
         "there must be 2 factors of rotary frequencies, got 3",
