@@ -44,7 +44,7 @@ def rope_of(config: Config, theta: Fraction = Fraction(10000), kind: str = "") -
         if not isinstance(factors, tuple) or any(each <= 0 for each in factors):
             refuse(f"{FACTORS} must be a tensor of positive numbers of a GGUF file, got {said(factors)}")
         found.add((base, RotaryScaling("factors", factors=factors)))
-    bases = sorted({each for each, _ in found} | ({base} if config.get("rope_theta") is not None else set()))
+    bases = sorted({each for each, _ in found} | ({base} if config.get("rope_theta") is not None else set[Fraction]()))
     if len(bases) > 1:  # where there are two objects the second is all that counts
         refuse(f"rope_theta must be stated once, got {' and '.join(map(said, bases))}")
     if len(found) > 1:
