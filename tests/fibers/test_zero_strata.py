@@ -281,3 +281,14 @@ def test_signatures_by_diagonal_forms() -> None:
                          for i in range(size)], dtype=object)  # fmt: skip
         form = turn.T @ np.diag(np.array(signs, dtype=object)) @ turn
         assert tuple(inertia(RationalMatrix.of(form))) == (signs.count(1), signs.count(-1))
+
+
+def test_keys_leave_room_for_a_space_as_queries_do() -> None:
+    """Were the rank that keys must have not taken from that room, a space would be found that is larger than any."""
+    named = {
+        "Q1": [[0, 0, -1, -1], [0, -1, 2, 1], [0, 1, -2, -1]], "K1": [[0, 1, -1, -1], [1, -2, 0, 0], [-1, 1, 1, 1]],
+        "V1": [[0, 0, 0, 0], [-1, 1, -1, 0]], "Q2": [[0, 0], [0, 0]], "K2": [[0, 2], [1, -1]], "V2": [[0, 0], [1, -1]],
+    }  # fmt: skip
+    found = zero_dimension(Weights.of(named), 2, Work())
+    assert found is not None
+    assert found.lower <= found.upper
