@@ -114,9 +114,10 @@ class PairInBalls(Pair):
         first, second = (y[place] for y in outputs)
         if not isinstance(first, DecimalBall) or first.meets(second):  # rounded outwards too far
             return None
-        entry = place[0] + 1, place[1] + 1
-        found = Comparison(Answer.DIFFERENT, Reason.BALLS, input=x.fractions(), outputs=outputs)
-        return replace(found, entry=entry, precision=bits, prefix=self.prefix)
+        return Comparison(
+            Answer.DIFFERENT, Reason.BALLS, input=x.fractions(), outputs=outputs, entry=(place[0] + 1, place[1] + 1),
+            precision=bits, prefix=self.prefix,
+        )  # fmt: skip
 
     def by_inputs(self, most_bits: int = MOST_BITS) -> Comparison | None:
         """Return an input where outputs differ: exact ones, or balls with more and more bits."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, cut_text, latex_lines, latex_matrix, latex_words, rows_in_line, spelled
-from lightning_sym.errors import no_truth_value
+from lightning_sym.errors import ProgramError, no_truth_value
 from lightning_sym.fibers.connection import Connection
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.rings.arrays import ObjectArray
@@ -63,6 +63,21 @@ class Reason(StrEnum):
     AGREEMENT = "agreement", "the streams were not seen to move together, and no input was found where outputs differ"
 
 
+_SHOWS: dict[Answer, dict[Reason, tuple[str, ...]]] = {
+    Answer.SAME: {
+        Reason.IDENTICAL: (), Reason.SYMMETRY: ("connection",), Reason.STREAMS: ("symmetry",),
+        Reason.TENSORS: ("stream",), Reason.COEFFICIENTS: (), Reason.ZERO: (), Reason.VISIBLE: ("theorem",),
+    },
+    Answer.DIFFERENT: {
+        Reason.ZERO: (), Reason.DEGREE: (), Reason.INPUT: ("input", "outputs"),
+        Reason.BALLS: ("input", "outputs", "entry", "precision"), Reason.VISIBLE: ("differing", "theorem"),
+        Reason.ONE_LAYER: ("theorem",), Reason.WORDS: ("theorem",), Reason.DETERMINED: ("theorem",),
+    },
+    Answer.UNDECIDED: {Reason.EVALUATIONS: (), Reason.AGREEMENT: ()},
+}  # fmt: skip
+"""What may show an answer, with the evidence that it must have."""
+
+
 @no_truth_value("comparison.answer is Answer.SAME")
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
@@ -109,6 +124,22 @@ class Comparison(Result):
     networks: tuple[Architecture, ...] = ()
     tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
     stream: Mapping[int, ObjectArray] | None = None
+
+    def __post_init__(self) -> None:
+        """See that what is said to show the answer does, and is there."""
+        evidence = _SHOWS[self.answer].get(self.reason)
+        given = [getattr(self, name) for name in evidence or ()]
+        if evidence is None or any(value is None or (isinstance(value, str) and not value) for value in given):
+            raise ProgramError(f"two networks cannot be {self.answer.value} by {self.reason!r} without its evidence")
+        if self.outputs is not None and not self._differ(*self.outputs):
+            raise ProgramError("outputs for an input must differ where they show that two networks do")
+
+    def _differ(self, one: ObjectArray, other: ObjectArray) -> bool:
+        """Return whether exact outputs are not equal, or two balls at the entry do not meet."""
+        if self.entry is None:
+            return bool((one != other).any())
+        row, token = self.entry
+        return not one[row - 1, token - 1].meets(other[row - 1, token - 1])
 
     @property
     def because(self) -> str:

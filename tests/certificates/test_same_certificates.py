@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from lightning_sym import (
 )
 from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput
+from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 
 
 def weights_of(**matrices: Any) -> Weights:
@@ -106,7 +106,6 @@ def test_different_functions(capsys: pytest.CaptureFixture[str], tmp_path: Path,
 
 
 def test_without_an_answer_there_is_no_certificate() -> None:
-    comparison = same_function(RANDOM, RANDOM)
-    undecided = replace(comparison, answer=type(comparison.answer).UNDECIDED)
+    undecided = Comparison(Answer.UNDECIDED, Reason.EVALUATIONS)
     with pytest.raises(BadInput, match="a certificate needs an answer"):
         same_certificate(undecided, RANDOM, RANDOM, 2)

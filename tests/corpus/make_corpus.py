@@ -133,7 +133,7 @@ def good() -> dict[str, Document]:
 def with_a_form(answer: Answer, form: NetworkForm, tokens: int, first: Document, second: Document) -> Document:
     """Of networks whose answer is known."""
     one, other = (Weights.of(weights(m).matrices, form) for m in (first, second))
-    return same_certificate(Comparison(answer, Reason.IDENTICAL), one, other, tokens)
+    return same_certificate(Comparison(answer, Reason.ZERO), one, other, tokens)
 
 
 def deep(layers: int) -> Weights:

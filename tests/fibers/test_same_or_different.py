@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from lightning_sym import (
     Weights,
     virtual_weights,
 )
-from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.fibers.same_function import Answer, same_function
+from lightning_sym.errors import BadInput, ProgramError, ShapeError
+from lightning_sym.fibers.comparison import Answer, Comparison, Reason
+from lightning_sym.fibers.same_function import same_function
 from lightning_sym.fibers.virtual_moves import is_zero_function
+from lightning_sym.rings.ball_matrices import DecimalBall
 from lightning_sym.rings.rationals import rational_matrix
 
 
@@ -91,3 +94,36 @@ def test_deep_networks_that_need_no_input_to_differ() -> None:
     assert same_function(one(10), one(10, 0)).reason == "zero"
     assert same_function(one(10), one(11)).reason == "degree"
     assert {same_function(one(10), other).answer for other in (one(10, 0), one(11), one(3))} == {Answer.DIFFERENT}
+
+
+SHOWN = {
+    (Answer.SAME, Reason.IDENTICAL), (Answer.SAME, Reason.COEFFICIENTS), (Answer.SAME, Reason.ZERO),
+    (Answer.DIFFERENT, Reason.ZERO), (Answer.DIFFERENT, Reason.DEGREE), (Answer.UNDECIDED, Reason.EVALUATIONS),
+    (Answer.UNDECIDED, Reason.AGREEMENT),
+}  # fmt: skip
+"""What shows an answer with no evidence beside it: weights, coefficients and values that were looked at."""
+
+
+@pytest.mark.parametrize("answer", Answer)
+def test_an_answer_without_its_evidence_cannot_be_made(answer: Answer) -> None:
+    for reason in Reason:
+        if (answer, reason) in SHOWN:
+            assert Comparison(answer, reason).answer is answer
+        else:
+            with pytest.raises(ProgramError, match="without its evidence"):
+                Comparison(answer, reason)
+
+
+def test_outputs_that_are_equal_show_nothing() -> None:
+    one, other = np.array([[Fraction(1), Fraction(2)]]), np.array([[Fraction(1), Fraction(3)]])
+    assert Comparison(Answer.DIFFERENT, Reason.INPUT, input=one, outputs=(one, other)).outputs is not None
+    with pytest.raises(ProgramError, match="outputs for an input must differ"):
+        Comparison(Answer.DIFFERENT, Reason.INPUT, input=one, outputs=(one, one.copy()))
+
+
+def test_balls_that_meet_show_nothing() -> None:
+    one, other, apart = (np.array([[DecimalBall(Fraction(n, 100), Fraction(1, 100))]]) for n in (100, 102, 103))
+    shown: dict[str, Any] = {"input": one, "entry": (1, 1), "precision": 64}
+    assert Comparison(Answer.DIFFERENT, Reason.BALLS, outputs=(one, apart), **shown).entry == (1, 1)
+    with pytest.raises(ProgramError, match="outputs for an input must differ"):
+        Comparison(Answer.DIFFERENT, Reason.BALLS, outputs=(one, other), **shown)
