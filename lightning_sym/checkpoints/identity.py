@@ -17,7 +17,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.coded import are_equal, slices
 from lightning_sym.checkpoints.measured import less, measured
-from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
@@ -232,18 +232,13 @@ def stored_type(first: Checkpoint, second: Checkpoint, piece: str) -> str:
     return coarsest(*kinds) if kinds else "F32"
 
 
-def stored_types(first: Checkpoint, second: Checkpoint, layer: int | None, *pieces: Pieces) -> dict[str, str]:
-    """Return the coarser of the types that each piece of a layer, or of the ends, is stored in.
+def stored_types(first: Checkpoint, second: Checkpoint, layer: int | None) -> dict[str, str]:
+    """Return the coarser of the types that each piece of a layer, or of the ends, is stored in, if it is there.
 
-    Args:
-        first, second: the checkpoints.
-        layer: from 0; `None`: the ends.
-        pieces: of both, whose types are asked for; without them of all that there may be.
+    That of a bias which neither has is asked for as well: what norms add is folded into one.
     """
-    names, before = {name for each in pieces for name, _ in each.present()}, "" if layer is None else f"{layer}."
-    if not pieces:
-        tables = [table(each.form) for each in (first, second)]
-        names = {each.name for each in fields(Ends if layer is None else Block)}.union(*(each.names for each in tables))
+    before, tables = "" if layer is None else f"{layer}.", [table(each.form) for each in (first, second)]
+    names = {each.name for each in fields(Ends if layer is None else Block)}.union(*(each.names for each in tables))
     return {name: stored_type(first, second, before + name) for name in names}
 
 

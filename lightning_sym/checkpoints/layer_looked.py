@@ -70,7 +70,7 @@ class LayerWork:
     def __call__(self, layer: int) -> LayerLooked:
         forms = self.first.form.at(layer), self.second.form.at(layer)
         old, new = (block_of(each, layer, Walker.COMPARISON, coded=True) for each in (self.first, self.second))
-        stored = stored_types(self.first, self.second, layer, old, new)
+        stored = stored_types(self.first, self.second, layer)
         found, kept, counts = layer_found((old, new), forms, self.stream, stored, self.units)
         lost = counts[0] != counts[1]
         for name in ("down", "up", "gate") if lost else ():

@@ -82,7 +82,7 @@ class Searched:
         """Return what stands before and behind the layers, compared."""
         self.tell("embedding and unembedding", 1, self.second.form.layers + 2)
         pair = ends_of(self.first, Walker.COMPARISON, coded=True), ends_of(self.second, Walker.COMPARISON, coded=True)
-        stored = stored_types(self.first, self.second, None, *pair)
+        stored = stored_types(self.first, self.second, None)
         return compare_ends(*pair, (self.first.form, self.second.form), stream, stored, self.units)
 
     def under(self, stream: Stream, ends: EndsFound, *, exactly: bool = False, layers: int | None = None) -> None:

@@ -262,7 +262,7 @@ LINEAR = {"rope_scaling": {"rope_type": "linear", "factor": Fraction(13, 10)}}
     [
         ("granite", {"attention_multiplier": Fraction(3, 10)}, ["score_width", "epsilon", "residual"]),
         ("qwen3", YARN, ["epsilon"]),
-        ("phi3", LINEAR, ["scaling", "epsilon"]),
+        ("mistral", LINEAR, ["scaling", "epsilon"]),
         ("smollm3", {"no_rope_layer_interval": 4}, ["epsilon"]),
     ],
 )
