@@ -8,6 +8,8 @@ from enum import Enum, StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result, cut_text, latex_lines, latex_matrix, latex_words, rows_in_line, spelled
 from lightning_sym.errors import ProgramError, no_truth_value
@@ -126,7 +128,7 @@ class Comparison(Result):
     stream: Mapping[int, ObjectArray] | None = None
 
     def __post_init__(self) -> None:
-        """See that what is said to show the answer does, and is there."""
+        """Refuse an answer that what is said to show it does not show, or that lacks it."""
         evidence = _SHOWS[self.answer].get(self.reason)
         given = [getattr(self, name) for name in evidence or ()]
         if evidence is None or any(value is None or (isinstance(value, str) and not value) for value in given):
@@ -135,7 +137,8 @@ class Comparison(Result):
             raise ProgramError("outputs for an input must differ where they show that two networks do")
 
     def _differ(self, one: ObjectArray, other: ObjectArray) -> bool:
-        """Return whether exact outputs are not equal, or two balls at the entry do not meet."""
+        """Return whether exact outputs, arrays or lists, are not equal; or that two balls at the entry do not meet."""
+        one, other = (np.array(rows, dtype=object) for rows in (one, other))
         if self.entry is None:
             return bool((one != other).any())
         row, token = self.entry
