@@ -104,7 +104,7 @@ class _Definitions:
         return {"$ref": f"#/$defs/{name}"}
 
     def kinds(self, objects: Table) -> Schema:
-        """Return the schema of all objects of a rational_matrix, one for each row."""
+        """Return the schema of all objects of a table, one for each row."""
         rows = ((word, form) for word in objects.words() for form, _ in objects.rows(word))
         return {
             "anyOf": [self.object({**objects.begin, objects.key: frozenset({word}), **form}) for word, form in rows]

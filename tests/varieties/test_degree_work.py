@@ -69,6 +69,17 @@ def test_fixed_points_that_are_forgotten_are_seen() -> None:
         assert (ratio(shape) or 1) < 1 / FACTOR
 
 
+def test_long_numbers_count_as_more() -> None:
+    """At width 40 the classes have hundreds of bits, which took three times as long as there are sums of them."""
+    size = 40
+    longest = cone_bundles._complete_homogeneous([2 * (size - 1)], 3 * (size - 1))[-1].bit_length()
+    fractions = size * size**2 * size  # by flag, fixed point over it, and class
+    least = cone_bundles.FRACTION * fractions * longest / 300
+    assert cone_bundles.products_of_sum([size, size - 1], [Cone(0, size, 1, 3)]) > least
+    with pytest.raises(TooLarge, match="the sum over the flags 70,70,69"):
+        variety_degree(Architecture((70, 69, 1), (1, 69), 2))
+
+
 def test_what_takes_too_long_is_refused_before_it_is_begun() -> None:
     with pytest.raises(TooLarge, match=r"the sum over the flags .* at most 0\.01 s in all"):
         variety_degree(Architecture((6, 4, 4, 2, 4), (1, 2, 2, 2), 2), work=0.01)
