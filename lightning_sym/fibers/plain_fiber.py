@@ -213,7 +213,7 @@ def _rational_solutions(shape: Architecture, visible: VirtualWeights, budget: Wo
     if terms * (BYTES_A_TERM + bits // 8) > RECONSTRUCTION_MEMORY:
         return None
     expansion = price_of_coefficients(small, -(-bits // weights_in_a_term(small))).seconds
-    budget.spend(2 * expansion + price_of_reconstruction(small, terms), "reconstruction from the polynomial")
+    budget.spend(2 * expansion + price_of_reconstruction(small, terms, bits), "reconstruction from the polynomial")
     found = reconstruct(polynomial_map(small, network))
     return [s._replace(weights=s.weights._replace(value=factor * s.weights.value)) for s in found]
 

@@ -276,14 +276,14 @@ def _products_of_forms(
     return [[form(vector[k * size : (k + 1) * size]) for k in range(columns)] for vector in basis]
 
 
-def price_of_reconstruction(shape: Architecture, terms: int) -> float:
-    """Return the seconds of a reconstruction, but for factors, of the map of a shape with so many terms.
+def price_of_reconstruction(shape: Architecture, terms: int, bits: int) -> float:
+    """Return the seconds of a reconstruction, but for factors, of a map with so many terms, coefficients so long.
 
     The outputs of one token are read; for the last layer the map has values at as many points as products of forms have
     coefficients, and these equations a kernel.
 
     Example:
-        >>> 0 < price_of_reconstruction(Architecture((2, 2, 1), (1, 1), 2), 100) < 1
+        >>> 0 < price_of_reconstruction(Architecture((2, 2, 1), (1, 1), 2), 100, 8) < 1
         True
     """
     shape.require_plain("the price of a reconstruction")
@@ -292,8 +292,8 @@ def price_of_reconstruction(shape: Architecture, terms: int) -> float:
     points = unknowns // t + 4
     return (
         price_of_comparison(terms // t, d * t).seconds
-        + RATES["forms"].seconds(product=terms * points)
-        + price_of_kernel(points * t, unknowns + shape.widths[-1], VALUE_BITS * shape.degree).seconds
+        + RATES["forms"].seconds(product=terms * points) * (1 + bits // 64)
+        + price_of_kernel(points * t, unknowns + shape.widths[-1], VALUE_BITS * shape.degree + bits).seconds
     )
 
 

@@ -233,9 +233,10 @@ class _AskedMap:
 
     def by_two_tokens(self) -> Recovery | None:
         """Return the answer for two layers of which one is skew-symmetric, where one is found over the rationals."""
-        self.work.spend(
-            price_of_reconstruction(self.shape, self.phi.term_count), "the layer behind a skew-symmetric one"
-        )
+        numbers = (c for _, _, entry in self.phi.outputs() for c in entry.coeffs())
+        bits = max((int(c.p).bit_length() + int(c.q).bit_length() for c in numbers), default=0)
+        price = price_of_reconstruction(self.shape, self.phi.term_count, bits)
+        self.work.spend(price, "the layer behind a skew-symmetric one")
         try:
             solutions = reconstruct(self.phi)
         except NoFirstLayer:
