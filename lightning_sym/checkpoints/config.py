@@ -29,8 +29,10 @@ HARMLESS = frozenset((
     # how it is computed, over the real numbers the same
     "torch_dtype", "dtype", "use_cache", "_attn_implementation", "attn_implementation", "pretraining_tp",
     "chunk_size_feed_forward", "reorder_and_upcast_attn", "_attn_implementation_autoset", "torchscript", "use_bfloat16",
+    "cache_implementation",
     # training
     "initializer_range", "attention_dropout", "attn_pdrop", "embd_pdrop", "resid_pdrop", "gradient_checkpointing",
+    "activation_dropout",
     # which ids are special, and how text is drawn from the logits
     "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id", "prefix", "max_length",
     "min_length", "do_sample", "early_stopping", "num_beams", "temperature", "top_k", "top_p", "repetition_penalty",

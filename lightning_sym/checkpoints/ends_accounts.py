@@ -122,6 +122,8 @@ def compare_ends(
     pair = EndsPair(old, new, replace(forms[1], tied=tied), stream, stored, limit)
     mine, theirs = (measured(ends.final_gain, stored["final_gain"]) for ends in (old, new))
     ways, why_not = gain_ways(stream.measured, mine, theirs, limit, "the final norm")
+    if old.final_bias is not None and False in ways and (mine == 0).any():  # such a bias is nowhere behind other gains
+        ways = (False,)
     tried = []
     for had in (True in ways and False not in ways,) if tied else ways:
         tried.append((_compared(pair, had=had), had))

@@ -59,6 +59,25 @@ LLAMA = """{
   "vocab_size": 128256
 }"""
 
+GEMMA2 = """{
+  "architectures": ["Gemma2ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  "attn_logit_softcapping": 50.0, "bos_token_id": 2, "cache_implementation": "hybrid", "eos_token_id": 1,
+  "final_logit_softcapping": 30.0, "head_dim": 256, "hidden_act": "gelu_pytorch_tanh",
+  "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 2304, "initializer_range": 0.02, "intermediate_size": 9216,
+  "max_position_embeddings": 8192, "model_type": "gemma2", "num_attention_heads": 8, "num_hidden_layers": 26,
+  "num_key_value_heads": 4, "pad_token_id": 0, "query_pre_attn_scalar": 256, "rms_norm_eps": 1e-06,
+  "rope_theta": 10000.0, "sliding_window": 4096, "torch_dtype": "float32", "transformers_version": "4.42.4",
+  "use_cache": true, "vocab_size": 256000
+}"""
+OPT = """{
+  "_remove_final_layer_norm": false, "activation_dropout": 0.0, "activation_function": "relu",
+  "architectures": ["OPTForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 2, "do_layer_norm_before": true,
+  "dropout": 0.1, "eos_token_id": 2, "ffn_dim": 3072, "hidden_size": 768, "init_std": 0.02, "layerdrop": 0.0,
+  "max_position_embeddings": 2048, "model_type": "opt", "num_attention_heads": 12, "num_hidden_layers": 12,
+  "pad_token_id": 1, "prefix": "</s>", "torch_dtype": "float16", "transformers_version": "4.21.0.dev0",
+  "use_cache": true, "vocab_size": 50272, "word_embed_proj_dim": 768
+}"""
+
 
 def form_of(text: str, **changes: Any) -> CheckpointForm:
     """The form that a configuration states, all of whose keys are understood."""
@@ -80,6 +99,13 @@ def test_what_is_read() -> None:
     assert str(form_of(LLAMA).scaling) == "llama3 by 32 (1 to 4 turns in 8,192 tokens)"
     windows = form_of(QWEN2, use_sliding_window=True, sliding_window=4096, max_window_layers=21)
     assert (windows.window, windows.local) == (4096, (21, 22, 23))
+
+
+def test_how_caches_are_kept_and_what_training_drops_is_no_part_of_the_function() -> None:
+    gemma, opt = form_of(GEMMA2), form_of(OPT)
+    assert (gemma.score_cap, gemma.logit_cap) == (Fraction(50), Fraction(30))
+    assert (gemma.window, gemma.local) == (4096, tuple(range(0, 26, 2)))
+    assert (opt.activation, opt.inner, opt.context, opt.tied) == ("relu", 3072, 2048, True)
 
 
 def test_what_is_refused() -> None:

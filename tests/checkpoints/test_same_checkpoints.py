@@ -239,3 +239,16 @@ def test_answers_travel() -> None:
     assert found.logits.prompts == ((1, 2),)
     with pytest.raises(BadInput):
         bool(found)
+
+
+def test_a_final_bias_behind_a_gain_of_zero_is_compared_as_it_is() -> None:
+    """No other gain has that bias behind it: the gain of the second cannot be had, and differs."""
+    one = small_checkpoint("gpt_neox", layers=1, heads=2, inner=3, vocabulary=5)
+    gain = np.array(one.outer.final_gain)
+    gain[0] = 0
+    first = changed(one, None, final_gain=gain, final_bias=np.arange(1, 1 + len(gain), dtype=np.float32))
+    gain = gain.copy()
+    gain[0] = 0.5
+    found = same_checkpoints(first, changed(first, None, final_gain=gain), work=0.1)
+    assert found.answer is DIFFERENT
+    assert [residual.piece for residual in found.residuals] == ["final_gain"]
