@@ -163,7 +163,7 @@ def counted_reconstruction(shape: Any) -> tuple[float, list[Price]]:
         for row in range(phi.architecture.widths[-1]):
             recovery.part_in_two_tokens(phi, row, 1)
         recovery._products_of_forms(phi, (first,), rational.rank(first) == 1)
-    return recovery.price_of_reconstruction(phi.architecture, phi.term_count), done
+    return recovery.price_of_reconstruction(phi.architecture, phi.term_count, 8), done
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,13 @@ def counted_reconstruction(shape: Any) -> tuple[float, list[Price]]:
 )
 def test_reconstructions(shape: Any) -> None:
     assert fits(*counted_reconstruction(shape))
+
+
+def test_long_coefficients_of_a_reconstruction_are_paid() -> None:
+    """Products of numbers of many words take that many times as long, and so does a kernel."""
+    shape = Architecture((3, 3, 1), (2, 2), 2)
+    short, long = (recovery.price_of_reconstruction(shape, 200, bits) for bits in (8, 4000))
+    assert long > 10 * short
 
 
 def test_a_reconstruction_without_its_reading_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
