@@ -203,9 +203,9 @@ def test_undecided_becomes_different(last_position: tuple[MadeCheckpoint, MadeCh
 
 def test_a_theorem_that_does_not_apply_is_tried() -> None:
     one, two = (small_checkpoint("mixtral", seed=seed, tied=False) for seed in (1, 2))
-    needs = "it needs no part that it does not know, got experts"
+    needs = "it needs parts that it is proved for, got experts"
     tried = told_by_theorem(same_checkpoints(one, two), one, two).tried
-    assert tried[-1] == f"Corollary 3 of docs/whole-models.md: of the first model: {needs}"
+    assert tried[-1] == f"Corollary 3 of docs/whole-models.md: of the first model, {needs}"
     one, two = (small_checkpoint(family, tied=False) for family in ("llama", "gpt2"))
     tried = told_by_theorem(same_checkpoints(one, two), one, two).tried
     assert tried[-1].startswith("Corollary 3 of docs/whole-models.md: it needs two models of one form")
