@@ -225,3 +225,8 @@ def test_the_command_asks_it_unless_ids_are_given(
     code, out, _ = run(capsys, "same", *paths, "--ids", "1,2", "--json")
     assert code == 3
     assert json.loads(out)["theorem"] is None
+
+
+def test_both_numbers_of_neurons_and_width_are_named() -> None:
+    found = symmetries_of(small_checkpoint("gemma3_text", heads=2, head_width=4, inner=5, vocabulary=12, tied=False))
+    assert str(found.not_covered).endswith("where norms stand behind, got 5 neurons, width 8")

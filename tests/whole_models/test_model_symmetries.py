@@ -244,11 +244,6 @@ def test_what_the_theorem_needs_of_a_form(change: dict[str, Any], why: str) -> N
     assert [str(each) for each in found.tried] == [f"Theorem 1 of docs/whole-models.md: {found.not_covered}"]
 
 
-def test_both_numbers_of_neurons_and_width_are_named() -> None:
-    found = symmetries_of(small_checkpoint("gemma3_text", heads=2, head_width=4, inner=5, vocabulary=12, tied=False))
-    assert str(found.not_covered).endswith("where norms stand behind, got 5 neurons, width 8")
-
-
 def test_too_many_neurons_leave_one_condition_open() -> None:
     found = symmetries_of(LLAMA, work=1e-9)
     assert [c.name for c in found.conditions if not c.holds] == ["(C3)"]
