@@ -179,7 +179,7 @@ APART: tuple[TheoremRow[ModelPair, ApartByTheorem], ...] = (
             Need("two models of one form, all of whose parts are known", lambda pair: pair.of_one_form),
             TestedNeed(
                 "one that determines others",
-                lambda pair: None if pair.shown[2][0] else f"of the first model: {pair.shown[2][2]}",
+                lambda pair: None if pair.shown[2][0] else f"of the first model, {pair.shown[2][2]}",
             ),
         ),
     ),

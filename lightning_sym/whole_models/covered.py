@@ -125,7 +125,7 @@ EACH = (
         lambda form: all(value > 0 for _, value in form.features() if isinstance(value, Fraction)),
         lambda form: 0,
     ),
-    form_need("no part that it does not know", lambda form: unproved(form) is None, unproved),
+    form_need("parts that it is proved for", lambda form: unproved(form) is None, unproved),
     form_need(
         "windows of 3 tokens or more", lambda form: form.window is None or form.window >= 3, lambda form: form.window
     ),
@@ -175,7 +175,7 @@ MODELS = (
         form_need(
             "more neurons than the stream is wide where norms stand behind",
             lambda form: form.inner > form.width,
-            lambda form: f"{form.inner} of {form.width}",
+            lambda form: f"{form.inner} neurons, width {form.width}",
         ),
         form_need(
             "values of rank k with k (k + 1) / 2 no less than the width where norms stand behind",

@@ -54,6 +54,22 @@ def test_every_file_that_is_named_is_there() -> None:
         assert made_up.fullmatch(name.rpartition("/")[2]) or (ROOT / name).exists(), name
 
 
+PAGES = {
+    page: (ROOT / "docs" / "development" / page).read_text(encoding="utf-8") for page in ("adding.md", "checkpoints.md")
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_table_is_in_the_file_in_which_it_is_said_to_be(page: str) -> None:
+    said = re.findall(r"`([A-Z][A-Z_]{3,})`\s+(?:of|in)\s+`([\w/]+/[\w.]+\.py)`", PAGES[page])
+    assert len(said) > 2
+    for name, file in said:
+        assert re.search(rf"^{name}\b *[:=]", (ROOT / file).read_text(encoding="utf-8"), flags=re.MULTILINE), (
+            name,
+            file,
+        )
+
+
 def test_a_claim_is_named_in_no_other_file() -> None:
     """Where most claims were named, by their ids or their modules, a new one would have to be named as well."""
     ids = {claim.id for claim in all_claims()}

@@ -203,9 +203,9 @@ def test_undecided_becomes_different(last_position: tuple[MadeCheckpoint, MadeCh
 
 def test_a_theorem_that_does_not_apply_is_tried() -> None:
     one, two = (small_checkpoint("mixtral", seed=seed, tied=False) for seed in (1, 2))
-    needs = "it needs no part that it does not know, got experts"
+    needs = "it needs parts that it is proved for, got experts"
     tried = told_by_theorem(same_checkpoints(one, two), one, two).tried
-    assert tried[-1] == f"Corollary 3 of docs/whole-models.md: of the first model: {needs}"
+    assert tried[-1] == f"Corollary 3 of docs/whole-models.md: of the first model, {needs}"
     one, two = (small_checkpoint(family, tied=False) for family in ("llama", "gpt2"))
     tried = told_by_theorem(same_checkpoints(one, two), one, two).tried
     assert tried[-1].startswith("Corollary 3 of docs/whole-models.md: it needs two models of one form")
@@ -225,3 +225,8 @@ def test_the_command_asks_it_unless_ids_are_given(
     code, out, _ = run(capsys, "same", *paths, "--ids", "1,2", "--json")
     assert code == 3
     assert json.loads(out)["theorem"] is None
+
+
+def test_both_numbers_of_neurons_and_width_are_named() -> None:
+    found = symmetries_of(small_checkpoint("gemma3_text", heads=2, head_width=4, inner=5, vocabulary=12, tied=False))
+    assert str(found.not_covered).endswith("where norms stand behind, got 5 neurons, width 8")
